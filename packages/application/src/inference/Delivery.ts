@@ -1,0 +1,62 @@
+/**
+ * The running facts of one request: what its client received, and what its supplier reported.
+ *
+ * Written by the relay while bytes pass, read when a checkpoint is taken and when the request is settled.
+ */
+
+import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { Tokens } from "@tollgate/domain/money/Tokens"
+import { DeliveredText } from "./DeliveredText.ts"
+
+/** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
+export interface RequestClock {
+  readonly acceptedAtMillis: number
+  readonly nowMillis: () => number
+}
+
+export class Delivery {
+  readonly requestId: RequestId
+  readonly text = new DeliveredText()
+  reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported
+  readonly #promptFloor: Tokens
+  readonly #clock: RequestClock
+  #firstDeltaAtMillis: number | undefined
+
+  constructor(requestId: RequestId, promptFloor: Tokens, clock: RequestClock) {
+    this.requestId = requestId
+    this.#promptFloor = promptFloor
+    this.#clock = clock
+  }
+
+  /** Content on its way to the client. */
+  send(content: string): void {
+    if (content === "") return
+    this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
+    this.text.append(content)
+  }
+
+  report(usage: ReportedUsage.ReportedUsage): void {
+    this.reported = ReportedUsage.merge(this.reported, usage)
+  }
+
+  get checkpoint(): Checkpoint {
+    return checkpoint({
+      deltas: this.text.deltas,
+      characters: this.text.characters,
+      promptFloor: this.#promptFloor
+    })
+  }
+
+  /** Whole milliseconds from acceptance to the first delta. */
+  get ttftMillis(): number | undefined {
+    return this.#firstDeltaAtMillis === undefined
+      ? undefined
+      : Math.round(this.#firstDeltaAtMillis - this.#clock.acceptedAtMillis)
+  }
+
+  get durationMillis(): number {
+    return Math.round(this.#clock.nowMillis() - this.#clock.acceptedAtMillis)
+  }
+}

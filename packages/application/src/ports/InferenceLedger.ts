@@ -1,0 +1,73 @@
+/**
+ * The money of inference: a durable hold before anything is sent, one settlement afterwards.
+ *
+ * Each call is decided inside a transaction that many requests share; the rules are the domain's (`Hold`,
+ * `Settlement`).
+ */
+
+import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import type { Charge, Ending } from "@tollgate/domain/inference/Charge"
+import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Protocol } from "@tollgate/domain/inference/Protocol"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { Estimate } from "@tollgate/domain/ledger/Hold"
+import type { Price } from "@tollgate/domain/ledger/Price"
+import type { Settlement } from "@tollgate/domain/ledger/Settlement"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Principal } from "./KeyRing.ts"
+
+export interface Admission {
+  readonly requestId: RequestId
+  readonly principal: Principal
+  readonly modelId: ModelId
+  readonly priceId: PriceId
+  readonly price: Price
+  readonly protocol: Protocol
+  readonly streamed: boolean
+  readonly estimate: Estimate
+}
+
+/** What became of an admitted request. */
+export interface Measured {
+  readonly ending: Ending
+  readonly charge: Charge
+  /** Milliseconds from acceptance to the first delta delivered; absent when there was none. */
+  readonly ttftMillis: number | undefined
+  readonly durationMillis: number
+}
+
+export interface Settling {
+  readonly admission: Admission
+  /**
+   * Asked inside the transaction, just before it commits, so that a client that leaves while its answer waits for the
+   * settlement is not charged. May be asked again when the transaction is retried.
+   */
+  readonly measure: () => Measured
+}
+
+export interface Settled {
+  /** What was measured when this settlement was written. */
+  readonly measured: Measured
+  readonly settlement: Settlement
+}
+
+export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
+  InferenceLedger,
+  {
+    /**
+     * Makes the hold durable. Re-checks the key, so a revoked one is refused whatever a cache said. Full queues and an
+     * unreachable database are {@link Overloaded}. Interruption does not lose a hold: wait for the result and settle.
+     */
+    readonly admit: (admission: Admission) => Effect.Effect<void, InsufficientBalance | InvalidApiKey | Overloaded>
+    /** Settles and waits until it is durable. Settled before: `undefined`, and nothing moves. Retries until the database is back. */
+    readonly settle: (settling: Settling) => Effect.Effect<Settled | undefined>
+    /** Settles in the background; awaited at shutdown. Never dropped. */
+    readonly settleLater: (settling: Settling) => Effect.Effect<void>
+    /** Records what running requests have delivered, in one statement. */
+    readonly checkpoint: (
+      checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
+    ) => Effect.Effect<void>
+  }
+>() {}

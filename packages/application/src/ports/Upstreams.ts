@@ -1,0 +1,63 @@
+/**
+ * The suppliers, one exchange at a time.
+ *
+ * Plain callbacks, not streams of effects: every chunk of every answer passes here.
+ */
+
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import * as Context from "effect/Context"
+import type * as Either from "effect/Either"
+
+export interface UpstreamRequest {
+  readonly candidate: Candidate
+  /** Appended to the provider's base address: `/chat/completions`. */
+  readonly path: string
+  /** Already reduced to what a supplier may see; credentials are added by the adapter. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+export interface UpstreamHead {
+  readonly status: number
+  readonly contentType: string
+  readonly retryAfter: string | undefined
+}
+
+/** What happens on the wire, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
+export interface UpstreamEvents {
+  readonly onHead: (head: UpstreamHead) => void
+  /** False asks to pause until `resume`. */
+  readonly onData: (chunk: Buffer) => boolean
+  readonly onEnd: () => void
+  /** Refused, reset, cut short, or not to be understood. Nothing follows. The reason is for the log. */
+  readonly onBroken: (reason: string) => void
+}
+
+/** What an attempt tells about its supplier. */
+export type Verdict =
+  /** It works, whatever it thought of the request. */
+  | "served"
+  /** It failed: counts towards opening the breaker. */
+  | "failed"
+  /** It refuses our account or does not know the model: the route is taken off at once. */
+  | "misconfigured"
+  /** Nothing can be said: our client left. */
+  | "undecided"
+
+export interface UpstreamExchange {
+  readonly resume: () => void
+  /** Ends the exchange now if it is not over; no event follows. Gives the slot back. Only the first call counts. */
+  readonly close: (verdict: Verdict) => void
+}
+
+export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
+  Upstreams,
+  {
+    /** Takes a slot of the provider and sends the request; refuses at once when it is full, open, or off. */
+    readonly send: (
+      request: UpstreamRequest,
+      events: UpstreamEvents
+    ) => Either.Either<UpstreamExchange, Overloaded | CircuitOpen | UpstreamFailed>
+  }
+>() {}

@@ -1,0 +1,65 @@
+/**
+ * Everything callable, as of one moment: an immutable snapshot, swapped whole when the catalog changes.
+ */
+import * as Either from "effect/Either"
+import { ModelNotFound } from "../inference/InferenceErrors.ts"
+import type { Protocol } from "../inference/Protocol.ts"
+import type { Model, Route } from "./Model.ts"
+import type { Provider, ProviderName } from "./Provider.ts"
+
+export interface Catalog {
+  readonly version: number
+  readonly models: ReadonlyMap<string, Model>
+  readonly providers: ReadonlyMap<ProviderName, Provider>
+}
+
+export const empty: Catalog = { version: 0, models: new Map(), providers: new Map() }
+
+/** A route with its supplier: what can be tried for a request. */
+export interface Candidate {
+  readonly route: Route
+  readonly provider: Provider
+}
+
+export interface Callable {
+  readonly model: Model
+  readonly candidates: ReadonlyArray<Candidate>
+}
+
+/** The model of this name and the routes that speak the protocol. A hidden model is as unknown as no model. */
+export const callable = (
+  catalog: Catalog,
+  publicName: string,
+  protocol: Protocol
+): Either.Either<Callable, ModelNotFound> => {
+  const model = catalog.models.get(publicName)
+  if (model === undefined || model.hidden || model.retired) return Either.left(new ModelNotFound({ model: publicName }))
+  const candidates: Array<Candidate> = []
+  for (const route of model.routes) {
+    const provider = catalog.providers.get(route.provider)
+    if (provider?.protocols.includes(protocol)) candidates.push({ route, provider })
+  }
+  return candidates.length === 0 || (protocol === "images") !== (model.kind === "image")
+    ? Either.left(new ModelNotFound({ model: publicName }))
+    : Either.right({ model, candidates })
+}
+
+/** The models a caller is shown: higher discovery rank first, then by public name (spec: Model catalog). */
+export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
+  [...catalog.models.values()]
+    .filter((model) => !model.hidden && !model.retired)
+    .sort((a, b) => b.discoveryRank - a.discoveryRank || (a.publicName < b.publicName ? -1 : 1))
+
+/**
+ * The order in which to try routes: by priority, and within one priority drawn by weight, so that load is shared.
+ * `draws` are random numbers from 0 up to 1, one a candidate.
+ */
+export const orderCandidates = (
+  candidates: ReadonlyArray<Candidate>,
+  draws: ReadonlyArray<number>
+): ReadonlyArray<Candidate> =>
+  // An exponential race: the first to finish is each candidate with a probability proportional to its weight.
+  candidates
+    .map((candidate, i) => ({ candidate, finish: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
+    .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.finish - b.finish)
+    .map(({ candidate }) => candidate)

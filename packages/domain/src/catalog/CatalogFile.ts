@@ -1,0 +1,192 @@
+/**
+ * The catalog file an operator writes: providers, models, prices, routes and tiers.
+ *
+ * Unknown members are refused, and so is what could not work: a route to nobody, a model without a price, two
+ * models of one name, plain http to anywhere but this machine. The whole file applies or nothing does.
+ */
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { protocols } from "../inference/Protocol.ts"
+import { MAX_PICO_PER_TOKEN, PicoPerToken } from "../ledger/Price.ts"
+import * as Tokens from "../money/Tokens.ts"
+import { UsdCents } from "../money/UsdCents.ts"
+import type { ModelTerms, TierTerms } from "./Model.ts"
+import { type Provider, ProviderName } from "./Provider.ts"
+
+const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
+const PriceMember = Schema.Int.pipe(
+  Schema.between(0, 1_000_000_000),
+  Schema.annotations({ message: () => `a whole number of micro-USD per million tokens, 0 to ${MAX_PICO_PER_TOKEN}` })
+)
+
+const TimeoutsMember = Schema.Struct({
+  first_byte_ms: Schema.optionalWith(Millis, { default: () => 60_000 }),
+  idle_ms: Schema.optionalWith(Millis, { default: () => 120_000 }),
+  total_ms: Schema.optionalWith(Millis, { default: () => 1_800_000 })
+})
+const BreakerMember = Schema.Struct({
+  failures: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 10_000)), { default: () => 20 }),
+  window_ms: Schema.optionalWith(Millis, { default: () => 30_000 }),
+  open_ms: Schema.optionalWith(Millis, { default: () => 15_000 })
+})
+
+const ProviderMember = Schema.Struct({
+  name: Name,
+  base_url: Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s?#]+$/)),
+  api_key_env: Schema.String.pipe(Schema.pattern(/^[A-Z_][A-Z0-9_]*$/)),
+  auth: Schema.optionalWith(Schema.Literal("bearer", "x-api-key"), { default: () => "bearer" as const }),
+  protocols: Schema.NonEmptyArray(Schema.Literal("chat", "messages", "responses", "images")),
+  max_concurrency: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 65_536)), { default: () => 512 }),
+  timeouts: Schema.optionalWith(TimeoutsMember, { default: () => TimeoutsMember.make({}) }),
+  breaker: Schema.optionalWith(BreakerMember, { default: () => BreakerMember.make({}) }),
+  allow_http: Schema.optionalWith(Schema.Boolean, { default: () => false })
+})
+
+const ModelMember = Schema.Struct({
+  public_name: Schema.String.pipe(Schema.pattern(/^[^\s"\\\p{Cc}]{1,200}$/u)),
+  display_name: Name,
+  author: Name,
+  kind: Schema.optionalWith(Schema.Literal("text", "image"), { default: () => "text" as const }),
+  discovery_rank: Schema.optionalWith(Schema.Int.pipe(Schema.between(-1_000_000, 1_000_000)), { default: () => 0 }),
+  hidden: Schema.optionalWith(Schema.Boolean, { default: () => false }),
+  capabilities: Schema.optionalWith(Schema.Array(Schema.Literal("generate", "edit")), { default: () => [] }),
+  price_usd_micro_per_million_tokens: Schema.Struct({
+    input: PriceMember,
+    cache_read: PriceMember,
+    cache_write: PriceMember,
+    output: PriceMember
+  }),
+  routes: Schema.Array(
+    Schema.Struct({
+      provider: Name,
+      upstream_model: Name,
+      priority: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 1_000)), { default: () => 1 }),
+      weight: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1_000_000)), { default: () => 1 })
+    })
+  ),
+  tiers: Schema.optionalWith(
+    Schema.Array(
+      Schema.Struct({
+        tier_usd_cents: Schema.Int.pipe(Schema.between(1, 100_000_000)),
+        granted_tokens: Schema.Int.pipe(Schema.between(1, 1_000_000_000_000_000)),
+        for_sale: Schema.optionalWith(Schema.Boolean, { default: () => true })
+      })
+    ),
+    { default: () => [] }
+  )
+})
+
+const FileSchema = Schema.Struct({ providers: Schema.Array(ProviderMember), models: Schema.Array(ModelMember) })
+
+/** What the file says, in the domain's own words. */
+export interface CatalogTerms {
+  readonly providers: ReadonlyArray<Provider>
+  readonly models: ReadonlyArray<ModelTerms & { readonly tiers: ReadonlyArray<TierTerms> }>
+}
+
+/** The file cannot be used; each issue says where and why. */
+export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()("CatalogFileInvalid", {
+  issues: Schema.Array(Schema.String)
+}) {}
+
+const decode = Schema.decodeUnknownEither(FileSchema, { errors: "all", onExcessProperty: "error" })
+
+export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, CatalogFileInvalid> =>
+  decode(json).pipe(
+    Either.mapLeft((error) => {
+      const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
+      return new CatalogFileInvalid({ issues: issues.map(({ path, message }) => `${path.join(".")}: ${message}`) })
+    }),
+    Either.flatMap((file) => {
+      const issues = contradictions(file)
+      return issues.length > 0 ? Either.left(new CatalogFileInvalid({ issues })) : Either.right(toTerms(file))
+    })
+  )
+
+type File = typeof FileSchema.Type
+
+const contradictions = (file: File): ReadonlyArray<string> => {
+  const issues: Array<string> = []
+  const providers = new Set(file.providers.map(({ name }) => name))
+  for (const name of repeated(file.providers.map(({ name }) => name))) issues.push(`providers: "${name}" stands twice`)
+  for (const name of repeated(file.models.map((model) => model.public_name))) {
+    issues.push(`models: "${name}" stands twice`)
+  }
+  for (const { name, base_url, allow_http } of file.providers) {
+    if (!allow_http && base_url.startsWith("http://") && !isLoopback(base_url)) {
+      issues.push(`providers "${name}": plain http goes to this machine only; use https, or say "allow_http": true`)
+    }
+  }
+  for (const model of file.models) {
+    const at = `models "${model.public_name}"`
+    for (const route of model.routes) {
+      if (!providers.has(route.provider)) issues.push(`${at}: no provider "${route.provider}" in this file`)
+    }
+    for (const key of repeated(model.routes.map((route) => `${route.provider} / ${route.upstream_model}`))) {
+      issues.push(`${at}: the route ${key} stands twice`)
+    }
+    for (const cents of repeated(model.tiers.map((tier) => String(tier.tier_usd_cents)))) {
+      issues.push(`${at}: two tiers at ${cents} cents`)
+    }
+    if (model.kind === "text" && model.capabilities.length > 0) issues.push(`${at}: capabilities are for image models`)
+    if (model.kind === "image" && model.capabilities.length === 0) {
+      issues.push(`${at}: an image model needs capabilities ("generate", "edit")`)
+    }
+  }
+  return issues
+}
+
+const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
+]
+
+const isLoopback = (url: string): boolean => /^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
+
+const toTerms = (file: File): CatalogTerms => ({
+  providers: file.providers.map((provider) => ({
+    name: ProviderName(provider.name),
+    baseUrl: provider.base_url.replace(/\/+$/, ""),
+    apiKeyEnv: provider.api_key_env,
+    auth: provider.auth,
+    protocols: protocols.filter((protocol) => provider.protocols.includes(protocol)),
+    maxConcurrency: provider.max_concurrency,
+    timeouts: {
+      firstByteMillis: provider.timeouts.first_byte_ms,
+      idleMillis: provider.timeouts.idle_ms,
+      totalMillis: provider.timeouts.total_ms
+    },
+    breaker: {
+      failures: provider.breaker.failures,
+      windowMillis: provider.breaker.window_ms,
+      openMillis: provider.breaker.open_ms
+    }
+  })),
+  models: file.models.map((model) => ({
+    publicName: model.public_name,
+    displayName: model.display_name,
+    author: model.author,
+    kind: model.kind,
+    discoveryRank: model.discovery_rank,
+    hidden: model.hidden,
+    capabilities: model.capabilities,
+    price: {
+      input: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.input)),
+      cacheWrite: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.cache_write)),
+      cacheRead: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.cache_read)),
+      output: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.output))
+    },
+    routes: model.routes.map((route) => ({
+      provider: ProviderName(route.provider),
+      upstreamModel: route.upstream_model,
+      priority: route.priority,
+      weight: route.weight
+    })),
+    tiers: model.tiers.map((tier) => ({
+      tierUsdCents: UsdCents(BigInt(tier.tier_usd_cents)),
+      grantedTokens: Tokens.Tokens(BigInt(tier.granted_tokens)),
+      forSale: tier.for_sale
+    }))
+  }))
+})

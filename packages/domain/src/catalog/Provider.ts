@@ -1,0 +1,28 @@
+/**
+ * A supplier that runs models: where it is, how it is spoken to, and how much of it we use at a time.
+ *
+ * The key itself is never here: `apiKeyEnv` names the environment variable that holds it.
+ */
+import * as Brand from "effect/Brand"
+import type { BreakerSettings } from "../inference/Breaker.ts"
+import type { Protocol } from "../inference/Protocol.ts"
+
+export type ProviderName = string & Brand.Brand<"ProviderName">
+export const ProviderName = Brand.nominal<ProviderName>()
+
+export interface ProviderTimeouts {
+  readonly firstByteMillis: number
+  readonly idleMillis: number
+  readonly totalMillis: number
+}
+
+export interface Provider {
+  readonly name: ProviderName
+  readonly baseUrl: string
+  readonly apiKeyEnv: string
+  readonly auth: "bearer" | "x-api-key"
+  readonly protocols: ReadonlyArray<Protocol>
+  readonly maxConcurrency: number
+  readonly timeouts: ProviderTimeouts
+  readonly breaker: BreakerSettings
+}

@@ -1,0 +1,66 @@
+/**
+ * An API key: who a request is charged to.
+ *
+ *     tg_3vQx0sYb7HkLw2Zp_<43 characters of 32 random bytes><6 characters of checksum>
+ *     └┬┘└──────┬───────┘ └──────────────────┬──────────────────────────────────────┘
+ *   prefix   public id                   secret part, shown once
+ *
+ * The checksum tells a mistyped key from a wrong one without asking the database, and lets secret scanners find
+ * keys that leaked. The form to search for is `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}`.
+ */
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { fixedWidth } from "./Base62.ts"
+import { crc32 } from "./Crc32.ts"
+import type { UserId } from "./User.ts"
+
+export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
+export type ApiKeyId = typeof ApiKeyId.Type
+
+export interface ApiKey {
+  readonly id: ApiKeyId
+  readonly publicId: string
+  readonly userId: UserId
+  readonly name: string
+  readonly createdAt: Date
+  readonly revokedAt: Date | undefined
+}
+
+/** No key has this id. */
+export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", { keyId: Schema.String }) {}
+
+/** A key as presented or minted: the public id finds it, the secret part proves it. */
+export interface KeyMaterial {
+  readonly publicId: string
+  readonly secretPart: Redacted.Redacted<string>
+}
+
+const PUBLIC_ID = /^[0-9A-Za-z]{16}$/
+const SECRET_PART = /^[0-9A-Za-z]{49}$/
+export const MAX_LENGTH = 512
+
+const checksum = (prefix: string, publicId: string, random: string): string =>
+  fixedWidth(BigInt(crc32(`${prefix}_${publicId}_${random}`)), 6)
+
+/** The text of a key; what the customer keeps. */
+export const render = (prefix: string, key: KeyMaterial): Redacted.Redacted<string> =>
+  Redacted.make(`${prefix}_${key.publicId}_${Redacted.value(key.secretPart)}`)
+
+/** A new key out of 44 random bytes. */
+export const mint = (prefix: string, random: Uint8Array): KeyMaterial => {
+  const publicId = fixedWidth(toInteger(random.subarray(0, 12)), 17).slice(-16)
+  const secret = fixedWidth(toInteger(random.subarray(12, 44)), 43)
+  return { publicId, secretPart: Redacted.make(secret + checksum(prefix, publicId, secret)) }
+}
+
+/** Reads a key's text. Anything not of the form, or with a wrong checksum, is no key of ours. */
+export const parse = (prefix: string, text: string): Either.Either<KeyMaterial, "malformed"> => {
+  if (text.length > MAX_LENGTH || !text.startsWith(`${prefix}_`)) return Either.left("malformed")
+  const [publicId = "", secretPart = "", ...more] = text.slice(prefix.length + 1).split("_")
+  if (more.length > 0 || !PUBLIC_ID.test(publicId) || !SECRET_PART.test(secretPart)) return Either.left("malformed")
+  if (checksum(prefix, publicId, secretPart.slice(0, 43)) !== secretPart.slice(43)) return Either.left("malformed")
+  return Either.right({ publicId, secretPart: Redacted.make(secretPart) })
+}
+
+const toInteger = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n)

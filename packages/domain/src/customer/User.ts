@@ -1,0 +1,21 @@
+/**
+ * A user of the service: whoever holds balances and API keys. A reseller's customer is a user linked to it.
+ */
+import * as Schema from "effect/Schema"
+import type { Email } from "./Email.ts"
+
+export const UserId = Schema.UUID.pipe(Schema.brand("UserId"))
+export type UserId = typeof UserId.Type
+
+export interface User {
+  readonly id: UserId
+  readonly email: Email
+  readonly status: "active" | "blocked"
+  readonly createdAt: Date
+}
+
+/** There is a user of this email already. */
+export class UserExists extends Schema.TaggedError<UserExists>()("UserExists", { email: Schema.String }) {}
+
+/** No user has this email. */
+export class UserNotFound extends Schema.TaggedError<UserNotFound>()("UserNotFound", { email: Schema.String }) {}

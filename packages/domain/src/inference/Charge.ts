@@ -1,0 +1,89 @@
+/**
+ * What a request is charged for, given how it ended and what reached the client (decision C11 of the gap list).
+ *
+ *   complete, usage reported      that usage; an explicit 0 is 0
+ *   complete, none reported       local count of the prompt and of the answer
+ *   cut after at least one delta  the prompt (reported, else counted) and the delivered output
+ *   nothing delivered             nothing, unless complete with usage: all of it was hidden
+ *
+ * What the supplier is known to have consumed is kept beside it: the difference is the operator's loss.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import type { ReportedUsage } from "./ReportedUsage.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+
+/** How a request ended, as seen from the client's socket. */
+export type Ending =
+  /** The supplier finished and every byte of it was handed to the client. */
+  | "complete"
+  /** The client left first. */
+  | "client_gone"
+  /** The supplier broke off, stalled or sent an error after the answer had begun. */
+  | "upstream_cut"
+  /** Nothing was answered: refused by us or by the supplier. */
+  | "failed"
+  /** The node died; settled by another one at the last checkpoint. */
+  | "orphaned"
+
+/** Where the charged figures come from. */
+export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
+
+/** The facts a request leaves behind when it ends. */
+export interface Outcome {
+  readonly ending: Ending
+  readonly reported: ReportedUsage
+  /** At least one content delta (or a whole answer) was handed to the client. */
+  readonly delivered: boolean
+}
+
+/** Counts made here, evaluated only where no reported figure serves. */
+export interface LocalCounts {
+  readonly prompt: () => Tokens.Tokens
+  readonly deliveredOutput: () => Tokens.Tokens
+}
+
+export interface Charge {
+  readonly charged: TokenUsage.TokenUsage
+  readonly consumed: TokenUsage.TokenUsage
+  readonly source: UsageSource
+}
+
+export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }
+
+/** Whether {@link chargeFor} will ask for a local count, so that the tokenizer is loaded only then. */
+export const needsLocalCount = ({ ending, reported, delivered }: Outcome): boolean =>
+  isChargeable({ ending, reported, delivered }) &&
+  (ending !== "complete" || reported.output === undefined || reported.prompt === undefined)
+
+/** An answer that ended as it should counts even when all of it was hidden reasoning; the supplier says so. */
+const isChargeable = ({ ending, reported, delivered }: Outcome): boolean =>
+  delivered || (ending === "complete" && reported.output !== undefined)
+
+export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
+  const { ending, reported } = outcome
+  if (!isChargeable(outcome)) {
+    return { ...nothing, consumed: asUsage(reported.prompt, reported.output ?? Tokens.zero) }
+  }
+  const prompt = reported.prompt ?? { ...TokenUsage.none, input: local.prompt() }
+  if (ending === "complete") {
+    const charged = asUsage(prompt, reported.output ?? local.deliveredOutput())
+    return { charged, consumed: charged, source: sourceOf(reported) }
+  }
+  const counted = local.deliveredOutput()
+  const output = reported.output === undefined ? counted : Tokens.min(counted, reported.output)
+  return {
+    charged: asUsage(prompt, output),
+    consumed: asUsage(prompt, reported.output ?? output),
+    source: reported.prompt === undefined ? "local" : "mixed"
+  }
+}
+
+const asUsage = (prompt: ReportedUsage["prompt"], output: Tokens.Tokens): TokenUsage.TokenUsage => ({
+  input: prompt?.input ?? Tokens.zero,
+  cacheWrite: prompt?.cacheWrite ?? Tokens.zero,
+  cacheRead: prompt?.cacheRead ?? Tokens.zero,
+  output
+})
+
+const sourceOf = ({ prompt, output }: ReportedUsage): UsageSource =>
+  prompt !== undefined && output !== undefined ? "upstream" : prompt === output ? "local" : "mixed"

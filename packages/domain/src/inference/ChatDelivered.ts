@@ -1,0 +1,72 @@
+/**
+ * What a chat completion delivers: the content of each chunk or answer, and the usage reported along the way.
+ *
+ * Content is what a reader gets: text, refusals, reasoning, and the names and arguments of tool calls (decision
+ * C10 of the gap list). Roles, ids, finish reasons and error frames are not content.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import { asArray, asCount, asObject, asText, type JsonObject } from "./Json.ts"
+import * as ReportedUsage from "./ReportedUsage.ts"
+
+export interface ChatDelivered {
+  readonly text: string
+  readonly deltas: number
+  readonly reported: ReportedUsage.ReportedUsage
+}
+
+export const initial: ChatDelivered = { text: "", deltas: 0, reported: ReportedUsage.unreported }
+
+/** Folds one chunk of a stream, or one whole completion. */
+export const fold = (state: ChatDelivered, frame: JsonObject): ChatDelivered => {
+  const content = contentOf(frame)
+  return {
+    text: state.text + content,
+    deltas: state.deltas + (content === "" ? 0 : 1),
+    reported: ReportedUsage.merge(state.reported, usageOf(frame.usage))
+  }
+}
+
+/** The content of one chunk (`delta`) or one completion (`message`), all choices together. */
+export const contentOf = (frame: JsonObject): string => {
+  let text = ""
+  for (const item of asArray(frame.choices)) {
+    const choice = asObject(item)
+    const delta = asObject(choice?.delta) ?? asObject(choice?.message)
+    if (delta !== undefined) text += deltaContent(delta)
+  }
+  return text
+}
+
+/** The content of one delta or message. */
+export const deltaContent = (delta: JsonObject): string => {
+  const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning)
+  let text = asText(delta.content) + asText(delta.refusal) + reasoning
+  for (const item of asArray(delta.tool_calls)) text += callContent(asObject(asObject(item)?.function))
+  return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
+}
+
+const callContent = (call: JsonObject | undefined): string => asText(call?.name) + asText(call?.arguments)
+
+/**
+ * The `usage` member of a chunk or completion. Where the total is larger than prompt plus completion, the supplier
+ * counts reasoning apart: it belongs to the completion.
+ */
+export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
+  const usage = asObject(member)
+  if (usage === undefined) return ReportedUsage.unreported
+  const prompt = asCount(usage.prompt_tokens)
+  const completion = asCount(usage.completion_tokens)
+  const total = asCount(usage.total_tokens)
+  const cached =
+    asCount(asObject(usage.prompt_tokens_details)?.cached_tokens) ??
+    asCount(usage.prompt_cache_hit_tokens) ??
+    asCount(usage.cached_tokens) ??
+    0
+  return {
+    prompt:
+      prompt === undefined
+        ? undefined
+        : ReportedUsage.promptIncludingCached(Tokens.fromCount(prompt), Tokens.fromCount(cached)),
+    output: completion === undefined ? undefined : Tokens.fromCount(Math.max(completion, (total ?? 0) - (prompt ?? 0)))
+  }
+}

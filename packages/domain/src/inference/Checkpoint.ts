@@ -1,0 +1,39 @@
+/**
+ * What a running request is known to have delivered, kept on its hold so that another node can settle it when
+ * this one dies.
+ *
+ * A checkpoint must never claim more than the client received, and is taken for thousands of streams at once, so
+ * it does not tokenize: a delta holds at least one token, and a token is seldom shorter than four characters; the
+ * smaller of the two is used.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import type { Charge } from "./Charge.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+
+export interface Checkpoint {
+  readonly input: Tokens.Tokens
+  readonly output: Tokens.Tokens
+}
+
+const CHARACTERS_PER_TOKEN = 4
+
+/** Nothing delivered, nothing claimed: the prompt is charged only together with an answer. */
+export const checkpoint = (delivered: {
+  readonly deltas: number
+  readonly characters: number
+  readonly promptFloor: Tokens.Tokens
+}): Checkpoint =>
+  delivered.deltas === 0
+    ? { input: Tokens.zero, output: Tokens.zero }
+    : {
+        input: delivered.promptFloor,
+        output: Tokens.fromCount(
+          Math.max(1, Math.min(delivered.deltas, Math.ceil(delivered.characters / CHARACTERS_PER_TOKEN)))
+        )
+      }
+
+/** The charge of a request whose node died. */
+export const chargeAtCheckpoint = ({ input, output }: Checkpoint): Charge => {
+  const usage = TokenUsage.plain(input, output)
+  return { charged: usage, consumed: usage, source: output > 0n ? "checkpoint" : "none" }
+}

@@ -1,0 +1,33 @@
+/**
+ * Usage as a supplier reports it, gathered over a stream.
+ *
+ * A member that was not reported is absent, which is not the same as 0. Suppliers repeat usage, report it in
+ * parts, or send zeros until the last frame: later figures win unless they are 0 after a figure that was not.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import type { TokenUsage } from "./TokenUsage.ts"
+
+export type PromptUsage = Omit<TokenUsage, "output">
+
+export interface ReportedUsage {
+  readonly prompt: PromptUsage | undefined
+  readonly output: Tokens.Tokens | undefined
+}
+
+export const unreported: ReportedUsage = { prompt: undefined, output: undefined }
+
+export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsage => ({
+  prompt: later.prompt === undefined || (earlier.prompt && isZero(later.prompt)) ? earlier.prompt : later.prompt,
+  output: later.output === undefined || (earlier.output && later.output === 0n) ? earlier.output : later.output
+})
+
+const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
+
+/**
+ * A prompt of which a part was read from a cache, where the supplier counts that part inside the prompt (OpenAI's
+ * way). A cached part larger than the prompt is cut to it.
+ */
+export const promptIncludingCached = (prompt: Tokens.Tokens, cached: Tokens.Tokens): PromptUsage => {
+  const cacheRead = Tokens.min(prompt, cached)
+  return { input: Tokens.Tokens(prompt - cacheRead), cacheWrite: Tokens.zero, cacheRead }
+}

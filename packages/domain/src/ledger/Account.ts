@@ -1,0 +1,49 @@
+/**
+ * A balance as the ledger keeps it: what was ever credited, what was ever debited, and what open holds reserve.
+ *
+ *     available = credits posted - debits posted - debits pending >= 0
+ *
+ * Credits and debits only grow. A plan counts tokens (credits are `purchased_tokens`, debits `used_tokens`), a
+ * pay-as-you-go account counts pico-USD.
+ */
+import * as Brand from "effect/Brand"
+import type { Tokens } from "../money/Tokens.ts"
+import type { UsdPico } from "../money/UsdPico.ts"
+
+export type AccountId = string & Brand.Brand<"AccountId">
+export const AccountId = Brand.nominal<AccountId>()
+
+export interface Account<Unit extends bigint> {
+  readonly id: AccountId
+  readonly creditsPosted: Unit
+  readonly debitsPosted: Unit
+  readonly debitsPending: Unit
+}
+
+export type PlanAccount = Account<Tokens>
+export type PaygAccount = Account<UsdPico>
+
+/** What a new hold may reserve. */
+export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, debitsPending }: Account<Unit>): Unit =>
+  minus(minus(creditsPosted, debitsPosted), debitsPending)
+
+/** What is left when open holds are not counted: the balance a customer sees. */
+export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
+  minus(creditsPosted, debitsPosted)
+
+/** Sets an amount aside. */
+export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
+  ...account,
+  debitsPending: plus(account.debitsPending, amount)
+})
+
+/** Gives back what was set aside and debits what was used. */
+export const post = <Unit extends bigint>(account: Account<Unit>, held: Unit, used: Unit): Account<Unit> => ({
+  ...account,
+  debitsPending: minus(account.debitsPending, held),
+  debitsPosted: plus(account.debitsPosted, used)
+})
+
+// Sums and differences of one unit stay in that unit, which the compiler cannot see for a type parameter.
+const plus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a + b) as Unit
+const minus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a - b) as Unit

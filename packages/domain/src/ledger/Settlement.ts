@@ -1,0 +1,52 @@
+/**
+ * The one charge of a request: what it cost, and who paid for which part.
+ *
+ *     plan value + pay-as-you-go + write-off = cost
+ *
+ * The split is decided when the request is settled, over both balances at once: the plan covers the first tokens
+ * (input, cache write, cache read, output), pay-as-you-go pays the rest by class. What neither can pay is written
+ * off and reported; a settlement never fails for lack of money and no balance goes below zero.
+ */
+import type { Charge } from "../inference/Charge.ts"
+import * as TokenUsage from "../inference/TokenUsage.ts"
+import * as Tokens from "../money/Tokens.ts"
+import * as UsdPico from "../money/UsdPico.ts"
+import * as Account from "./Account.ts"
+import type { Balances, Hold } from "./Hold.ts"
+import * as Price from "./Price.ts"
+
+export interface Settlement {
+  readonly costPico: UsdPico.UsdPico
+  readonly planTokens: Tokens.Tokens
+  readonly planValuePico: UsdPico.UsdPico
+  readonly paygPico: UsdPico.UsdPico
+  readonly writeoffPico: UsdPico.UsdPico
+}
+
+export interface Settled extends Balances {
+  readonly settlement: Settlement
+}
+
+/** Releases the hold and books the charge against what is then available, this request's own hold included. */
+export const decideSettlement = (hold: Hold, charge: Charge, price: Price.Price, balances: Balances): Settled => {
+  const { plan, payg } = balances
+  const planLeft = plan === undefined ? 0n : Account.available(plan) + hold.planTokens
+  const paygLeft = payg === undefined ? 0n : Account.available(payg) + hold.paygPico
+
+  const costPico = Price.cost(price, charge.charged)
+  const planTokens = Tokens.min(TokenUsage.total(charge.charged), Tokens.Tokens(planLeft))
+  const planValuePico = Price.prefixCost(price, charge.charged, planTokens)
+  const owed = costPico - planValuePico
+  const paygPico = UsdPico.UsdPico(owed < paygLeft ? owed : paygLeft)
+  return {
+    settlement: {
+      costPico,
+      planTokens,
+      planValuePico,
+      paygPico,
+      writeoffPico: UsdPico.UsdPico(owed - paygPico)
+    },
+    plan: plan && Account.post(plan, hold.planTokens, planTokens),
+    payg: payg && Account.post(payg, hold.paygPico, paygPico)
+  }
+}

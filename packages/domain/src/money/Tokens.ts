@@ -1,0 +1,28 @@
+/**
+ * A number of tokens: what models consume and plans hold.
+ */
+import * as Brand from "effect/Brand"
+
+export type Tokens = bigint & Brand.Brand<"Tokens">
+export const Tokens = Brand.refined<Tokens>(
+  (n) => n >= 0n,
+  (n) => Brand.error(`a number of tokens is never negative, got ${n}`)
+)
+
+export const zero: Tokens = Tokens(0n)
+
+/** No request is billed for more tokens of one class than this; the database has the same bound. */
+export const MAX_PER_CLASS = 1_000_000_000n
+
+/**
+ * A count that came off the wire or out of a tokenizer. Anything that is no whole number from 0 to
+ * {@link MAX_PER_CLASS} is brought into that range: a supplier's nonsense must not stop a settlement.
+ */
+export const fromCount = (count: number): Tokens => {
+  if (!(count > 0)) return zero
+  if (count >= 1e9) return Tokens(MAX_PER_CLASS)
+  return Tokens(BigInt(Math.trunc(count)))
+}
+
+export const min = (a: Tokens, b: Tokens): Tokens => (a < b ? a : b)
+export const add = (a: Tokens, b: Tokens): Tokens => Tokens(a + b)

@@ -1,0 +1,18 @@
+/**
+ * Micro-USD: the unit of reseller quota, mints and top-ups. 1 USD = 1,000,000 micro-USD (spec: Reseller quota balance).
+ */
+import * as Brand from "effect/Brand"
+import * as Schema from "effect/Schema"
+import { UsdPico } from "./UsdPico.ts"
+
+export type UsdMicro = bigint & Brand.Brand<"UsdMicro">
+export const UsdMicro = Brand.refined<UsdMicro>(
+  (n) => n >= 0n,
+  (n) => Brand.error(`an amount of micro-USD is never negative, got ${n}`)
+)
+
+/** As the wire carries it where the spec says string: decimal digits. */
+export const UsdMicroFromDigits = Schema.BigInt.pipe(Schema.fromBrand(UsdMicro))
+
+/** The same amount on the finer scale; exact. */
+export const toUsdPico = (amount: UsdMicro): UsdPico => UsdPico(amount * 1_000_000n)
