@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { protocols } from "../inference/Protocol.ts"
-import { MAX_PICO_PER_TOKEN, PicoPerToken } from "../ledger/Price.ts"
+import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { UsdCents } from "../money/UsdCents.ts"
 import type { ModelTerms, TierTerms } from "./Model.ts"
@@ -16,10 +16,8 @@ import { type Provider, ProviderName } from "./Provider.ts"
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
-const PriceMember = Schema.Int.pipe(
-  Schema.between(0, 1_000_000_000),
-  Schema.annotations({ message: () => `a whole number of micro-USD per million tokens, 0 to ${MAX_PICO_PER_TOKEN}` })
-)
+/** Micro-USD per million tokens, which is pico-USD per token. */
+const PriceMember = Schema.Int.pipe(Schema.between(0, 1_000_000_000))
 
 const TimeoutsMember = Schema.Struct({
   first_byte_ms: Schema.optionalWith(Millis, { default: () => 60_000 }),

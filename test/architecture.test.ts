@@ -1,0 +1,148 @@
+/**
+ * What no import graph shows: words that must not appear in a layer, the shape of files, documents that stay true.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const root = resolve(import.meta.dirname, "..")
+
+const filesUnder = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => !/(^|\/)(node_modules|dist|\.tollgate)\//.test(path))
+
+const sources = [...filesUnder("packages"), ...filesUnder("apps")].filter((path) => path.endsWith(".ts"))
+const documents = [
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
+  ...[...filesUnder("docs"), ...filesUnder("packages")].filter((path) => path.endsWith(".md"))
+]
+const read = (path: string): string => readFileSync(join(root, path), "utf8")
+
+/** The code of a file, without comments: a rule is about what runs. */
+const codeOf = (path: string): string =>
+  read(path)
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ""))
+    .replace(/(^|[^:"'`])\/\/.*$/gm, "$1")
+
+/** `path:line` of every line of these files that the words match. */
+const linesWith = (paths: ReadonlyArray<string>, words: RegExp): ReadonlyArray<string> =>
+  paths.flatMap((path) =>
+    codeOf(path)
+      .split("\n")
+      .flatMap((line, i) => (words.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : []))
+  )
+
+const inLayer = (...layers: ReadonlyArray<string>) =>
+  sources.filter((path) => layers.some((layer) => path.startsWith(`${layer}/`)))
+const DOMAIN = "packages/domain/src"
+const APPLICATION = "packages/application/src"
+const POSTGRES = "packages/adapters-postgres/src"
+
+describe("layers", () => {
+  it("the domain has no context, no layers and no clock", () => {
+    const words = /effect\/(Context|Layer|Clock|Runtime|ManagedRuntime|Effect)"|performance\.now|new Date\(\)/
+    expect(linesWith(inLayer(DOMAIN), words)).toEqual([])
+  })
+
+  it("the domain and the application do not throw, and do not run effects", () => {
+    const words = /\bthrow\b|Effect\.run(Promise|Sync|Fork|Callback)|Runtime\.run/
+    expect(linesWith(inLayer(DOMAIN, APPLICATION), words)).toEqual([])
+  })
+
+  it("only apps read the environment, and nobody takes the time or chance from a global", () => {
+    expect(linesWith(inLayer("packages"), /process\.env\b|Date\.now\(|Math\.random\(/)).toEqual([])
+  })
+
+  it("no floating point where money is", () => {
+    const words = /\bNumber\(|parseFloat|toFixed|\bNumber\.parse/
+    expect(linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)).toEqual([])
+  })
+
+  it("statuses and codes of HTTP stay in the HTTP adapter", () => {
+    const words = /HttpApiSchema|status: ?[1-5]\d\d\b|"x-[a-z-]+-billing"/
+    expect(linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)).toEqual([])
+  })
+})
+
+describe("files", () => {
+  it("are named by a concept", () => {
+    const banned = /(^|\/)(index|utils?|helpers?|common|misc|managers?|base|mappers?|types)\.ts$/i
+    expect(sources.filter((path) => banned.test(path))).toEqual([])
+  })
+
+  it("begin by saying what they are", () => {
+    expect(sources.filter((path) => !read(path).startsWith("/**"))).toEqual([])
+  })
+
+  it("are about one thing", () => {
+    const long = sources.filter((path) => read(path).split("\n").length > 300)
+    expect(long).toEqual([])
+  })
+
+  it("import modules, not barrels, and other packages by their name", () => {
+    expect(linesWith(sources, /from "effect"|from "(\.\.\/)+(packages|apps)\/|from "@tollgate\/[a-z-]+"/)).toEqual([])
+  })
+
+  it("leave nothing for later", () => {
+    const words = /\b(TODO|FIXME|XXX|HACK)\b|not implemented/i
+    expect(sources.filter((path) => words.test(read(path)))).toEqual([])
+  })
+})
+
+describe("errors", () => {
+  const tagsIn = (path: string) =>
+    [...read(path).matchAll(/TaggedError<\w+>\(\)\("(\w+)"/g)].map(([, tag]) => tag ?? "")
+  const rowsIn = (path: string) => [...read(path).matchAll(/^ {2}(\w+): \{ status: /gm)].map(([, tag]) => tag ?? "")
+
+  it("of inference each have exactly one row in the wire table", () => {
+    const tags = tagsIn(`${DOMAIN}/inference/InferenceErrors.ts`)
+    const rows = rowsIn("packages/adapters-http/src/wire/InferenceErrors.ts")
+    expect(tags.length).toBeGreaterThan(5)
+    expect([...rows].sort()).toEqual([...tags, "InternalError"].sort())
+  })
+
+  it("have tags of their own", () => {
+    const tags = inLayer("packages").flatMap(tagsIn)
+    expect(tags.filter((tag, i) => tags.indexOf(tag) !== i)).toEqual([])
+  })
+})
+
+describe("documents", () => {
+  it("link to what exists", () => {
+    const dead = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target]) => target ?? "")
+        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)))
+        .map((target) => `${path} -> ${target}`)
+    )
+    expect(dead).toEqual([])
+  })
+
+  it("name files that exist", () => {
+    const named = documents.flatMap((path) =>
+      [...read(path).matchAll(/`((?:packages|apps|test|docs)\/[\w./-]+\.\w+)`/g)].map(([, file]) => ({
+        path,
+        file: file ?? ""
+      }))
+    )
+    const dead = named.filter(({ file }) => !existsSync(join(root, file)))
+    expect(dead.map(({ path, file }) => `${path} -> ${file}`)).toEqual([])
+  })
+
+  it("name tests that exist: every invariant and every gap is held by one", () => {
+    const claims = ["packages/domain/README.md", "docs/spec-gaps.md"].flatMap((path) =>
+      [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
+        path,
+        file,
+        sentence
+      }))
+    )
+    expect(claims.length).toBeGreaterThan(20)
+    const untrue = claims.filter(
+      ({ file, sentence }) => !existsSync(join(root, file)) || !read(file).includes(sentence)
+    )
+    expect(untrue).toEqual([])
+  })
+})

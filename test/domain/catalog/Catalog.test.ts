@@ -1,0 +1,144 @@
+import { type Catalog, callable, discoverable, orderCandidates } from "@tollgate/domain/catalog/Catalog"
+import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const provider = (name: string, over: object = {}) => ({
+  name,
+  base_url: "https://api.example.com/v1/",
+  api_key_env: "EXAMPLE_KEY",
+  protocols: ["chat"],
+  ...over
+})
+const model = (public_name: string, over: object = {}) => ({
+  public_name,
+  display_name: public_name,
+  author: "Author",
+  price_usd_micro_per_million_tokens: { input: 1, cache_read: 1, cache_write: 1, output: 1 },
+  routes: [{ provider: "a", upstream_model: "m" }],
+  ...over
+})
+const file = (models: ReadonlyArray<object>, providers: ReadonlyArray<object> = [provider("a")]) => ({
+  providers,
+  models
+})
+const issuesOf = (json: unknown) => Either.match(parseCatalogFile(json), { onLeft: (e) => e.issues, onRight: () => [] })
+
+const catalogOf = (json: unknown): Catalog => {
+  const terms = Either.getOrThrow(parseCatalogFile(json))
+  return {
+    version: 1,
+    providers: new Map(terms.providers.map((p) => [p.name, p])),
+    models: new Map(
+      terms.models.map((m) => [
+        m.publicName,
+        { ...m, id: ModelId(m.publicName), priceId: PriceId("p"), retired: false } satisfies Model
+      ])
+    )
+  }
+}
+
+describe("a catalog file", () => {
+  it("is read with its defaults", () => {
+    const { providers, models } = Either.getOrThrow(parseCatalogFile(file([model("x")])))
+    expect(providers[0]).toMatchObject({ baseUrl: "https://api.example.com/v1", auth: "bearer", maxConcurrency: 512 })
+    expect(models[0]).toMatchObject({ kind: "text", hidden: false, routes: [{ priority: 1, weight: 1 }], tiers: [] })
+  })
+
+  it.each([
+    ["an unknown member", file([model("x", { colour: "red" })]), "colour"],
+    ["a model without a price", file([model("x", { price_usd_micro_per_million_tokens: undefined })]), "price"],
+    [
+      "a price that is no whole number",
+      file([
+        model("x", { price_usd_micro_per_million_tokens: { input: 0.5, cache_read: 1, cache_write: 1, output: 1 } })
+      ]),
+      "an integer"
+    ],
+    ["a route to nobody", file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]), 'no provider "b"'],
+    ["two models of one name", file([model("x"), model("x")]), "stands twice"],
+    ["plain http to elsewhere", file([], [provider("a", { base_url: "http://api.example.com" })]), "plain http"],
+    [
+      "a host that only looks like loopback",
+      file([], [provider("a", { base_url: "http://127.0.0.1.evil.com" })]),
+      "plain http"
+    ],
+    [
+      "two tiers of one price",
+      file([model("x", { tiers: [1, 2].map((granted_tokens) => ({ tier_usd_cents: 5, granted_tokens })) })]),
+      "two tiers"
+    ],
+    ["an image model that can do nothing", file([model("x", { kind: "image" })]), "capabilities"]
+  ])("is refused with %s, saying where", (_, json, word) => {
+    expect(issuesOf(json).join("\n")).toContain(word)
+  })
+
+  it("takes plain http to this machine, and elsewhere when it says so", () => {
+    expect(issuesOf(file([], [provider("a", { base_url: "http://127.0.0.1:9/v1" })]))).toEqual([])
+    expect(issuesOf(file([], [provider("a", { base_url: "http://10.0.0.1/v1", allow_http: true })]))).toEqual([])
+  })
+
+  law("never throws, whatever it holds", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
+})
+
+describe("what is callable", () => {
+  const catalog = catalogOf(
+    file(
+      [
+        model("plain"),
+        model("hidden", { hidden: true }),
+        model("picture", { kind: "image", capabilities: ["generate"] })
+      ],
+      [provider("a", { protocols: ["chat", "images"] })]
+    )
+  )
+
+  it("is a listed model with a route for the protocol", () => {
+    expect(Either.isRight(callable(catalog, "plain", "chat"))).toBe(true)
+    expect(Either.isRight(callable(catalog, "picture", "images"))).toBe(true)
+  })
+
+  it.each([
+    ["an unknown model", "nobody", "chat"],
+    ["a hidden model", "hidden", "chat"],
+    ["a model without a route for the protocol", "plain", "messages"],
+    ["an image model by a text protocol", "picture", "chat"]
+  ] as const)("is not %s", (_, name, protocol) => {
+    expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
+  })
+
+  it("is listed by rank, then by name", () => {
+    const ranked = catalogOf(
+      file([model("b", { discovery_rank: 1 }), model("c", { discovery_rank: 9 }), model("a", { discovery_rank: 1 })])
+    )
+    expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "a", "b"])
+  })
+})
+
+describe("the order of routes", () => {
+  const weighted = (weights: ReadonlyArray<number>, priorities: ReadonlyArray<number>) => {
+    const routes = weights.map((weight, i) => ({
+      provider: "a",
+      upstream_model: `m${i}`,
+      weight,
+      priority: priorities[i] ?? 1
+    }))
+    return Either.getOrThrow(callable(catalogOf(file([model("x", { routes })])), "x", "chat")).candidates
+  }
+  const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
+
+  law("keeps priorities whatever is drawn, and loses no route", [draws], (drawn) => {
+    const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
+    return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
+  })
+
+  it("shares one priority by weight", () => {
+    const candidates = weighted([1, 3], [1, 1])
+    const steps = Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100)
+    const first = steps.flatMap((a) => steps.map((b) => orderCandidates(candidates, [a, b])[0]?.route.upstreamModel))
+    const share = first.filter((name) => name === "m1").length / first.length
+    expect(share).toBeCloseTo(0.75, 1)
+  })
+})

@@ -1,0 +1,94 @@
+import * as ApiKey from "@tollgate/domain/customer/ApiKey"
+import { tokenPlan } from "@tollgate/domain/customer/CustomerBalances"
+import { Email } from "@tollgate/domain/customer/Email"
+import type { UserId } from "@tollgate/domain/customer/User"
+import { AccountId, type PlanAccount } from "@tollgate/domain/ledger/Account"
+import { decideCredit } from "@tollgate/domain/ledger/PaygCredit"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { Either, FastCheck, Redacted, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { planAccount } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+const random = FastCheck.uint8Array({ minLength: 44, maxLength: 44 })
+const textOf = (bytes: Uint8Array) => Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", bytes)))
+
+describe("an API key", () => {
+  law("has the form secret scanners look for", [random], (bytes) =>
+    /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
+  )
+
+  law("reads back as what was minted", [random], (bytes) => {
+    const minted = ApiKey.mint("tg", bytes)
+    const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
+    return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
+  })
+
+  law(
+    "with one character changed is told from a wrong one by its checksum",
+    [random, FastCheck.nat(68), FastCheck.nat(60)],
+    (bytes, at, shift) => {
+      const text = textOf(bytes)
+      const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+      const old = text.charAt(at)
+      if (old === "_" || at < 3) return true
+      const other = alphabet.charAt((alphabet.indexOf(old) + 1 + shift) % 62)
+      return other === old || Either.isLeft(ApiKey.parse("tg", text.slice(0, at) + other + text.slice(at + 1)))
+    }
+  )
+
+  it.each(["", "tg", "tg_", "tg__", "sk-abc", "tg_short_short", "tg_a_b_c", `tg_${"a".repeat(600)}`])(
+    "is not %j",
+    (text) => {
+      expect(Either.isLeft(ApiKey.parse("tg", text))).toBe(true)
+    }
+  )
+
+  law("of another prefix is no key of ours", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
+
+  it("does not show its secret when printed", () => {
+    const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))
+    expect(JSON.stringify(key)).not.toContain(Redacted.value(key.secretPart))
+  })
+})
+
+describe("an email", () => {
+  const read = Schema.decodeUnknownEither(Email)
+
+  it("is kept trimmed and in lower case", () => {
+    expect(Either.getOrThrow(read("  Ada@Example.COM "))).toBe("ada@example.com")
+  })
+
+  it.each(["", "a", "a@b", "@b.c", "a@", "a b@c.d", "a@b..c", "a@b.c,d@e.f", 7, null])("is not %j", (text) => {
+    expect(Either.isLeft(read(text))).toBe(true)
+  })
+})
+
+describe("a plan", () => {
+  law("shows purchased minus used as remaining, and is exhausted at none", [planAccount], (account) => {
+    const plan = tokenPlan("m", account)
+    return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
+  })
+
+  it("does not count open holds as used", () => {
+    const account = { id: AccountId("a"), creditsPosted: 10n, debitsPosted: 3n, debitsPending: 7n } as PlanAccount
+    expect(tokenPlan("m", account)).toMatchObject({ remaining: 7n, status: "active" })
+  })
+})
+
+describe("an operator's credit", () => {
+  const ask = { userId: "u" as UserId, amount: UsdMicro(5n), operationId: "op" }
+
+  it("is booked once", () => {
+    expect(Either.getOrThrow(decideCredit(ask, undefined)).creditPico).toBe(5_000_000n)
+    const earlier = { userId: "u" as UserId, amountPico: 5_000_000n }
+    expect(Either.getOrThrow(decideCredit(ask, earlier)).creditPico).toBeUndefined()
+  })
+
+  it.each([
+    ["another amount", { userId: "u" as UserId, amountPico: 6_000_000n }],
+    ["another user", { userId: "v" as UserId, amountPico: 5_000_000n }]
+  ])("is a conflict when its id was used for %s", (_, earlier) => {
+    expect(Either.isLeft(decideCredit(ask, earlier))).toBe(true)
+  })
+})

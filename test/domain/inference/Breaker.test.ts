@@ -1,0 +1,41 @@
+import * as Breaker from "@tollgate/domain/inference/Breaker"
+import { describe, expect, it } from "vitest"
+
+const settings = { failures: 3, windowMillis: 1_000, openMillis: 500 }
+const failTimes = (times: ReadonlyArray<number>) =>
+  times.reduce((breaker, at) => Breaker.failed(breaker, settings, at), Breaker.closed)
+
+describe("a breaker", () => {
+  it("lets everything through while failures are few", () => {
+    expect(Breaker.pass(failTimes([0, 1]), settings, 2).admitted).toBe(true)
+  })
+
+  it("opens when failures in the window reach the limit, and says for how long", () => {
+    expect(Breaker.pass(failTimes([0, 1, 2]), settings, 100)).toEqual({ admitted: false, retryAfterMillis: 402 })
+  })
+
+  it("forgets failures older than the window", () => {
+    expect(Breaker.pass(failTimes([0, 1, 1_500]), settings, 1_501).admitted).toBe(true)
+  })
+
+  it("lets one request through when its time is up, and no second", () => {
+    const first = Breaker.pass(failTimes([0, 1, 2]), settings, 502)
+    expect(first.admitted).toBe(true)
+    if (first.admitted) expect(Breaker.pass(first.breaker, settings, 503).admitted).toBe(false)
+  })
+
+  it("closes when the probe is served and opens again when it fails", () => {
+    const halfOpen: Breaker.Breaker = { state: "half_open" }
+    expect(Breaker.served(halfOpen)).toEqual(Breaker.closed)
+    expect(Breaker.failed(halfOpen, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
+  })
+
+  it("probes again when a probe's client left before anything was known", () => {
+    const probed = Breaker.undecided({ state: "half_open" }, 1_000)
+    expect(Breaker.pass(probed, settings, 1_000).admitted).toBe(true)
+  })
+
+  it("forgives failures once a request is served", () => {
+    expect(Breaker.served(failTimes([0, 1]))).toEqual(Breaker.closed)
+  })
+})

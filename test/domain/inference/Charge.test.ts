@@ -1,0 +1,137 @@
+import { chargeFor, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { tokens } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+const n = (count: bigint) => Tokens.Tokens(count)
+const prompt = (input: bigint, cacheRead = 0n) => ({ input: n(input), cacheWrite: n(0n), cacheRead: n(cacheRead) })
+const counts = (p: bigint, output: bigint) => ({ prompt: () => n(p), deliveredOutput: () => n(output) })
+const { unreported } = ReportedUsage
+
+describe("what a request is charged", () => {
+  it("complete with reported usage: that usage", () => {
+    const outcome: Outcome = {
+      ending: "complete",
+      reported: { prompt: prompt(10n, 5n), output: n(7n) },
+      delivered: true
+    }
+    const { charged, source } = chargeFor(outcome, counts(99n, 99n))
+    expect(charged).toEqual({ input: 10n, cacheWrite: 0n, cacheRead: 5n, output: 7n })
+    expect(source).toBe("upstream")
+  })
+
+  it("complete with a reported 0: 0, not an estimate", () => {
+    const outcome: Outcome = { ending: "complete", reported: { prompt: prompt(0n), output: n(0n) }, delivered: true }
+    expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
+  })
+
+  it("complete without usage: counted here", () => {
+    const outcome: Outcome = { ending: "complete", reported: unreported, delivered: true }
+    expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
+  })
+
+  it("complete, all of it hidden, with usage: that usage", () => {
+    const outcome: Outcome = { ending: "complete", reported: { prompt: prompt(10n), output: n(7n) }, delivered: false }
+    expect(chargeFor(outcome, counts(0n, 0n)).charged).toMatchObject({ input: 10n, output: 7n })
+  })
+
+  it.each(["client_gone", "upstream_cut"] as const)(
+    "%s after some of the answer: the prompt and what was delivered",
+    (ending) => {
+      const outcome: Outcome = { ending, reported: unreported, delivered: true }
+      expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
+        charged: { input: 10n, output: 3n },
+        source: "local"
+      })
+    }
+  )
+
+  it("cut after the supplier reported its prompt: the reported prompt, never a placeholder output", () => {
+    const outcome: Outcome = {
+      ending: "client_gone",
+      reported: { prompt: prompt(40n, 2n), output: undefined },
+      delivered: true
+    }
+    expect(chargeFor(outcome, counts(99n, 3n))).toMatchObject({
+      charged: { input: 40n, cacheRead: 2n, output: 3n },
+      source: "mixed"
+    })
+  })
+
+  it("cut with a known total: never more output than the supplier made, and the gap is recorded", () => {
+    const outcome: Outcome = {
+      ending: "client_gone",
+      reported: { prompt: prompt(5n), output: n(20n) },
+      delivered: true
+    }
+    const few = chargeFor(outcome, counts(0n, 3n))
+    expect(few.charged.output).toBe(3n)
+    expect(few.consumed.output).toBe(20n)
+    expect(chargeFor(outcome, counts(0n, 25n)).charged.output).toBe(20n)
+  })
+
+  it.each(["client_gone", "upstream_cut", "failed"] as const)(
+    "%s with nothing delivered: nothing, but what was consumed is recorded",
+    (ending) => {
+      const outcome: Outcome = { ending, reported: { prompt: prompt(5n), output: n(20n) }, delivered: false }
+      const charge = chargeFor(outcome, counts(9n, 9n))
+      expect(charge.charged).toEqual(TokenUsage.none)
+      expect(charge.consumed).toMatchObject({ input: 5n, output: 20n })
+    }
+  )
+
+  const reported = FastCheck.record({
+    prompt: FastCheck.option(
+      tokens().map((input) => ({ input, cacheWrite: n(0n), cacheRead: n(0n) })),
+      { nil: undefined }
+    ),
+    output: FastCheck.option(tokens(), { nil: undefined })
+  })
+  const outcome: FastCheck.Arbitrary<Outcome> = FastCheck.record({
+    ending: FastCheck.constantFrom("complete", "client_gone", "upstream_cut", "failed"),
+    reported,
+    delivered: FastCheck.boolean()
+  })
+
+  law("a cut is never charged more output than was delivered", [outcome, tokens(), tokens()], (o, p, output) => {
+    const { charged } = chargeFor(o, counts(p, output))
+    return o.ending === "complete" || charged.output <= output
+  })
+
+  law("never more is charged than is recorded as consumed", [outcome, tokens(), tokens()], (o, p, output) => {
+    const { charged, consumed } = chargeFor(o, counts(p, output))
+    return TokenUsage.total(charged) <= TokenUsage.total(consumed)
+  })
+
+  law("the tokenizer is announced exactly when it is asked", [outcome], (o) => {
+    let asked = false
+    const ask = () => {
+      asked = true
+      return n(1n)
+    }
+    chargeFor(o, { prompt: ask, deliveredOutput: ask })
+    return asked === needsLocalCount(o)
+  })
+})
+
+describe("reported usage", () => {
+  it("keeps the last figure, and does not let zeros at the end erase it", () => {
+    const running = [1n, 5n, 9n].map((output) => ({ prompt: prompt(3n), output: n(output) }))
+    const zeros = { prompt: prompt(0n), output: n(0n) }
+    const merged = [...running, zeros, unreported].reduce(ReportedUsage.merge, unreported)
+    expect(merged).toEqual({ prompt: prompt(3n), output: 9n })
+  })
+
+  it("keeps an explicit zero when there was nothing before it", () => {
+    expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
+  })
+
+  law("a cached part never makes the prompt larger", [tokens(), tokens()], (whole, cached) => {
+    const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
+    return input + cacheRead === whole
+  })
+})

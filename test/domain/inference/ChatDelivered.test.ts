@@ -1,0 +1,103 @@
+import * as ChatDelivered from "@tollgate/domain/inference/ChatDelivered"
+import { promptText } from "@tollgate/domain/inference/ChatPrompt"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
+
+describe("the content of a chat delta", () => {
+  it.each([
+    ["text", { content: "hi" }, "hi"],
+    ["a refusal", { refusal: "no" }, "no"],
+    ["reasoning", { reasoning_content: "hm" }, "hm"],
+    ["reasoning told under both names, once", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
+    [
+      "a tool call's name and arguments",
+      { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },
+      "f{}"
+    ],
+    ["nothing in a role", { role: "assistant", content: null }, ""],
+    ["nothing in an unknown shape", { content: 7, tool_calls: "x" }, ""]
+  ])("is %s", (_, delta, content) => {
+    expect(ChatDelivered.contentOf(chunk(delta))).toBe(content)
+  })
+
+  it("counts every choice", () => {
+    expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
+  })
+
+  it("of a whole completion is its messages", () => {
+    expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
+  })
+
+  law(
+    "folds to the concatenation of the deltas, and a longer prefix delivers more",
+    [FastCheck.array(FastCheck.string()), FastCheck.nat()],
+    (texts, cut) => {
+      const frames = texts.map((content) => chunk({ content }))
+      const all = frames.reduce(ChatDelivered.fold, ChatDelivered.initial)
+      const part = frames.slice(0, cut).reduce(ChatDelivered.fold, ChatDelivered.initial)
+      return all.text === texts.join("") && all.text.startsWith(part.text) && part.deltas <= all.deltas
+    }
+  )
+})
+
+describe("chat usage", () => {
+  it("puts cached tokens inside the prompt apart", () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 5,
+      total_tokens: 105,
+      prompt_tokens_details: { cached_tokens: 60 }
+    }
+    expect(ChatDelivered.usageOf(usage)).toEqual({
+      prompt: { input: 40n, cacheWrite: 0n, cacheRead: 60n },
+      output: 5n
+    })
+  })
+
+  it("takes reasoning that is counted apart as output", () => {
+    expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
+  })
+
+  it.each([null, undefined, "12", { prompt_tokens: -1 }, { prompt_tokens: "9" }])(
+    "is unreported when it is %j",
+    (usage) => {
+      expect(ChatDelivered.usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
+    }
+  )
+
+  it("is a zero when a zero is reported", () => {
+    expect(ChatDelivered.usageOf({ completion_tokens: 0 }).output).toBe(0n)
+  })
+})
+
+describe("the prompt's text", () => {
+  it("holds messages, tool calls and definitions, and counts pictures without their base64", () => {
+    const { text, extraTokens } = promptText({
+      messages: [
+        { role: "system", content: "Be brief." },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is this?" },
+            { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }
+          ]
+        },
+        { role: "assistant", tool_calls: [{ function: { name: "look", arguments: '{"at":1}' } }] }
+      ],
+      tools: [{ type: "function", function: { name: "look" } }]
+    })
+    expect(text).toContain("What is this?")
+    expect(text).toContain('{"at":1}')
+    expect(text).toContain('"name":"look"')
+    expect(text).not.toContain("base64")
+    expect(extraTokens).toBe(3 + 3 * 3 + 765)
+  })
+
+  it("of nonsense is empty", () => {
+    expect(promptText([1, 2]).text).toBe("")
+    expect(promptText({ messages: [null, 7, { content: [null] }] }).text).toBe("")
+  })
+})

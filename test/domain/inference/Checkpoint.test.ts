@@ -1,0 +1,57 @@
+import { chargeAtCheckpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import { estimate } from "@tollgate/domain/inference/Estimate"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { tokens } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+describe("a checkpoint", () => {
+  const count = FastCheck.nat(1_000_000)
+
+  law(
+    "never claims more tokens than deltas were delivered",
+    [count, count, tokens()],
+    (deltas, characters, promptFloor) => {
+      const { output } = checkpoint({ deltas, characters, promptFloor })
+      return output <= BigInt(deltas)
+    }
+  )
+
+  it("of a request that delivered nothing charges nothing", () => {
+    const saved = checkpoint({ deltas: 0, characters: 0, promptFloor: Tokens.Tokens(500n) })
+    const { charged, source } = chargeAtCheckpoint(saved)
+    expect([charged.input, charged.output, source]).toEqual([0n, 0n, "none"])
+  })
+
+  law("only grows while a request goes on", [count, count, count, count], (d1, c1, d2, c2) => {
+    const promptFloor = Tokens.Tokens(9n)
+    const earlier = checkpoint({ deltas: d1, characters: c1, promptFloor })
+    const later = checkpoint({ deltas: d1 + d2, characters: c1 + c2, promptFloor })
+    return earlier.output <= later.output && earlier.input <= later.input
+  })
+})
+
+describe("an estimate", () => {
+  const size = FastCheck.record({
+    textBytes: FastCheck.nat(32 * 1024 * 1024),
+    attachments: FastCheck.nat(100),
+    maxOutputTokens: FastCheck.option(FastCheck.integer(), { nil: undefined }),
+    answers: FastCheck.integer({ min: 1, max: 128 })
+  })
+
+  law("has its floor below its ceiling and room for a token of output", [size], (s) => {
+    const { inputFloor, inputCeiling, output } = estimate(s)
+    return inputFloor <= inputCeiling && output >= 1n
+  })
+
+  it("caps what a coding agent's enormous limit would lock", () => {
+    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, answers: 1 })
+    expect(output).toBe(8_192n)
+  })
+
+  it("asks for each answer of n", () => {
+    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, answers: 3 })
+    expect(output).toBe(300n)
+  })
+})

@@ -1,0 +1,56 @@
+import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import * as Account from "@tollgate/domain/ledger/Account"
+import { type Balances, decideHold } from "@tollgate/domain/ledger/Hold"
+import * as Price from "@tollgate/domain/ledger/Price"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { Either } from "effect"
+import { describe, expect, it } from "vitest"
+import { balances, estimate, price } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+const planAvailable = ({ plan }: Balances) => (plan === undefined ? Tokens.zero : Account.available(plan))
+const paygAvailable = ({ payg }: Balances) => (payg === undefined ? 0n : Account.available(payg))
+
+describe("a hold", () => {
+  law("never exceeds what is available", [estimate, price, balances], (e, p, b) => {
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    return held === undefined || (held.hold.planTokens <= planAvailable(b) && held.hold.paygPico <= paygAvailable(b))
+  })
+
+  law("leaves no balance below zero", [estimate, price, balances], (e, p, b) => {
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    if (held === undefined) return true
+    const plan = held.plan === undefined || Account.available(held.plan) >= 0n
+    return plan && (held.payg === undefined || Account.available(held.payg) >= 0n)
+  })
+
+  law(
+    "takes the plan first: pay-as-you-go is only touched when the plan is used up",
+    [estimate, price, balances],
+    (e, p, b) => {
+      const held = Either.getOrUndefined(decideHold(e, p, b))
+      return held === undefined || held.hold.paygPico === 0n || held.hold.planTokens === planAvailable(b)
+    }
+  )
+
+  law("is refused exactly when the smallest use is not covered", [estimate, price, balances], (e, p, b) => {
+    const least = TokenUsage.plain(e.inputFloor, Tokens.Tokens(1n))
+    const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
+    return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
+  })
+
+  law("sets aside the whole estimate where it is available", [estimate, price, balances], (e, p, b) => {
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    if (held === undefined) return true
+    const expected = TokenUsage.plain(e.inputCeiling, e.output)
+    const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
+    return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
+  })
+
+  it("of a model that costs nothing needs no balance", () => {
+    const nothing = Price.PicoPerToken(0n)
+    const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
+    const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }
+    expect(Either.isRight(decideHold(ask, free, { plan: undefined, payg: undefined }))).toBe(true)
+  })
+})

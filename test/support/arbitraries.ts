@@ -1,0 +1,60 @@
+/**
+ * Random money, usages and balances, as the domain's own types.
+ */
+import type { TokenUsage } from "@tollgate/domain/inference/TokenUsage"
+import { AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
+import type { Balances, Estimate } from "@tollgate/domain/ledger/Hold"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import { FastCheck } from "effect"
+
+export const tokens = (max = 1_000_000_000n) => FastCheck.bigInt({ min: 0n, max }).map((n) => Tokens.Tokens(n))
+export const pico = (max = 10n ** 18n) => FastCheck.bigInt({ min: 0n, max }).map((n) => UsdPico(n))
+
+export const usage: FastCheck.Arbitrary<TokenUsage> = FastCheck.record({
+  input: tokens(),
+  cacheWrite: tokens(),
+  cacheRead: tokens(),
+  output: tokens()
+})
+
+const perToken = FastCheck.bigInt({ min: 0n, max: 1_000_000_000n }).map((n) => PicoPerToken(n))
+export const price: FastCheck.Arbitrary<Price> = FastCheck.record({
+  input: perToken,
+  cacheWrite: perToken,
+  cacheRead: perToken,
+  output: perToken
+})
+
+const parts = <A extends bigint>(amount: FastCheck.Arbitrary<A>) => FastCheck.tuple(amount, amount, amount)
+
+/** An account with something available, debited and pending; always within its credits. */
+export const planAccount: FastCheck.Arbitrary<PlanAccount> = parts(tokens(10n ** 12n)).map(([free, used, held]) => ({
+  id: AccountId("plan"),
+  creditsPosted: Tokens.Tokens(free + used + held),
+  debitsPosted: used,
+  debitsPending: held
+}))
+
+export const paygAccount: FastCheck.Arbitrary<PaygAccount> = parts(pico()).map(([free, used, held]) => ({
+  id: AccountId("payg"),
+  creditsPosted: UsdPico(free + used + held),
+  debitsPosted: used,
+  debitsPending: held
+}))
+
+export const balances: FastCheck.Arbitrary<Balances> = FastCheck.record({
+  plan: FastCheck.option(planAccount, { nil: undefined }),
+  payg: FastCheck.option(paygAccount, { nil: undefined })
+})
+
+export const estimate: FastCheck.Arbitrary<Estimate> = FastCheck.tuple(
+  tokens(10n ** 7n),
+  tokens(10n ** 7n),
+  tokens(100_000n)
+).map(([floor, more, output]) => ({
+  inputFloor: floor,
+  inputCeiling: Tokens.Tokens(floor + more),
+  output: Tokens.Tokens(output + 1n)
+}))
