@@ -1,0 +1,139 @@
+/**
+ * Which adapter stands behind which port, and in which order they stop.
+ *
+ * Layers close in the reverse of the order they are built in: the server drains first, then the node says goodbye, then
+ * the ledger writes what is left, and the database goes last.
+ */
+import { join } from "node:path"
+import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
+import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
+import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
+import * as InFlight from "@tollgate/adapters-http/server/InFlight"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/batch/PgInferenceLedger"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import * as LocalSecrets from "@tollgate/adapters-postgres/embedded/LocalSecrets"
+import * as KeyMac from "@tollgate/adapters-postgres/stores/KeyMac"
+import * as PgApiKeys from "@tollgate/adapters-postgres/stores/PgApiKeys"
+import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
+import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentCatalog"
+import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
+import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
+import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
+import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
+import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { keepNode } from "@tollgate/application/operations/KeepNode"
+import { Database } from "@tollgate/application/ports/Database"
+import { Nodes } from "@tollgate/application/ports/Nodes"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Config } from "./Config.ts"
+import * as Metrics from "./Metrics.ts"
+import { StartFailed } from "./StartFailed.ts"
+
+/** The database of `DATABASE_URL`, or our own in the data directory. */
+const postgres = (config: Config) =>
+  config.DATABASE_URL === undefined
+    ? EmbeddedPostgres.layer({ directory: join(config.DATA_DIR, "postgres") }).pipe(
+        Layer.mapError(({ message }) => new StartFailed({ message }))
+      )
+    : Layer.effect(
+        PgSettings.PgSettings,
+        Effect.mapError(
+          PgSettings.fromUrl(config.DATABASE_URL),
+          ({ reason }) => new StartFailed({ message: `DATABASE_URL: ${reason}` })
+        )
+      )
+
+/** Up to date, or not served from: in production a person migrates, elsewhere the server does. */
+const upToDate = (config: Config) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const database = yield* Database
+      if (!config.production) {
+        const applied = yield* database.migrate
+        return applied.length > 0 ? yield* Effect.logInfo("migrated", { applied }) : undefined
+      }
+      const { pendingMigrations } = yield* database.state
+      if (pendingMigrations.length > 0) {
+        return yield* new StartFailed({
+          message: `the database lacks ${pendingMigrations.join(", ")}; run: tollgate migrate`
+        })
+      }
+    })
+  )
+
+const keyMac = (config: Config) =>
+  Layer.unwrapEffect(
+    Effect.gen(function* () {
+      const pepper =
+        config.KEY_PEPPER ??
+        (yield* Effect.mapError(
+          LocalSecrets.readOrCreate(config.DATA_DIR, "key-pepper"),
+          ({ message }) => new StartFailed({ message })
+        ))
+      return KeyMac.layer({ prefix: config.KEY_PREFIX, peppers: new Map([[1, pepper]]), currentVersion: 1 })
+    })
+  )
+
+/** Alive for as long as the layer is; leaving lets others settle what could not be settled here. */
+const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
+  Layer.provideMerge(PgNodes.layer)
+)
+
+const stores = (config: Config) =>
+  Layer.mergeAll(
+    PgUsers.layer,
+    PgPaygAccounts.layer,
+    PgApiKeys.layer,
+    PgKeyRing.layer,
+    PgCurrentCatalog.layer,
+    PgOpenHolds.layer({ deadAfterSeconds: config.NODE_DEAD_AFTER_SECONDS }),
+    PgInferenceLedger.layer()
+  ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, keyMac(config), node)))
+
+const database = (config: Config) =>
+  upToDate(config).pipe(
+    Layer.provideMerge(PgDatabase.layer),
+    Layer.provideMerge(Layer.orDie(PgPool.layer({ maxConnections: 10 }))),
+    Layer.provideMerge(postgres(config))
+  )
+
+/** Every port of the application. */
+export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
+  Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer).pipe(
+    Layer.provideMerge(stores(config)),
+    Layer.provideMerge(database(config))
+  )
+
+/** The inference protocols this server relays. A new one is one line. */
+const relayed = [relayRoute("/v1/chat/completions", chatProtocol)]
+
+const keeper = Layer.scopedDiscard(Effect.forkScoped(keepNode))
+
+/** The public port, the metrics port, and the duties of a node. */
+export const server = (config: Config) =>
+  Layer.mergeAll(
+    GatewayServer.layer(
+      {
+        ...GatewayOptions.defaults,
+        host: config.HOST,
+        port: config.PORT,
+        serviceName: config.SERVICE_NAME,
+        corsAllowOrigin: config.CORS_ORIGIN,
+        keepaliveSeconds: config.KEEPALIVE_SECONDS,
+        drainSeconds: config.DRAIN_SECONDS
+      },
+      relayed
+    ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
+    Metrics.layer(config.METRICS_PORT),
+    keeper
+  )

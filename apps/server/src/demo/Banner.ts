@@ -1,0 +1,39 @@
+/**
+ * What a newcomer reads after `npm start`: what runs, and lines to paste.
+ */
+import * as Redacted from "effect/Redacted"
+import type { DemoCustomer } from "./DemoCustomer.ts"
+
+export const banner = (baseUrl: string, customer: DemoCustomer): string => {
+  const key = Redacted.value(customer.key)
+  const call = (body: string, flags = "") =>
+    [
+      `  curl ${flags}${baseUrl}/v1/chat/completions \\`,
+      `    -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
+      `    -d '${body}'`
+    ].join("\n")
+  return `
+Tollgate is serving on ${baseUrl}   (demo: its supplier is simulated and its money is play money)
+
+  docs       ${baseUrl}/docs
+  key        ${key}
+  customer   ${customer.email}
+
+Stream an answer:
+
+${call('{"model":"demo-chat","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"What is a tollgate?"}]}', "-N ")}
+
+A whole answer, and the models there are:
+
+${call('{"model":"demo-chat","messages":[{"role":"user","content":"Hello!"}]}')}
+
+  curl ${baseUrl}/v1/models -H "Authorization: Bearer ${key}"
+
+What it cost, and whether the books agree:
+
+  npm run -s tollgate -- users show ${customer.email}
+  npm run -s tollgate -- audit
+
+Ctrl-C stops it; your data stays.
+`
+}

@@ -1,0 +1,45 @@
+/**
+ * The customer of a demo: made at the first start with a key and ten dollars, found again at the next.
+ *
+ * The key is kept in the data directory, readable by its owner only, because the database does not have it.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
+import { Users } from "@tollgate/application/ports/Users"
+import { Email } from "@tollgate/domain/customer/Email"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+const email = Schema.decodeSync(Email)("demo@tollgate.example")
+const operator = { actor: "demo", reason: "seeded at the first start" }
+
+export interface DemoCustomer {
+  readonly email: string
+  readonly key: Redacted.Redacted<string>
+}
+
+export const demoCustomer = (dataDir: string) =>
+  Effect.gen(function* () {
+    const users = yield* Users
+    yield* users.find(email).pipe(Effect.catchTag("UserNotFound", () => users.create(email, operator)))
+    yield* (yield* PaygAccounts).credit({
+      email,
+      amount: UsdMicro(10_000_000n),
+      operationId: Schema.decodeSync(OperationId)("demo-welcome-credit"),
+      operator
+    })
+    const file = join(dataDir, "demo-key")
+    const kept = yield* Effect.promise(() => readFile(file, "utf8").catch(() => ""))
+    if (kept !== "") return { email, key: Redacted.make(kept.trim()) } satisfies DemoCustomer
+    const { secret } = yield* (yield* ApiKeys).create(email, "demo", operator)
+    yield* Effect.promise(async () => {
+      await mkdir(dataDir, { recursive: true })
+      await writeFile(file, `${Redacted.value(secret)}\n`, { mode: 0o600 })
+    })
+    return { email, key: secret } satisfies DemoCustomer
+  })

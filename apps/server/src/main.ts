@@ -1,0 +1,67 @@
+/**
+ * The server process: settings, layers, and what is told on the way.
+ */
+import { readFile } from "node:fs/promises"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
+import { Catalogs } from "@tollgate/application/ports/Catalogs"
+import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { type Config, readConfig } from "./Config.ts"
+import { startDemo } from "./demo/Demo.ts"
+import { DEMO_KEY_ENV } from "./demo/DemoCatalog.ts"
+import * as Live from "./Live.ts"
+import { StartFailed } from "./StartFailed.ts"
+import * as Telemetry from "./Telemetry.ts"
+
+/** Keys of suppliers are asked for by the name the catalog gives them. */
+const providerKeys = (config: Config) => (name: string) => {
+  const value = process.env[name]
+  if (value !== undefined && value !== "") return Redacted.make(value)
+  return config.demo && name === DEMO_KEY_ENV ? Redacted.make("simulated") : undefined
+}
+
+const applyCatalogFile = (path: string) =>
+  Effect.gen(function* () {
+    const unusable = (reason: string) => new StartFailed({ message: `CATALOG_FILE ${path}: ${reason}` })
+    const json = yield* Effect.tryPromise({
+      try: async (): Promise<unknown> => JSON.parse(await readFile(path, "utf8")),
+      catch: (error) => unusable(error instanceof Error ? error.message : String(error))
+    })
+    const terms = yield* Effect.mapError(parseCatalogFile(json), ({ issues }) => unusable(issues.join("; ")))
+    const change = yield* (yield* Catalogs).apply(terms, { actor: "server", reason: "CATALOG_FILE at start" })
+    yield* Effect.logInfo("catalog applied", change)
+  })
+
+const serve = (config: Config) =>
+  Effect.gen(function* () {
+    if (config.CATALOG_FILE !== undefined) yield* applyCatalogFile(config.CATALOG_FILE)
+    const announce = config.demo ? yield* startDemo(config) : undefined
+    const { host, port } = yield* Effect.map(Layer.build(Live.server(config)), (context) =>
+      context.unsafeMap.get(GatewayServer.key)
+    )
+    const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+    yield* Effect.logInfo(`serving on ${baseUrl}`)
+    if (announce !== undefined) yield* announce(baseUrl)
+    return yield* Effect.never
+  })
+
+const run = (config: Config) =>
+  Effect.scoped(serve(config)).pipe(
+    Effect.provide(Live.ports(config, providerKeys(config))),
+    Effect.catchTag("StartFailed", ({ message }) => Effect.sync(() => fail([message]))),
+    Effect.provide(Telemetry.layer(config))
+  )
+
+const fail = (lines: ReadonlyArray<string>): void => {
+  for (const line of lines) console.error(`tollgate: ${line}`)
+  process.exitCode = 1
+}
+
+Either.match(readConfig(process.env), {
+  onLeft: fail,
+  onRight: (config) => NodeRuntime.runMain(run(config), { disablePrettyLogger: true })
+})
