@@ -18,6 +18,12 @@ import type { UserId } from "./User.ts"
 export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
 
+/** What a customer calls a key: 1 to 200 characters on one line. */
+export const ApiKeyName = Schema.Trim.pipe(
+  Schema.filter((s) => ([...s].length >= 1 && [...s].length <= 200) || "1 to 200 characters"),
+  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters")
+)
+
 export interface ApiKey {
   readonly id: ApiKeyId
   readonly publicId: string

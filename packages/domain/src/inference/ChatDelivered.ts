@@ -40,12 +40,29 @@ export const contentOf = (frame: JsonObject): string => {
 /** The content of one delta or message. */
 export const deltaContent = (delta: JsonObject): string => {
   const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning)
-  let text = asText(delta.content) + asText(delta.refusal) + reasoning
-  for (const item of asArray(delta.tool_calls)) text += callContent(asObject(asObject(item)?.function))
+  let text = textOf(delta.content) + asText(delta.refusal) + reasoning
+  for (const item of asArray(delta.tool_calls)) {
+    const call = asObject(item)
+    text += callContent(asObject(call?.function)) + callContent(asObject(call?.custom))
+  }
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
 }
 
-const callContent = (call: JsonObject | undefined): string => asText(call?.name) + asText(call?.arguments)
+/** Some suppliers send content in parts, and reasoning as parts within one of them. */
+const textOf = (content: unknown): string => {
+  if (typeof content === "string") return content
+  let text = ""
+  for (const item of asArray(content)) {
+    const part = asObject(item)
+    text += asText(part?.text) + asText(part?.refusal)
+    for (const thought of asArray(part?.thinking)) text += asText(asObject(thought)?.text)
+  }
+  return text
+}
+
+/** A function call has arguments, a custom one has input. */
+const callContent = (call: JsonObject | undefined): string =>
+  call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
  * The `usage` member of a chunk or completion. Where the total is larger than prompt plus completion, the supplier

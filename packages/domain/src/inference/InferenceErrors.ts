@@ -23,9 +23,9 @@ export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNot
   model: Schema.String
 }) {}
 
-/** The body is larger than the surface takes. */
+/** The body is larger than the surface, or the model behind it, takes. Of a supplier's limit the size is not known. */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
-  limitBytes: Schema.Number
+  limitBytes: Schema.NullOr(Schema.Number)
 }) {}
 
 /** The supplier declined the request as such; its words, cleaned of names, are passed on. */

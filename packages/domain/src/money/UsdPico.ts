@@ -35,3 +35,6 @@ export const floorToUsd = (amount: UsdPico): string => {
   const micro = amount / PICO_PER_MICRO
   return `${micro / MICRO_PER_USD}.${(micro % MICRO_PER_USD).toString().padStart(6, "0")}`
 }
+
+/** The same in whole micro-USD, as digits. */
+export const floorToUsdMicro = (amount: UsdPico): string => (amount / PICO_PER_MICRO).toString()
