@@ -1,0 +1,186 @@
+/**
+ * One connection to the database with one user, reopened when it breaks.
+ *
+ * Its statements are prepared once and planned for looking rows up by key. A transaction costs two round trips: one
+ * begins it and asks, one writes and commits. None takes longer than its time limit, whatever has become of the
+ * server: the socket is cut then. A new connection first sees to it that what its predecessor had begun has ended, so
+ * that whoever looks afterwards sees for certain whether it was committed.
+ */
+import { Socket } from "node:net"
+import * as Pg from "pg"
+import { ConnectionLost } from "./DatabaseTrouble.ts"
+
+/** A statement of fixed text, prepared under its name. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** A statement with its parameters. */
+export interface Call {
+  readonly statement: Statement
+  readonly values: ReadonlyArray<unknown>
+}
+
+/** Rows come back as arrays of columns. */
+export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
+export type Ask = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
+
+/** What a transaction came to, and what it has to write for that. */
+export interface Decided<A> {
+  readonly result: A
+  readonly writes: ReadonlyArray<Call>
+}
+
+export interface ConnectionLimits {
+  readonly connectMillis: number
+  /** For a whole transaction, seen from here; the server gives up on a statement after the same time. */
+  readonly transactionMillis: number
+}
+
+interface Open {
+  readonly client: Pg.Client
+  readonly socket: Socket
+}
+
+/** Names a backend for as long as the server runs; process ids alone are used again. */
+interface Backend {
+  readonly pid: number
+  readonly startedAt: string
+}
+
+const NO_BACKEND: Backend = { pid: 0, startedAt: "-infinity" }
+
+export class DedicatedConnection {
+  readonly #settings: Pg.ClientConfig
+  readonly #limits: ConnectionLimits
+  #open: Open | undefined
+  #backend = NO_BACKEND
+
+  constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
+    this.#settings = settings
+    this.#limits = limits
+  }
+
+  /**
+   * Fails with {@link ConnectionLost}, with the database's refusal, or with what `work` throws; nothing was written
+   * then. Only when the connection breaks at the commit nobody knows, and `doubt` is told what it would have come to.
+   * One at a time.
+   */
+  async transact<A>(work: (ask: Ask) => Promise<Decided<A>>, doubt: (result: A) => void = ignore): Promise<A> {
+    const open = this.#open ?? (await this.#connect())
+    const { client } = open
+    const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    try {
+      const begun = query(client, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+      begun.catch(ignore)
+      const { result, writes } = await work(
+        async (statement, values) => (await prepared(client, statement, values)).rows
+      )
+      await begun
+      try {
+        await commit(client, writes)
+      } catch (error) {
+        if (mayHaveCommitted(error)) doubt(result)
+        throw error
+      }
+      return result
+    } catch (error) {
+      // Waits for everything that was sent; a connection that cannot even do this is of no more use.
+      await query(client, "ROLLBACK").catch(() => this.#drop(open))
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close(): void {
+    if (this.#open !== undefined) this.#drop(this.#open)
+  }
+
+  async #connect(): Promise<Open> {
+    const socket = new Socket()
+    const client = new Pg.Client({
+      ...this.#settings,
+      pipeline: true,
+      application_name: "tollgate ledger",
+      // The timer below ends the whole of it, which includes more than connecting.
+      connectionTimeoutMillis: 0,
+      stream: () => socket
+    })
+    const open = { client, socket }
+    client.on("error", () => this.#drop(open))
+    client.on("end", () => this.#drop(open))
+    const timer = setTimeout(() => socket.destroy(), this.#limits.connectMillis)
+    try {
+      await client.connect().catch(lost)
+      await query(client, setUp(this.#limits))
+      await this.#succeed(client)
+    } catch (error) {
+      socket.destroy()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+    this.#open = open
+    return open
+  }
+
+  /** Ends the backend before this one, should it still be there, and remembers this one. */
+  async #succeed(client: Pg.Client): Promise<void> {
+    const { pid, startedAt } = this.#backend
+    const { rows: ended } = await prepared(client, END, [pid, startedAt, this.#limits.connectMillis])
+    if (ended.some(([gone]) => gone !== true)) throw new ConnectionLost("the earlier connection has not ended yet")
+    const { rows } = await query(client, OWN)
+    const [ownPid, ownStart] = rows[0] ?? []
+    this.#backend = { pid: Number(ownPid), startedAt: String(ownStart) }
+  }
+
+  #drop(open: Open): void {
+    open.socket.destroy()
+    if (this.#open === open) this.#open = undefined
+  }
+}
+
+// Plans are kept, so one made while the tables were small must not scan them.
+const setUp = ({ transactionMillis }: ConnectionLimits) => `
+  SET statement_timeout = ${transactionMillis};
+  SET idle_in_transaction_session_timeout = ${transactionMillis};
+  SET plan_cache_mode = force_generic_plan;
+  SET enable_seqscan = off`
+
+const OWN = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+
+const END: Statement = {
+  name: "end_backend",
+  text: `
+    SELECT pg_terminate_backend(pid, $3)
+    FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::text::timestamptz`
+}
+
+type Answer = Pg.QueryArrayResult<Array<unknown>>
+
+const query = (client: Pg.Client, text: string): Promise<Answer> =>
+  client.query<Array<unknown>>({ text, rowMode: "array" }).catch(lost)
+
+const prepared = (client: Pg.Client, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Answer> =>
+  client.query<Array<unknown>>({ name, text, values: [...values], rowMode: "array" }).catch(lost)
+
+const commit = async (client: Pg.Client, writes: ReadonlyArray<Call>): Promise<void> => {
+  const answers = await Promise.all([
+    ...writes.map(({ statement, values }) => prepared(client, statement, values)),
+    query(client, "COMMIT")
+  ])
+  if (answers.at(-1)?.command !== "COMMIT") throw new ConnectionLost("the server answered a commit with a rollback")
+}
+
+/** A server that refuses a statement has not committed; one that shuts down may have. */
+const mayHaveCommitted = (error: unknown): boolean =>
+  !(error instanceof Pg.DatabaseError) || error.code?.startsWith("57") === true
+
+/** The driver's own errors, unlike the server's, all say that the connection is gone. */
+const lost = (error: unknown): never => {
+  throw error instanceof Pg.DatabaseError ? error : new ConnectionLost(error instanceof Error ? error.message : "")
+}
+
+const ignore = () => {}

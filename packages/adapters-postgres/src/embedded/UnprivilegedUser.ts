@@ -1,0 +1,87 @@
+/**
+ * The user Postgres runs as. It refuses to run as root, so root hands it to somebody with fewer rights.
+ */
+import { execFile } from "node:child_process"
+import { chmod, chown, lstat, mkdir } from "node:fs/promises"
+import { homedir, tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import * as Effect from "effect/Effect"
+import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
+
+export interface UnprivilegedUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+const run = promisify(execFile)
+const isRoot = () => process.getuid?.() === 0
+
+const lookUp = async (name: string): Promise<UnprivilegedUser> => {
+  const [uid, gid] = await Promise.all([run("id", ["-u", name]), run("id", ["-g", name])])
+  return { uid: parseInt(uid.stdout, 10), gid: parseInt(gid.stdout, 10) }
+}
+
+const NOBODY: UnprivilegedUser = { uid: 65534, gid: 65534 }
+
+/** `undefined` when we are not root: Postgres then runs as we do. */
+export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () =>
+  isRoot() ? lookUp("postgres").catch(() => lookUp("nobody").catch(() => NOBODY)) : undefined
+)
+
+/** Whether this user can enter a directory or run a program: every directory above it lets them pass, too. */
+export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    run("/bin/sh", ["-c", '[ -x "$1" ]', "sh", path], { ...user, cwd: "/" }).then(
+      () => true,
+      () => false
+    )
+  )
+
+/**
+ * Lets this user, and nobody else, through a private directory of ours that stands in its way: a data directory made
+ * with `mktemp -d`, say. Never through a home. Whether the user can enter it now.
+ */
+export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    if (yield* canReach(user, path)) return true
+    if (path === homedir() || !(yield* canReach(user, dirname(path)))) return false
+    const opened = yield* Effect.promise(async () => {
+      const { gid, mode, uid } = await lstat(path)
+      if (uid !== 0 || gid !== 0 || (mode & 0o077) !== 0) return false
+      await chown(path, uid, user.gid)
+      await chmod(path, 0o710)
+      return true
+    }).pipe(Effect.catchAllDefect(() => Effect.succeed(false)))
+    return opened && (yield* canReach(user, path))
+  })
+
+/** Creates a directory that only this user (or we, where there is none) can use, and refuses one that is not. */
+export const ownDirectory = (
+  path: string,
+  user: UnprivilegedUser | undefined
+): Effect.Effect<void, EmbeddedPostgresFailed> =>
+  step(`cannot use ${path}`, async () => {
+    await mkdir(dirname(path), { recursive: true })
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    if (user !== undefined && (await lstat(path)).uid === 0) await chown(path, user.uid, user.gid)
+    const found = await lstat(path)
+    const owner = user?.uid ?? process.getuid?.() ?? found.uid
+    if (!found.isDirectory() || found.uid !== owner) throw new Error("it belongs to somebody else")
+  })
+
+/** Where root keeps what an unprivileged user must reach: not below anybody's private directory. */
+export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step(
+  "no directory that an unprivileged user can reach",
+  async () => {
+    for (const path of ["/var/lib/tollgate", join(tmpdir(), "tollgate-of-root")]) {
+      const usable = await mkdir(path, { recursive: true })
+        .then((created) => (created === undefined ? undefined : chmod(path, 0o755)))
+        .then(() => lstat(path))
+        .catch(() => undefined)
+      // In a directory that everybody can write to, somebody else may have been there first.
+      if (usable?.isDirectory() && usable.uid === 0 && (usable.mode & 0o022) === 0) return path
+    }
+    throw new Error("neither below /var/lib nor below the temporary directory")
+  }
+)

@@ -1,0 +1,118 @@
+/**
+ * Postgres as a child, with the watchdog that stops it when the lifeline ends.
+ *
+ * Both are in a session of their own, so that Ctrl-C in a terminal reaches only the server, which can then settle what
+ * is open before it lets go of the database.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync, openSync } from "node:fs"
+import { chown, readFile, rename, rm, rmdir } from "node:fs/promises"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
+import * as Lifeline from "./Lifeline.ts"
+import type { PostgresHome } from "./PostgresHome.ts"
+import type { UnprivilegedUser } from "./UnprivilegedUser.ts"
+
+/** Descriptor 3 is the read end of the lifeline; Postgres itself must not hold it. SIGINT is a fast, clean shutdown. */
+const SCRIPT = `
+"$@" 3<&- & postgres=$!
+(read -r nothing <&3; kill -INT $postgres) 2>/dev/null & reader=$!
+exec 3<&-
+trap 'kill -INT $postgres 2>/dev/null' INT TERM HUP
+wait $postgres; code=$?
+while kill -0 $postgres 2>/dev/null; do wait $postgres; code=$?; done
+kill -KILL $reader 2>/dev/null
+exit $code
+`
+
+export interface WatchedPostgres {
+  readonly exited: Effect.Effect<void>
+  /** The end of its log: why it exited. */
+  readonly lastWords: Effect.Effect<string>
+  /** It is ready: from now on others find its lifeline. */
+  readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
+}
+
+/** What a child program sees of our environment: nothing. */
+export const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
+
+/** Runs until the scope ends and nobody else holds the lifeline. */
+export const watched = (
+  home: PostgresHome,
+  launchId: string,
+  command: ReadonlyArray<string>,
+  user: UnprivilegedUser | undefined
+): Effect.Effect<WatchedPostgres, EmbeddedPostgresFailed, Scope.Scope> => {
+  let lifeline = `${home.lifeline}-${launchId}`
+  let log = `${home.logFile}-${launchId}`
+  const spawned = Effect.flatMap(Lifeline.create(lifeline), ({ reader, writer }) =>
+    step("cannot start Postgres", async () => {
+      const output = openSync(log, "w", 0o600)
+      try {
+        for (const file of user === undefined ? [] : [lifeline, log]) await chown(file, user?.uid ?? 0, user?.gid ?? 0)
+        const child = spawn("/bin/sh", ["-c", SCRIPT, "sh", ...command], {
+          ...user,
+          env: environment,
+          cwd: "/",
+          detached: true,
+          stdio: ["ignore", output, output, reader]
+        })
+        return { child, writer }
+      } finally {
+        closeSync(output)
+        closeSync(reader)
+      }
+    }).pipe(Effect.onError(() => Effect.sync(() => closeSync(writer))))
+  )
+  return Effect.acquireRelease(spawned, ({ child, writer }) =>
+    Effect.gen(function* () {
+      closeSync(writer)
+      yield* stopped(child, lifeline)
+      if (!hasExited(child)) return
+      const unannounced = lifeline === home.lifeline ? [] : [lifeline, log]
+      yield* Effect.promise(async () => {
+        for (const file of unannounced) await rm(file, { force: true })
+        // Refused when it is not empty: then somebody else uses it already.
+        await rmdir(home.socketDir).catch(() => {})
+      })
+    })
+  ).pipe(
+    Effect.map(({ child }) => ({
+      exited: exitOf(child),
+      lastWords: Effect.promise(() =>
+        readFile(log, "utf8").then(
+          (text) => text.trimEnd().split("\n").slice(-8).join("\n"),
+          () => ""
+        )
+      ),
+      announce: step("cannot announce Postgres", async () => {
+        await rename(log, home.logFile)
+        log = home.logFile
+        await rename(lifeline, home.lifeline)
+        lifeline = home.lifeline
+      })
+    }))
+  )
+}
+
+const hasExited = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+
+const exitOf = (child: ChildProcess): Effect.Effect<void> =>
+  Effect.async<void>((resume) => {
+    const done = () => resume(Effect.void)
+    if (hasExited(child)) return done()
+    child.once("exit", done)
+    child.once("error", done)
+    return Effect.sync(() => child.off("exit", done).off("error", done))
+  })
+
+/** Waits for Postgres to stop, unless other processes still hold the lifeline: then it stays, without us. */
+const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (let round = 0; round < 25 && !hasExited(child) && Lifeline.isWatched(lifeline); round++) {
+      yield* Effect.promise(() => new Promise((done) => setTimeout(done, 20)))
+    }
+    if (!hasExited(child) && Lifeline.isWatched(lifeline)) return child.unref()
+    yield* exitOf(child).pipe(Effect.interruptible, Effect.timeoutOption("30 seconds"))
+  })

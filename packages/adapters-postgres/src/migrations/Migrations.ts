@@ -1,0 +1,61 @@
+/**
+ * Brings a database to the schema this program was written for. Forward only; each step is applied once, in order.
+ *
+ * All missing steps are applied in one transaction under one lock, so of two nodes that start at once one migrates and
+ * the other waits and finds nothing left to do.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
+import { foundation } from "./0001_foundation.ts"
+
+export interface Migration {
+  readonly name: string
+  readonly statements: string
+}
+
+/** In the order of application. A step that any database has seen is never edited again. */
+export const migrations: ReadonlyArray<Migration> = [{ name: "0001_foundation", statements: foundation }]
+
+/** Any number, the same in every version of this program. */
+const LOCK = 8_436_201_775n
+
+/** Applies what is missing; the names of what was applied. */
+export const migrate = (
+  steps: ReadonlyArray<Migration> = migrations
+): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
+  transact(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`SET LOCAL statement_timeout = 0`
+      yield* sql`SELECT pg_advisory_xact_lock(${LOCK})`
+      yield* sql`CREATE TABLE IF NOT EXISTS migration (
+        name text PRIMARY KEY,
+        applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+      )`
+      const missing = yield* missingOf(steps)
+      for (const { name, statements } of missing) {
+        yield* sql.unsafe(statements)
+        yield* sql`INSERT INTO migration (name) VALUES (${name})`
+      }
+      return missing.map(({ name }) => name)
+    })
+  )
+
+/** The names of the steps this database has not seen. */
+export const pending = (
+  steps: ReadonlyArray<Migration> = migrations
+): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('migration') IS NOT NULL AS known`
+    return (known?.known ? yield* missingOf(steps) : steps).map(({ name }) => name)
+  }).pipe(sqlErrorsAreDefects)
+
+const missingOf = (steps: ReadonlyArray<Migration>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ name: string }>`SELECT name FROM migration`
+    const applied = new Set(rows.map(({ name }) => name))
+    return steps.filter(({ name }) => !applied.has(name))
+  })

@@ -1,0 +1,28 @@
+/**
+ * The record of what people did to money and rights: written in the transaction of the deed, never changed.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import * as Effect from "effect/Effect"
+
+export interface AuditEntry {
+  readonly operator: Operator
+  readonly action: "user.create" | "key.create" | "key.revoke" | "payg.credit" | "catalog.apply"
+  /** The id of what it was done to. */
+  readonly subject: string
+  /** Facts that help a reader; amounts as digits, and never a secret. */
+  readonly detail: Readonly<Record<string, string | number | ReadonlyArray<string>>>
+}
+
+export const record = ({
+  operator,
+  action,
+  subject,
+  detail
+}: AuditEntry): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO audit_log (actor, action, subject, reason, detail)
+      VALUES (${operator.actor}, ${action}, ${subject}, ${operator.reason}, ${JSON.stringify(detail)}::jsonb)`
+  })

@@ -1,0 +1,46 @@
+/**
+ * What is remembered for a while, and not more of it than fits: the oldest goes first.
+ */
+interface Entry<Value> {
+  readonly value: Value
+  readonly sinceMillis: number
+}
+
+export class ExpiringMap<Key, Value> {
+  readonly #entries = new Map<Key, Entry<Value>>()
+  readonly #capacity: number
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** What was remembered at most so long ago. */
+  get(key: Key, ageMillis: number): Value | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    if (performance.now() - entry.sinceMillis < ageMillis) return entry.value
+    this.#entries.delete(key)
+    return undefined
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, { value, sinceMillis: performance.now() })
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#capacity) break
+      this.#entries.delete(oldest)
+    }
+  }
+
+  forget(which: (value: Value) => boolean): void {
+    for (const [key, { value }] of this.#entries) if (which(value)) this.#entries.delete(key)
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Whose key this is, remembered for a moment so that a request does not wait for the database to say it again.
+ *
+ * What is remembered is the digest of a key, never the key. Notifications end an entry at once, a lost connection ends
+ * all of them, and time ends the rest: half a minute while notifications arrive, a second while they do not.
+ * Strangers are remembered too, more briefly and in a small place of their own, so that they displace nobody.
+ */
+import { hash } from "node:crypto"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { KeyRing, type Principal } from "@tollgate/application/ports/KeyRing"
+import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, parse } from "@tollgate/domain/customer/ApiKey"
+import type { UserId } from "@tollgate/domain/customer/User"
+import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { KEYS_CHANNEL } from "../client/Channels.ts"
+import { ExpiringMap } from "./ExpiringMap.ts"
+import { KeyMac } from "./KeyMac.ts"
+import { PgNotifications } from "./PgNotifications.ts"
+
+export interface KeyRingOptions {
+  readonly capacity: number
+  readonly listeningMillis: number
+  /** How long a key is remembered while nobody could say that it was revoked. */
+  readonly deafMillis: number
+  readonly strangers: number
+  readonly strangerMillis: number
+  /** Keys being looked up at a time; more of them are refused. */
+  readonly lookups: number
+  readonly lookupMillis: number
+}
+
+export const defaults: KeyRingOptions = {
+  capacity: 10_000,
+  listeningMillis: 30_000,
+  deafMillis: 1_000,
+  strangers: 1_000,
+  strangerMillis: 2_000,
+  lookups: 256,
+  lookupMillis: 3_000
+}
+
+type Answer = Effect.Effect<Principal, InvalidApiKey | Overloaded>
+
+interface Known {
+  readonly publicId: string
+  readonly answer: Answer
+}
+
+interface KeyRow {
+  readonly id: string
+  readonly user_id: string
+  readonly secret_mac: Uint8Array
+  readonly pepper_version: number
+}
+
+const UNKNOWN: Answer = Effect.fail(new InvalidApiKey({ reason: "unknown" }))
+const OVERLOADED: Answer = Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
+
+export const make = (options: KeyRingOptions = defaults) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const keyMac = yield* KeyMac
+    const notifications = yield* PgNotifications
+    const scope = yield* Effect.scope
+    const keys = new ExpiringMap<string, Known>(options.capacity)
+    const strangers = new ExpiringMap<string, Known>(options.strangers)
+    const lookups = new Map<string, Deferred.Deferred<Principal, InvalidApiKey | Overloaded>>()
+    let news = 0
+
+    yield* notifications.subscribe(KEYS_CHANNEL, {
+      notified: (publicId) => {
+        news++
+        for (const known of [keys, strangers]) known.forget((key) => key.publicId === publicId)
+      },
+      missed: () => {
+        news++
+        for (const known of [keys, strangers]) known.clear()
+      }
+    })
+
+    const find = (digest: string, key: KeyMaterial) =>
+      Effect.gen(function* () {
+        const newsBefore = news
+        const [row] = yield* sql<KeyRow>`
+          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version FROM api_key k JOIN app_user u ON u.id = k.user_id
+          WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'`
+        const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
+        const answer: Answer =
+          row !== undefined && genuine
+            ? Effect.succeed({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
+            : UNKNOWN
+        // What was read before a notification may be what it was about.
+        if (news === newsBefore) (genuine ? keys : strangers).set(digest, { publicId: key.publicId, answer })
+        return yield* answer
+      }).pipe(
+        Effect.disconnect,
+        Effect.timeoutFail({
+          duration: options.lookupMillis,
+          onTimeout: () => new Overloaded({ retryAfterSeconds: 1 })
+        }),
+        Effect.catchTag("SqlError", (error) =>
+          Effect.zipRight(Effect.logDebug("a key was not looked up", error), OVERLOADED)
+        )
+      )
+
+    /** However many ask for one key at a time, the database is asked once, and by nobody's request. */
+    const lookUp = (digest: string, key: KeyMaterial): Answer =>
+      Effect.suspend(() => {
+        const underWay = lookups.get(digest)
+        if (underWay !== undefined) return Deferred.await(underWay)
+        if (lookups.size >= options.lookups) return OVERLOADED
+        const lookup = Deferred.unsafeMake<Principal, InvalidApiKey | Overloaded>(FiberId.none)
+        lookups.set(digest, lookup)
+        return find(digest, key).pipe(
+          Effect.ensuring(Effect.sync(() => lookups.delete(digest))),
+          Effect.intoDeferred(lookup),
+          Effect.forkIn(scope),
+          Effect.zipRight(Deferred.await(lookup))
+        )
+      })
+
+    return KeyRing.of({
+      authenticate: (presented) => {
+        const text = Redacted.value(presented)
+        if (text.length > MAX_LENGTH) return UNKNOWN
+        const digest = hash("sha256", text, "base64")
+        const known = keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis)
+        if (known !== undefined) return known.answer
+        const key = parse(keyMac.prefix, text)
+        if (Either.isLeft(key) || strangers.get(digest, options.strangerMillis) !== undefined) return UNKNOWN
+        return lookUp(digest, key.right)
+      }
+    })
+  })
+
+export const layer = (
+  options: Partial<KeyRingOptions> = {}
+): Layer.Layer<KeyRing, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
+  Layer.scoped(KeyRing, make({ ...defaults, ...options }))

@@ -1,0 +1,170 @@
+/**
+ * Open holds in Postgres, and the end of those whose node died.
+ *
+ * A node is dead when it said goodbye, when its row is gone, or when it has not been heard of for too long by the
+ * database's clock. Its holds are settled at their last checkpoints by whoever comes first: holds that somebody else
+ * has in hand are passed over.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Measured } from "@tollgate/application/ports/InferenceLedger"
+import { type OpenHold, OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { nothing } from "@tollgate/domain/inference/Charge"
+import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { afterBackoff } from "../batch/Backoff.ts"
+import { describe, isTrouble } from "../batch/DatabaseTrouble.ts"
+import { type Ask, type Decided, DedicatedConnection } from "../batch/DedicatedConnection.ts"
+import { takenHold, takingHolds } from "../batch/HoldRows.ts"
+import { LockedAccounts } from "../batch/LockedAccounts.ts"
+import { readPrices } from "../batch/Prices.ts"
+import { insertSettlements, settleTaken } from "../batch/SettlementRows.ts"
+import { PgSettings } from "../client/PgSettings.ts"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+
+export interface OpenHoldsOptions {
+  readonly nodeDeadAfterSeconds: number
+}
+
+export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
+
+const AT_ONCE = 500
+const TROUBLES = 5
+const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000 }
+
+export const layer = ({
+  nodeDeadAfterSeconds
+}: OpenHoldsOptions = defaults): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> =>
+  Layer.scoped(
+    OpenHolds,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* PgSettings
+      const runtime = yield* Effect.runtime<never>()
+      const oneAtATime = yield* Effect.makeSemaphore(1)
+      const connection = yield* Effect.acquireRelease(
+        Effect.sync(() => new DedicatedConnection(settings, LIMITS)),
+        (own) => Effect.sync(() => own.close())
+      )
+      const passOver = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+        void Runtime.runFork(runtime)(
+          Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
+        )
+      return {
+        list: sqlErrorsAreDefects(
+          Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
+        ),
+        sweep: oneAtATime.withPermits(1)(Effect.promise(() => sweep(connection, nodeDeadAfterSeconds, passOver)))
+      }
+    })
+  )
+
+/** Chunk by chunk until nothing is left; a chunk that the database refuses is made smaller until one hold is to blame. */
+const sweep = async (
+  connection: DedicatedConnection,
+  nodeDeadAfterSeconds: number,
+  passOver: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void
+): Promise<number> => {
+  const passedOver: Array<RequestId> = []
+  let settled = 0
+  let atOnce = AT_ONCE
+  let troubles = 0
+  for (;;) {
+    let taken: ReadonlyArray<RequestId> = []
+    try {
+      const some = await connection.transact((ask) =>
+        settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atOnce], (requestIds) => {
+          taken = requestIds
+        })
+      )
+      if (some === 0) return settled
+      settled += some
+      atOnce = Math.min(AT_ONCE, atOnce * 2)
+    } catch (error) {
+      if (isTrouble(error) && ++troubles <= TROUBLES) {
+        await afterBackoff(troubles)
+        continue
+      }
+      if (isTrouble(error) || taken.length === 0) throw error
+      if (taken.length === 1) {
+        passOver(taken, error)
+        passedOver.push(...taken)
+      }
+      atOnce = Math.ceil(taken.length / 2)
+    }
+  }
+}
+
+const settleOrphans = async (
+  ask: Ask,
+  which: ReadonlyArray<unknown>,
+  taking: (requestIds: ReadonlyArray<RequestId>) => void
+): Promise<Decided<number>> => {
+  const holds = (await ask(TAKE, which)).map(takenHold)
+  taking(holds.map(({ requestId }) => requestId))
+  if (holds.length === 0) return { result: 0, writes: [] }
+  const [prices, accounts] = await Promise.all([
+    readPrices(
+      ask,
+      holds.map(({ priceId }) => priceId)
+    ),
+    LockedAccounts.lock(ask, holds)
+  ])
+  const settlements = holds.map((hold) => settleTaken(hold, atCheckpoint(hold.checkpoint), prices, accounts))
+  return { result: settlements.length, writes: [...accounts.writes, insertSettlements(settlements)] }
+}
+
+/** When the node died nobody knows, so neither how long it took. */
+const atCheckpoint = (checkpoint: Checkpoint): Measured => {
+  const charge = chargeAtCheckpoint(checkpoint)
+  const times = { ttftMillis: undefined, durationMillis: 0 }
+  return charge.source === "none"
+    ? { ending: "failed", charge: nothing, ...times }
+    : { ending: "orphaned", charge, ...times }
+}
+
+const ORPHANED = `
+  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < clock_timestamp() - make_interval(secs => $1))`
+
+const TAKE = takingHolds(
+  "take_orphans",
+  `request_id IN (
+    SELECT hold.request_id FROM inference_hold AS hold LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+    WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[])
+    ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED)`
+)
+
+const LIST = `
+  SELECT hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
+    hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${ORPHANED} AS orphaned
+  FROM inference_hold AS hold
+  JOIN app_user ON app_user.id = hold.user_id
+  JOIN model ON model.id = hold.model_id
+  LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+  ORDER BY hold.held_at, hold.request_id`
+
+interface OpenHoldRow {
+  readonly request_id: string
+  readonly email: string
+  readonly model: string
+  readonly plan_tokens: bigint
+  readonly payg_pico: bigint
+  readonly checkpoint_input: bigint
+  readonly checkpoint_output: bigint
+  readonly held_at: Date
+  readonly orphaned: boolean
+}
+
+const fromRow = (row: OpenHoldRow): OpenHold => ({
+  requestId: RequestId(row.request_id),
+  email: row.email,
+  model: row.model,
+  hold: { planTokens: Tokens(row.plan_tokens), paygPico: UsdPico(row.payg_pico) },
+  checkpoint: { input: Tokens(row.checkpoint_input), output: Tokens(row.checkpoint_output) },
+  heldAt: row.held_at,
+  orphaned: row.orphaned
+})

@@ -1,0 +1,99 @@
+/**
+ * A cable between our connections and the database that a test can cut, freeze, or cut at the worst moment.
+ *
+ * Settings with the cable's address as host reach the same database as before.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, type Scope } from "effect"
+import type * as Pg from "pg"
+
+/** What befalls the next commit: the server never hears of it, or carries it out and nobody hears of that. */
+export type Accident = "commit lost" | "answer lost"
+
+const COMMIT = Buffer.from("COMMIT\0")
+
+export class Cable {
+  readonly settings: Pg.ClientConfig
+  readonly #directory: string
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #state: "sound" | "cut" | "frozen" = "sound"
+  #accident: Accident | undefined
+
+  static readonly scoped = (settings: Pg.ClientConfig): Effect.Effect<Cable, never, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const cable = new Cable(settings)
+        await new Promise<void>((resolve) => cable.#server.listen(join(cable.#directory, ".s.PGSQL.5432"), resolve))
+        return cable
+      }),
+      (cable) => Effect.sync(() => cable.#remove())
+    )
+
+  private constructor(settings: Pg.ClientConfig) {
+    this.#directory = mkdtempSync(join(tmpdir(), "tollgate-cable-"))
+    this.settings = { ...settings, host: this.#directory }
+    this.#server = createServer((near) => this.#join(near, connect(`${settings.host}/.s.PGSQL.5432`)))
+  }
+
+  /** Ends every connection; new ones are refused until {@link mend}. */
+  cut(): void {
+    this.#state = "cut"
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** Nothing passes any more in either direction, and nobody is told; new connections hang likewise. */
+  freeze(): void {
+    this.#state = "frozen"
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  mend(): void {
+    this.#state = "sound"
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  atNextCommit(accident: Accident): void {
+    this.#accident = accident
+  }
+
+  #join(near: Socket, far: Socket): void {
+    for (const socket of [near, far]) {
+      this.#sockets.add(socket)
+      socket.on("error", () => {})
+      if (this.#state === "frozen") socket.pause()
+    }
+    const end = () => {
+      for (const socket of [near, far]) {
+        socket.destroy()
+        this.#sockets.delete(socket)
+      }
+    }
+    near.on("close", end)
+    far.on("close", end)
+    if (this.#state === "cut") end()
+    let mute = false
+    far.on("data", (chunk) => {
+      if (mute) end()
+      else near.write(chunk)
+    })
+    near.on("data", (chunk) => {
+      if (chunk.includes(COMMIT)) {
+        const accident = this.#accident
+        this.#accident = undefined
+        if (accident === "commit lost") return end()
+        if (accident === "answer lost") mute = true
+      }
+      far.write(chunk)
+    })
+  }
+
+  #remove(): void {
+    this.cut()
+    this.#server.close()
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+}

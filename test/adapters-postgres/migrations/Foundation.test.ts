@@ -1,0 +1,288 @@
+/**
+ * States of the ledger that must not be, tried one by one against the schema.
+ */
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { Effect } from "effect"
+import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import * as Stores from "../../support/Stores.ts"
+
+const CHECK = "23514"
+const UNIQUE = "23505"
+const FOREIGN_KEY = "23503"
+const RESTRICT = "23001"
+
+// The checks that a refusal must name, so that none is refused for the wrong reason.
+const OVERSPENT = "account_available"
+const ADDS_UP = "settlement_adds_up"
+const FAILED_IS_FREE = "settlement_failed_is_free"
+
+const FUNDING = "00000000-0000-0000-0000-000000000004"
+
+const transfer = (columns: Readonly<Record<string, string>>) => {
+  const all = { id: "gen_random_uuid()", ref: "gen_random_uuid()::text", actor: "'ada'", ...columns }
+  return `INSERT INTO transfer (${Object.keys(all).join(", ")}) VALUES (${Object.values(all).join(", ")})`
+}
+
+interface WrongState {
+  readonly what: string
+  readonly statement: (ledger: Ledger) => string
+  readonly refusedWith: string
+  readonly by?: string
+}
+
+const wrongStates: ReadonlyArray<WrongState> = [
+  {
+    what: "spending more than an account has",
+    statement: ({ payg }) =>
+      `UPDATE account SET debits_posted = credits_posted + 1, debits_pending = 0 WHERE id = '${payg}'`,
+    refusedWith: CHECK,
+    by: OVERSPENT
+  },
+  {
+    what: "holding more than an account has",
+    statement: ({ plan }) =>
+      `UPDATE account SET debits_pending = credits_posted - debits_posted + 1 WHERE id = '${plan}'`,
+    refusedWith: CHECK,
+    by: OVERSPENT
+  },
+  {
+    what: "a hold given back twice",
+    statement: ({ plan }) => `UPDATE account SET debits_pending = debits_pending - 4 WHERE id = '${plan}'`,
+    refusedWith: CHECK
+  },
+  {
+    what: "credits that shrink",
+    statement: ({ payg }) => `UPDATE account SET credits_posted = credits_posted - 1 WHERE id = '${payg}'`,
+    refusedWith: RESTRICT
+  },
+  {
+    what: "debits that shrink",
+    statement: ({ payg }) => `UPDATE account SET debits_posted = debits_posted - 1 WHERE id = '${payg}'`,
+    refusedWith: RESTRICT
+  },
+  {
+    what: "an account that changes hands",
+    statement: ({ plan, userId }) =>
+      `UPDATE account SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${plan}'`,
+    refusedWith: RESTRICT
+  },
+  {
+    what: "an account that disappears",
+    statement: ({ plan }) => `DELETE FROM account WHERE id = '${plan}'`,
+    refusedWith: RESTRICT
+  },
+  {
+    what: "a stored balance of an account outside",
+    statement: () => `UPDATE account SET credits_posted = 1 WHERE id = '${FUNDING}'`,
+    refusedWith: CHECK
+  },
+  {
+    what: "a pay-as-you-go account in tokens",
+    statement: () =>
+      "INSERT INTO account (id, kind, unit, user_id) SELECT gen_random_uuid(), 'payg', 'token', id FROM app_user",
+    refusedWith: CHECK
+  },
+  {
+    what: "a plan for no model",
+    statement: ({ userId }) =>
+      `INSERT INTO account (id, kind, unit, user_id) VALUES (gen_random_uuid(), 'plan', 'token', '${userId}')`,
+    refusedWith: CHECK
+  },
+  {
+    what: "a plan of more tokens than a JSON number can say",
+    statement: ({ plan }) => `UPDATE account SET credits_posted = 9007199254740992 WHERE id = '${plan}'`,
+    refusedWith: CHECK
+  },
+  {
+    what: "a kind of account nobody knows",
+    statement: () => "INSERT INTO account (id, kind, unit) VALUES (gen_random_uuid(), 'wallet', 'usd_pico')",
+    refusedWith: CHECK
+  },
+  {
+    what: "a second pay-as-you-go account of a user",
+    statement: ({ userId }) =>
+      `INSERT INTO account (id, kind, unit, user_id) VALUES (gen_random_uuid(), 'payg', 'usd_pico', '${userId}')`,
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a second plan of a user for one model",
+    statement: ({ userId, modelId }) =>
+      `INSERT INTO account (id, kind, unit, user_id, model_id)
+        VALUES (gen_random_uuid(), 'plan', 'token', '${userId}', '${modelId}')`,
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a transfer between two units",
+    statement: ({ plan }) =>
+      transfer({
+        code: "'payg_credit'",
+        unit: "'usd_pico'",
+        debit_account: `'${FUNDING}'`,
+        credit_account: `'${plan}'`,
+        amount: "1"
+      }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a transfer of nothing",
+    statement: ({ payg }) =>
+      transfer({
+        code: "'payg_credit'",
+        unit: "'usd_pico'",
+        debit_account: `'${FUNDING}'`,
+        credit_account: `'${payg}'`,
+        amount: "0"
+      }),
+    refusedWith: CHECK
+  },
+  {
+    what: "a transfer from an account to itself",
+    statement: ({ payg }) =>
+      transfer({
+        code: "'payg_credit'",
+        unit: "'usd_pico'",
+        debit_account: `'${payg}'`,
+        credit_account: `'${payg}'`,
+        amount: "1"
+      }),
+    refusedWith: CHECK
+  },
+  {
+    what: "a second transfer of one event",
+    statement: ({ payg }) =>
+      `INSERT INTO transfer SELECT gen_random_uuid(), code, ref, unit, debit_account, credit_account, amount, actor
+        FROM transfer WHERE credit_account = '${payg}'`,
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a second settlement of one request",
+    statement: (ledger) => settlementOf(ledger),
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a settlement whose parts are not its cost",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", writeoff_pico: "1" }),
+    refusedWith: CHECK,
+    by: ADDS_UP
+  },
+  {
+    what: "a failed request that costs something",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", ending: "'failed'" }),
+    refusedWith: CHECK,
+    by: FAILED_IS_FREE
+  },
+  {
+    what: "a failed request that uses a plan at no cost",
+    statement: (ledger) =>
+      settlementOf(ledger, {
+        request_id: "gen_random_uuid()",
+        ending: "'failed'",
+        cost_pico: "0",
+        plan_value_pico: "0",
+        payg_pico: "0"
+      }),
+    refusedWith: CHECK,
+    by: FAILED_IS_FREE
+  },
+  {
+    what: "a plan that pays for more tokens than were charged",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_tokens: "16" }),
+    refusedWith: CHECK
+  },
+  {
+    what: "a settlement paid from no account",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", payg_account: "NULL" }),
+    refusedWith: CHECK
+  },
+  {
+    what: "a settlement with the key of somebody else",
+    statement: (ledger) =>
+      settlementOf(ledger, {
+        request_id: "gen_random_uuid()",
+        user_id: `(SELECT id FROM app_user WHERE id <> '${ledger.userId}' LIMIT 1)`
+      }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a settlement at the price of another model",
+    statement: (ledger) =>
+      settlementOf(ledger, {
+        request_id: "gen_random_uuid()",
+        price_id: `(SELECT id FROM price WHERE id <> '${ledger.priceId}' LIMIT 1)`
+      }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a model at the price of another one",
+    statement: ({ modelId, priceId }) =>
+      `UPDATE model SET price_id = (SELECT id FROM price WHERE id <> '${priceId}' LIMIT 1) WHERE id = '${modelId}';
+        SET CONSTRAINTS ALL IMMEDIATE`,
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "the same price of a model twice",
+    statement: ({ priceId }) =>
+      `INSERT INTO price SELECT gen_random_uuid(), model_id, input, cache_write, cache_read, output FROM price WHERE id = '${priceId}'`,
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a second hold of one request",
+    statement: ({ held }) => `INSERT INTO inference_hold SELECT * FROM inference_hold WHERE request_id = '${held}'`,
+    refusedWith: UNIQUE
+  },
+  {
+    what: "a hold on no account",
+    statement: ({ held }) => `UPDATE inference_hold SET payg_account = NULL WHERE request_id = '${held}'`,
+    refusedWith: CHECK
+  },
+  {
+    what: "a key without the seal of a secret",
+    statement: ({ keyId }) => `UPDATE api_key SET secret_mac = 'short' WHERE id = '${keyId}'`,
+    refusedWith: CHECK
+  },
+  {
+    what: "an address that is not in lower case",
+    statement: () => "INSERT INTO app_user (id, email) VALUES (gen_random_uuid(), 'Ada@example.com')",
+    refusedWith: CHECK
+  },
+  ...Object.entries({ transfer: "actor", settlement: "ending", price: "input", audit_log: "reason" }).flatMap(
+    ([journal, column]) => [
+      {
+        what: `a change to ${journal}`,
+        statement: () => `UPDATE ${journal} SET ${column} = ${column}`,
+        refusedWith: RESTRICT
+      },
+      { what: `a deletion from ${journal}`, statement: () => `DELETE FROM ${journal}`, refusedWith: RESTRICT },
+      { what: `an emptied ${journal}`, statement: () => `TRUNCATE ${journal} CASCADE`, refusedWith: RESTRICT }
+    ]
+  )
+]
+
+describe("the schema refuses", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    for (const { what, statement, refusedWith, by } of wrongStates) {
+      it.effect(what, () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          // Another customer with everything, so that "somebody else's" exists.
+          yield* aLedger
+          const ledger = yield* aLedger
+          const error = yield* sql.withTransaction(sql.unsafe(statement(ledger))).pipe(Effect.flip)
+          expect({ state: sqlState(error), cause: String(error.cause) }).toMatchObject({ state: refusedWith })
+          if (by !== undefined) expect(error.cause).toMatchObject({ constraint: by })
+        })
+      )
+    }
+  })
+
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.effect("nothing of a ledger in order", () =>
+      Effect.gen(function* () {
+        yield* aLedger
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+  })
+})

@@ -1,0 +1,285 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, it } from "@effect/vitest"
+import { Books } from "@tollgate/application/ports/Books"
+import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { Effect } from "effect"
+import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import * as Stores from "../../support/Stores.ts"
+
+/** Writes past every guard of the schema. */
+const plant = (statements: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.withTransaction(sql.unsafe(`SET LOCAL session_replication_role = replica; ${statements}`))
+  })
+
+interface Lie {
+  readonly what: string
+  readonly statements: (ledger: Ledger, other: Ledger) => string
+  readonly breaks: ReadonlyArray<string>
+}
+
+const lies: ReadonlyArray<Lie> = [
+  {
+    what: "an account below zero",
+    statements: ({ payg }) => `ALTER TABLE account DROP CONSTRAINT account_available;
+      UPDATE account SET debits_pending = credits_posted WHERE id = '${payg}'`,
+    breaks: ["no-overdraft", "pending-is-holds"]
+  },
+  {
+    what: "a balance of an account outside",
+    statements: () => `ALTER TABLE account DROP CONSTRAINT account_shape;
+      UPDATE account SET credits_posted = 1 WHERE kind = 'system' AND unit = 'token'`,
+    breaks: ["system-not-stored"]
+  },
+  {
+    what: "a credit without a transfer",
+    statements: ({ payg }) => `UPDATE account SET credits_posted = credits_posted + 1 WHERE id = '${payg}'`,
+    breaks: ["credits-are-journal", "units-are-conserved"]
+  },
+  {
+    what: "a debit without a settlement",
+    statements: ({ plan }) => `UPDATE account SET debits_posted = debits_posted + 1 WHERE id = '${plan}'`,
+    breaks: ["debits-are-journal", "units-are-conserved"]
+  },
+  {
+    what: "a settlement that debited nobody",
+    statements: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()" }),
+    breaks: ["debits-are-journal", "units-are-conserved"]
+  },
+  {
+    what: "something set aside for no hold",
+    statements: ({ plan }) => `UPDATE account SET debits_pending = debits_pending + 1 WHERE id = '${plan}'`,
+    breaks: ["pending-is-holds"]
+  },
+  {
+    what: "a hold that set nothing aside",
+    statements: ({ held }) => `UPDATE inference_hold SET payg_pico = payg_pico + 1 WHERE request_id = '${held}'`,
+    breaks: ["pending-is-holds"]
+  },
+  {
+    what: "a plan filled by something that is no grant",
+    statements: ({ plan }) => `UPDATE transfer SET code = 'topup' WHERE credit_account = '${plan}'`,
+    breaks: ["plans-are-grants", "transfers-fit"]
+  },
+  {
+    what: "a credit out of the wrong source",
+    statements: ({ payg }) =>
+      `UPDATE transfer SET debit_account = '00000000-0000-0000-0000-000000000003' WHERE credit_account = '${payg}'`,
+    breaks: ["transfers-fit"]
+  },
+  {
+    what: "one customer's credit moved to another",
+    statements: ({ payg }, other) => `
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+        VALUES (gen_random_uuid(), 'quota_adjust', 'x', 'usd_pico', '${payg}', '${other.payg}', 7, 'eve');
+      UPDATE account SET debits_posted = debits_posted + 7 WHERE id = '${payg}';
+      UPDATE account SET credits_posted = credits_posted + 7 WHERE id = '${other.payg}'`,
+    breaks: ["transfers-fit"]
+  },
+  {
+    what: "a credit that nobody answers for",
+    statements: ({ payg }) => `DELETE FROM audit_log WHERE subject = '${payg}'`,
+    breaks: ["credits-are-logged"]
+  },
+  {
+    what: "a credit logged with another amount",
+    statements: ({ payg }) =>
+      `UPDATE audit_log SET detail = detail || '{"usd_micro": "999"}' WHERE subject = '${payg}'`,
+    breaks: ["credits-are-logged"]
+  },
+  {
+    what: "a payment that came from no account",
+    statements: ({ settled, payg }) => `
+      DO $$ DECLARE c text; BEGIN FOR c IN SELECT conname FROM pg_constraint
+        WHERE conrelid = 'settlement'::regclass AND pg_get_constraintdef(oid) LIKE '%payg_account IS NOT NULL%'
+        LOOP EXECUTE format('ALTER TABLE settlement DROP CONSTRAINT %I', c); END LOOP; END $$;
+      UPDATE settlement SET payg_account = NULL WHERE request_id = '${settled}';
+      UPDATE account SET debits_posted = 0 WHERE id = '${payg}'`,
+    breaks: ["units-are-conserved", "payers-are-owners"]
+  },
+  {
+    what: "a settlement whose parts are not its cost",
+    statements: ({ settled }) => `ALTER TABLE settlement DROP CONSTRAINT settlement_adds_up;
+      UPDATE settlement SET writeoff_pico = 1 WHERE request_id = '${settled}'`,
+    breaks: ["settlements-add-up"]
+  },
+  {
+    what: "a cost that is not the tokens at their price",
+    statements: ({ settled }) =>
+      `UPDATE settlement SET charged_output = 6, consumed_output = 6 WHERE request_id = '${settled}'`,
+    breaks: ["cost-is-price", "domain-agrees"]
+  },
+  {
+    what: "a settlement at the price of another model",
+    statements: ({ settled }, other) =>
+      `UPDATE settlement SET price_id = '${other.priceId}' WHERE request_id = '${settled}'`,
+    breaks: ["cost-is-price"]
+  },
+  {
+    what: "a plan that was charged tokens of another value",
+    statements: ({ settled, payg }) => `
+      UPDATE settlement SET plan_value_pico = plan_value_pico + 1000, payg_pico = payg_pico - 1000
+        WHERE request_id = '${settled}';
+      UPDATE account SET debits_posted = debits_posted - 1000 WHERE id = '${payg}'`,
+    breaks: ["domain-agrees"]
+  },
+  {
+    what: "a failed request that was charged",
+    statements: ({ settled }) => `ALTER TABLE settlement DROP CONSTRAINT settlement_failed_is_free;
+      UPDATE settlement SET ending = 'failed' WHERE request_id = '${settled}'`,
+    breaks: ["failed-is-free"]
+  },
+  {
+    what: "more charged than was consumed",
+    statements: ({ settled }) => `UPDATE settlement SET consumed_output = 4 WHERE request_id = '${settled}'`,
+    breaks: ["charged-was-consumed"]
+  },
+  {
+    what: "a settlement with the key of somebody else",
+    statements: ({ settled }, other) =>
+      `UPDATE settlement SET api_key_id = '${other.keyId}' WHERE request_id = '${settled}'`,
+    breaks: ["payers-are-owners"]
+  },
+  {
+    what: "two customers who paid for each other",
+    statements: (ledger, other) => `
+      UPDATE settlement SET payg_account = '${other.payg}' WHERE request_id = '${ledger.settled}';
+      UPDATE settlement SET payg_account = '${ledger.payg}' WHERE request_id = '${other.settled}'`,
+    breaks: ["payers-are-owners"]
+  },
+  {
+    what: "two customers who hold on each other's balances",
+    statements: (ledger, other) => `
+      UPDATE inference_hold SET payg_account = '${other.payg}' WHERE request_id = '${ledger.held}';
+      UPDATE inference_hold SET payg_account = '${ledger.payg}' WHERE request_id = '${other.held}'`,
+    breaks: ["holders-are-owners"]
+  },
+  {
+    what: "a request that is both held and settled",
+    statements: ({ held, settled }) => `INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id,
+        protocol, streamed, plan_tokens, payg_pico, node_id)
+      SELECT '${settled}', user_id, api_key_id, model_id, price_id, protocol, streamed, 0, 0, node_id
+        FROM inference_hold WHERE request_id = '${held}'`,
+    breaks: ["held-or-settled"]
+  },
+  {
+    what: "a hold that a dead node left behind",
+    statements: ({ held, node }) => `
+      UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
+      UPDATE gateway_node SET beat_at = beat_at - interval '11 minutes' WHERE id = '${node}'`,
+    breaks: ["no-forgotten-holds"]
+  },
+  {
+    what: "a hold of a node nobody knows",
+    statements: ({ held, node }) => `
+      UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
+      DELETE FROM gateway_node WHERE id = '${node}'`,
+    breaks: ["no-forgotten-holds"]
+  },
+  {
+    what: "a model at the price of another one",
+    statements: ({ modelId }, other) => `UPDATE model SET price_id = '${other.priceId}' WHERE id = '${modelId}'`,
+    breaks: ["models-have-prices"]
+  }
+]
+
+describe.concurrent("the audit finds", () => {
+  for (const { what, statements, breaks } of lies) {
+    it.live(what, () =>
+      Effect.gen(function* () {
+        const [ledger, other] = [yield* aLedger, yield* aLedger]
+        yield* plant(statements(ledger, other))
+        expect(yield* Stores.brokenInvariants).toEqual(breaks)
+      }).pipe(Effect.provide(Stores.layer))
+    )
+  }
+
+  it.live("every check was broken by one of these", () =>
+    Effect.gen(function* () {
+      const { checks } = yield* Effect.flatMap(Books, (books) => books.audit)
+      expect(checks.map(({ id }) => id).sort()).toEqual([...new Set(lies.flatMap(({ breaks }) => breaks))].sort())
+    }).pipe(Effect.provide(Stores.layer))
+  )
+})
+
+describe("the audit", () => {
+  it.live("finds nothing in books that are in order, however long a running request takes", () =>
+    Effect.gen(function* () {
+      const { held } = yield* aLedger
+      yield* plant(`UPDATE inference_hold SET held_at = held_at - interval '2 hours' WHERE request_id = '${held}'`)
+      expect(yield* Stores.brokenInvariants).toEqual([])
+    }).pipe(Effect.provide(Stores.layer))
+  )
+
+  it.live("sees one moment, while money moves", () =>
+    Effect.gen(function* () {
+      const user = yield* Stores.aUser
+      const credits = Effect.forEach(
+        Array.from({ length: 40 }, (_, i) => OperationId.make(`credit ${i}`)),
+        (operationId) =>
+          Effect.flatMap(PaygAccounts, (accounts) =>
+            accounts.credit({ email: user.email, amount: UsdMicro(1n), operationId, operator: Stores.operator })
+          ),
+        { concurrency: 4 }
+      )
+      const audits = Effect.all(Array.from({ length: 4 }, () => Stores.brokenInvariants))
+      const [found] = yield* Effect.all([audits, credits], { concurrency: 2 })
+      expect(found.flat()).toEqual([])
+    }).pipe(Effect.provide(Stores.layer))
+  )
+
+  it.live("recomputes more settlements than it keeps in memory, to the last", () =>
+    Effect.gen(function* () {
+      const ledger = yield* aLedger
+      const many = settlementOf(ledger, {
+        request_id: "lpad(to_hex(i), 32, '0')::uuid",
+        plan_account: "NULL",
+        plan_tokens: "0",
+        plan_value_pico: "CASE WHEN i IN (1, 5000, 5001, 10007) THEN 1 ELSE 0 END",
+        payg_account: "NULL",
+        payg_pico: "0",
+        writeoff_pico: "CASE WHEN i IN (1, 5000, 5001, 10007) THEN 29999 ELSE 30000 END"
+      }).replace(/ VALUES \((.*)\)$/, " SELECT $1 FROM generate_series(1, 10007) i")
+      yield* plant(many)
+      const { checks } = yield* Effect.flatMap(Books, (books) => books.audit)
+      expect(checks.filter(({ violations }) => violations > 0n)).toMatchObject([
+        { id: "domain-agrees", violations: 4n }
+      ])
+    }).pipe(Effect.provide(Stores.layer))
+  )
+
+  it.live("says how much it looked at, what was written off and what suppliers used for nobody", () =>
+    Effect.gen(function* () {
+      const ledger = yield* aLedger
+      yield* plant(
+        settlementOf(ledger, {
+          request_id: "gen_random_uuid()",
+          ending: "'client_gone'",
+          charged_input: "1000000000",
+          consumed_input: "1000000000",
+          charged_output: "0",
+          consumed_output: "500000000",
+          cost_pico: "1000000000000",
+          plan_account: "NULL",
+          plan_tokens: "0",
+          plan_value_pico: "0",
+          payg_account: "NULL",
+          payg_pico: "0",
+          writeoff_pico: "1000000000000"
+        })
+      )
+      const { checks, figures } = yield* Effect.flatMap(Books, (books) => books.audit)
+      expect(checks.filter(({ violations }) => violations > 0n)).toEqual([])
+      expect(figures).toEqual([
+        { name: "accounts", value: "2" },
+        { name: "settlements", value: "2" },
+        { name: "holds_open", value: "1" },
+        { name: "written_off_usd", value: "1.000000" },
+        { name: "operator_loss_usd", value: "2.000000" }
+      ])
+    }).pipe(Effect.provide(Stores.layer))
+  )
+})

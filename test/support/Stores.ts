@@ -1,0 +1,92 @@
+/**
+ * The stores over a database of their own, and what a test puts into them first.
+ */
+import * as KeyMac from "@tollgate/adapters-postgres/stores/KeyMac"
+import * as PgApiKeys from "@tollgate/adapters-postgres/stores/PgApiKeys"
+import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
+import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
+import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
+import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
+import { Books } from "@tollgate/application/ports/Books"
+import { Catalogs } from "@tollgate/application/ports/Catalogs"
+import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
+import { Users } from "@tollgate/application/ports/Users"
+import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { Email } from "@tollgate/domain/customer/Email"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import { Effect, Either, Layer, Redacted } from "effect"
+import * as TestDatabase from "./TestDatabase.ts"
+
+export const keyMac = KeyMac.layer({
+  prefix: "tg",
+  peppers: new Map([[1, Redacted.make("the pepper of the tests")]]),
+  currentVersion: 1
+})
+
+/** Over the database of whoever provides one. */
+export const stores = Layer.mergeAll(
+  PgUsers.layer,
+  PgApiKeys.layer,
+  PgPaygAccounts.layer,
+  PgCatalogs.layer,
+  PgBooks.layer,
+  PgDatabase.layer
+).pipe(Layer.provideMerge(keyMac))
+
+export const layer = Layer.provideMerge(stores, TestDatabase.layer)
+
+export const operator: Operator = { actor: "ada", reason: "a test asked for it" }
+
+let count = 0
+export const anEmail = (): Email => Email.make(`customer-${++count}@example.com`)
+
+export const aUser = Effect.gen(function* () {
+  return yield* (yield* Users).create(anEmail(), operator)
+})
+
+/** A user with pay-as-you-go credit. */
+export const aPayer = (usdMicro: bigint) =>
+  Effect.tap(aUser, ({ email, id }) =>
+    Effect.flatMap(PaygAccounts, (accounts) =>
+      accounts.credit({ email, amount: UsdMicro(usdMicro), operationId: OperationId.make(`first of ${id}`), operator })
+    )
+  )
+
+interface ModelMembers {
+  readonly public_name?: string
+  readonly [member: string]: unknown
+}
+
+/** A catalog file with one provider, `lab`, and these models routed to it. */
+export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms =>
+  Either.getOrThrow(
+    parseCatalogFile({
+      providers: [{ name: "lab", base_url: "https://lab.example/v1", api_key_env: "LAB_KEY", protocols: ["chat"] }],
+      models: models.map((model) => ({
+        public_name: "m",
+        display_name: "M",
+        author: "Lab",
+        price_usd_micro_per_million_tokens: { input: 1_000, cache_read: 100, cache_write: 1_250, output: 4_000 },
+        routes: [{ provider: "lab", upstream_model: `${model.public_name ?? "m"}-1` }],
+        ...model
+      }))
+    })
+  )
+
+/** A model of this name in the catalog, and nothing else. */
+export const aModel = (publicName: string) =>
+  Effect.gen(function* () {
+    const catalogs = yield* Catalogs
+    yield* catalogs.apply(catalogOf({ public_name: publicName }), operator)
+    const model = (yield* catalogs.load).models.find((stored) => stored.publicName === publicName)
+    return model ?? (yield* Effect.dieMessage(`${publicName} was not stored`))
+  })
+
+/** The checks of the audit that found something. */
+export const brokenInvariants = Effect.map(
+  Effect.flatMap(Books, (books) => books.audit),
+  ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)
+)

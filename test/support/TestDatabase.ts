@@ -1,0 +1,55 @@
+/**
+ * A migrated, empty database of its own for whoever builds the layer; dropped when its scope ends.
+ *
+ *     layer(TestDatabase.layer, { excludeTestServices: true })("credits", (it) => { … })
+ */
+import { randomBytes } from "node:crypto"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
+import { Context, Effect, Layer, type Scope } from "effect"
+import type * as Pg from "pg"
+import { inject } from "vitest"
+import { administer, TEMPLATE } from "./TestCluster.ts"
+
+export interface Database {
+  /** For further connections of a test's own: `new Pg.Client(database.settings)`. */
+  readonly settings: Pg.ClientConfig
+  /** As `DATABASE_URL` for programs started by a test. */
+  readonly url: string
+}
+
+export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
+
+/** Without a layer: for tests that start processes or tear databases down themselves. `empty` leaves the schema out. */
+export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect<Database, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const name = `test_${randomBytes(8).toString("hex")}`
+    const template = contents === "empty" ? "template0" : TEMPLATE
+    const socketDir = inject("postgresSocketDir")
+    yield* Effect.acquireRelease(
+      administer(socketDir, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
+      () => administer(socketDir, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    )
+    return {
+      settings: PgSettings.fromSocket(socketDir, name),
+      url: `postgres://postgres@/${name}?host=${encodeURIComponent(socketDir)}`
+    }
+  })
+
+/** Stores over this database need nothing else. */
+export const clientLayer = (
+  database: Database
+): Layer.Layer<TestDatabase | PgSettings.PgSettings | PgClient | SqlClient> => {
+  const settings = PgSettings.layer(database.settings)
+  return Layer.mergeAll(
+    Layer.succeed(TestDatabase, database),
+    settings,
+    Layer.orDie(PgPool.layer({ maxConnections: 10 })).pipe(Layer.provide(settings))
+  )
+}
+
+export const layer: Layer.Layer<TestDatabase | PgSettings.PgSettings | PgClient | SqlClient> = Layer.unwrapScoped(
+  Effect.map(make(), clientLayer)
+)

@@ -1,0 +1,42 @@
+/**
+ * One Postgres for the whole run, with a migrated database that every suite copies (see TestDatabase).
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { migrate } from "@tollgate/adapters-postgres/migrations/Migrations"
+import { Effect, Exit, Layer, Scope } from "effect"
+import type { TestProject } from "vitest/node"
+import { administer, TEMPLATE } from "./TestCluster.ts"
+
+export default async function setup(project: TestProject) {
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-test-"))
+  const scope = Effect.runSync(Scope.make())
+  let socketDir = directory
+  const tearDown = async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    for (const path of [directory, socketDir]) rmSync(path, { recursive: true, force: true })
+  }
+  const setUp = Effect.gen(function* () {
+    const cluster = yield* EmbeddedPostgres.start({
+      directory,
+      durable: false,
+      parameters: { max_connections: "400", autovacuum: "off" }
+    })
+    socketDir = cluster.socketDir
+    yield* administer(socketDir, `CREATE DATABASE ${TEMPLATE}`)
+    const settings = PgSettings.layer(PgSettings.fromSocket(socketDir, TEMPLATE))
+    yield* Effect.provide(migrate(), PgPool.layer().pipe(Layer.provide(settings)))
+  })
+  try {
+    await Effect.runPromise(Scope.extend(setUp, scope))
+  } catch (cause) {
+    await tearDown()
+    throw cause
+  }
+  project.provide("postgresSocketDir", socketDir)
+  return tearDown
+}
