@@ -1,0 +1,80 @@
+/**
+ * Counts tokens with OpenAI's o200k vocabulary: the local count of the gap list (C12).
+ *
+ * Every byte-pair counter is quadratic on text without breaks (200 KB of one letter block a process for 20 seconds),
+ * so text is counted in windows of bounded size, cut before a blank where there is one: a blank begins a token, so
+ * such a cut does not change the count. The vocabulary is loaded when it is first needed.
+ */
+import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** In UTF-8, so that every script costs the same; never more than as many characters. */
+export const WINDOW_BYTES = 1_024
+/** Counted in one go, give or take a window; then other work has its turn. */
+const TURN_MILLIS = 4
+/** The counter remembers the pieces it merged, which can be whole windows: few, so that nobody can fill our memory. */
+const REMEMBERED_PIECES = 1_000
+
+/** Where the window that starts at `start` ends. */
+export const windowEnd = (text: string, start: number): number => {
+  let bytes = 0
+  let lastBlank = start
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3
+    if (isBlank(code)) lastBlank = at
+    if (bytes > WINDOW_BYTES) {
+      if (lastBlank > start) return lastBlank
+      return isLowSurrogate(code) && isHighSurrogate(text.charCodeAt(at - 1)) ? at - 1 : at
+    }
+  }
+  return text.length
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
+
+type CountWindow = (window: string) => number
+
+/** Text that looks like one of the vocabulary's control tokens is text like any other. */
+const noControlTokens = { disallowedSpecial: new Set<string>() }
+
+let loading: Promise<CountWindow> | undefined
+
+const load = (): Promise<CountWindow> => {
+  loading ??= import("gpt-tokenizer/encoding/o200k_base").then((o200k) => {
+    o200k.setMergeCacheSize(REMEMBERED_PIECES)
+    return (window) => o200k.countTokens(window, noControlTokens)
+  })
+  return loading
+}
+
+const count = (text: string): Effect.Effect<Tokens.Tokens> =>
+  text === ""
+    ? Effect.succeed(Tokens.zero)
+    : Effect.gen(function* () {
+        const countWindow = yield* Effect.promise(load)
+        let sum = 0
+        let turnSince = performance.now()
+        for (let start = 0; start < text.length; ) {
+          if (performance.now() - turnSince > TURN_MILLIS) {
+            yield* othersTurn
+            turnSince = performance.now()
+          }
+          const end = windowEnd(text, start)
+          sum += countWindow(text.slice(start, end))
+          start = end
+        }
+        return Tokens.fromCount(sum)
+      })
+
+/** Lets the sockets have their turn; yielding to other fibers alone would not. */
+const othersTurn: Effect.Effect<void> = Effect.async((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
+})
+
+export const layer: Layer.Layer<TokenCounter> = Layer.succeed(TokenCounter, { count })

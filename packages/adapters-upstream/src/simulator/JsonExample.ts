@@ -1,0 +1,92 @@
+/**
+ * A small JSON value that fits a JSON schema: what a simulated model says when its answer must have a shape.
+ *
+ * Required members only; of the keywords that narrow a value, the common ones.
+ */
+import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+
+const DEPTH_AT_MOST = 32
+const VALUES_AT_MOST = 1_000
+
+export const exampleOf = (schema: unknown): unknown =>
+  fit(schema, { root: asObject(schema) ?? {}, valuesLeft: VALUES_AT_MOST }, 0)
+
+/** The schema that references start from, and a bound for schemas that refer to themselves. */
+interface Whole {
+  readonly root: JsonObject
+  valuesLeft: number
+}
+
+const fit = (schema: unknown, whole: Whole, depth: number): unknown => {
+  const rules = asObject(schema)
+  whole.valuesLeft -= 1
+  if (rules === undefined || depth > DEPTH_AT_MOST || whole.valuesLeft < 0) return null
+  if ("const" in rules) return rules.const
+  if (asArray(rules.enum).length > 0) return asArray(rules.enum)[0]
+  if (typeof rules.$ref === "string") return fit(resolve(rules.$ref, whole.root), whole, depth + 1)
+  const [branch] = [...asArray(rules.anyOf), ...asArray(rules.oneOf)]
+  if (branch !== undefined) return fit(branch, whole, depth + 1)
+  if (asArray(rules.allOf).length > 0) {
+    const parts = asArray(rules.allOf).map((part) => fit(part, whole, depth + 1))
+    return parts.every((part) => asObject(part) !== undefined) ? Object.assign({}, ...parts) : parts[0]
+  }
+  switch (typeOf(rules)) {
+    case "object":
+      return objectOf(rules, whole, depth)
+    case "array":
+      return Array.from({ length: Math.max(0, Math.min(asCount(rules.minItems) ?? 1, whole.valuesLeft)) }, () =>
+        fit(rules.items, whole, depth + 1)
+      )
+    case "string":
+      return textOf(rules)
+    case "integer":
+    case "number":
+      return numberOf(rules)
+    case "boolean":
+      return true
+    default:
+      return null
+  }
+}
+
+const typeOf = (rules: JsonObject): string => {
+  const named = asText(rules.type) || asText(asArray(rules.type).find((type) => type !== "null"))
+  return named || (rules.properties !== undefined ? "object" : rules.items !== undefined ? "array" : "")
+}
+
+const objectOf = (rules: JsonObject, whole: Whole, depth: number): JsonObject => {
+  const properties = asObject(rules.properties) ?? {}
+  const names = asArray(rules.required).filter((name) => typeof name === "string")
+  return Object.fromEntries(names.map((name) => [name, fit(properties[name] ?? { type: "string" }, whole, depth + 1)]))
+}
+
+const textOf = (rules: JsonObject): string => {
+  const text = TEXT_BY_FORMAT[asText(rules.format)] ?? "simulated"
+  return text
+    .padEnd(Math.min(asCount(rules.minLength) ?? 0, 1_000), ".")
+    .slice(0, asCount(rules.maxLength) ?? undefined)
+}
+
+const TEXT_BY_FORMAT: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-01T00:00:00Z",
+  date: "2026-01-01",
+  time: "00:00:00Z",
+  email: "simulated@example.com",
+  uri: "https://example.com/simulated",
+  uuid: "00000000-0000-4000-8000-000000000000"
+}
+
+const numberOf = (rules: JsonObject): number => {
+  const least = typeof rules.minimum === "number" ? rules.minimum : undefined
+  const above = typeof rules.exclusiveMinimum === "number" ? rules.exclusiveMinimum + 1 : undefined
+  const most = typeof rules.maximum === "number" ? rules.maximum : undefined
+  return least ?? above ?? Math.min(1, most ?? 1)
+}
+
+/** `#/$defs/Name` and the like. */
+const resolve = (ref: string, root: JsonObject): unknown =>
+  ref
+    .replace(/^#\/?/, "")
+    .split("/")
+    .filter((step) => step !== "")
+    .reduce<unknown>((at, step) => asObject(at)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root)

@@ -1,0 +1,123 @@
+import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import { WINDOW_BYTES, windowEnd } from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import { Effect, FastCheck } from "effect"
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const count = (text: string): Promise<bigint> =>
+  Effect.runPromise(
+    Effect.provide(
+      Effect.flatMap(TokenCounter, (counter) => counter.count(text)),
+      GptTokenCounter.layer
+    )
+  )
+
+const windowsOf = (text: string): ReadonlyArray<string> => {
+  const windows: Array<string> = []
+  for (let start = 0; start < text.length; ) {
+    const end = windowEnd(text, start)
+    windows.push(text.slice(start, end))
+    start = end
+  }
+  return windows
+}
+
+const prose =
+  "A gateway stands between a caller and many suppliers; it counts what passes, holds what may be owed and " +
+  "charges what arrived.\n\nconst total = prompt + completion // 12,345 tokens: naïve, 世界, 👩‍👩‍👧‍👦!\n"
+
+const anyText = FastCheck.array(
+  FastCheck.oneof(
+    FastCheck.string({ unit: "binary" }),
+    FastCheck.string({ unit: "grapheme" }),
+    FastCheck.constantFrom(
+      " ",
+      "\n",
+      "x".repeat(1_500),
+      "界".repeat(700),
+      "👩‍👩‍👧‍👦".repeat(90),
+      "\ud800",
+      "\udc00",
+      prose
+    )
+  ),
+  { maxLength: 12 }
+).map((parts) => parts.join(""))
+
+describe("a text is counted in windows that", () => {
+  law("together are the text", [anyText], (text) => windowsOf(text).join("") === text)
+
+  law("are never larger than allowed", [anyText], (text) =>
+    windowsOf(text).every((window) => window.length > 0 && Buffer.byteLength(window) <= WINDOW_BYTES)
+  )
+
+  law("never divide a character", [anyText], (text) =>
+    windowsOf(text).every((window, i, all) => {
+      const next = all[i + 1]
+      return next === undefined || !(/[\ud800-\udbff]$/.test(window) && /^[\udc00-\udfff]/.test(next))
+    })
+  )
+
+  law("are so few that the work grows with the length, whatever the text is", [anyText], (text) => {
+    // A window shorter than a third of the limit ends at a blank, and the next one then begins with the long run that
+    // forced the cut: two neighbours together are never short.
+    const windows = windowsOf(text)
+    return windows.every((window, i) => {
+      const next = windows[i + 1]
+      return next === undefined || i + 2 >= windows.length || window.length + next.length > WINDOW_BYTES / 3
+    })
+  })
+
+  it("end before a blank where there is one", () => {
+    const windows = windowsOf(prose.repeat(40))
+    expect(windows.length).toBeGreaterThan(5)
+    for (const window of windows.slice(1)) expect(window).toMatch(/^\s/)
+  })
+})
+
+describe("the count", () => {
+  it("is the sum over the windows", async () => {
+    const text = "a".repeat(200_000)
+    const windows = windowsOf(text)
+    expect(windows.length).toBe(Math.ceil(text.length / WINDOW_BYTES))
+    expect(await count(text)).toBe(BigInt(windows.reduce((sum, window) => sum + countTokens(window), 0)))
+  })
+
+  it("differs from that of the undivided text by less than one in a thousand", async () => {
+    const text = prose.repeat(200)
+    const whole = countTokens(text)
+    expect(Math.abs(Number(await count(text)) - whole)).toBeLessThanOrEqual(whole / 1_000)
+  })
+
+  it("is that of the vocabulary for a text of one window", async () => {
+    expect(await count(prose)).toBe(BigInt(countTokens(prose)))
+  })
+
+  it("of nothing is nothing", async () => {
+    expect(await count("")).toBe(0n)
+  })
+
+  it("takes control tokens and broken characters as plain text", async () => {
+    expect(await count("<|endoftext|>")).toBeGreaterThan(1n)
+    expect(await count("\ud800 and \udc00")).toBeGreaterThan(0n)
+  })
+
+  it("lets sockets have their turn while a long text is counted", async () => {
+    const hostile = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919) % 20_000))).join(
+      ""
+    )
+    await count("load the vocabulary")
+    let turns = 0
+    let counting = true
+    const turn = () => {
+      turns += 1
+      if (counting) setImmediate(turn)
+    }
+    setImmediate(turn)
+    await count(hostile)
+    counting = false
+    expect(turns).toBeGreaterThan(3)
+  })
+})

@@ -1,0 +1,37 @@
+import * as OriginPools from "@tollgate/adapters-upstream/inference/OriginPools"
+import { afterEach, expect, it } from "vitest"
+
+let now = 0
+const pools = OriginPools.make(() => now)
+afterEach(async () => {
+  now = 0
+  await pools.destroy()
+})
+
+const origin = (n: number) => `http://127.0.0.1:${1_000 + n}`
+
+it("keeps one pool an origin", () => {
+  expect(pools.poolOf(origin(1))).toBe(pools.poolOf(origin(1)))
+  expect(pools.poolOf(origin(1))).not.toBe(pools.poolOf(origin(2)))
+})
+
+it("closes the pools of origins nobody asks for any more when a new origin comes", () => {
+  const old = pools.poolOf(origin(1))
+  now = 400_000
+  const used = pools.poolOf(origin(2))
+  now = 700_000
+  pools.poolOf(origin(3))
+  expect(old.closed).toBe(true)
+  expect(used.closed).toBe(false)
+  expect(pools.poolOf(origin(1))).not.toBe(old)
+})
+
+it("never has more than a bounded number open, the least recently used go first", () => {
+  const all = Array.from({ length: 100 }, (_, i) => {
+    now = i
+    return pools.poolOf(origin(i))
+  })
+  expect(all.filter((pool) => !pool.closed).length).toBe(64)
+  expect(all[0]?.closed).toBe(true)
+  expect(all[99]?.closed).toBe(false)
+})

@@ -1,0 +1,451 @@
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import type { UpstreamEvents, UpstreamHead, Upstreams, Verdict } from "@tollgate/application/ports/Upstreams"
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { Effect, Either, Exit, Logger, Redacted, Scope } from "effect"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
+import { aCandidate } from "../../support/upstream/Candidates.ts"
+import { chatFrames, completion, usage } from "../../support/upstream/ChatWire.ts"
+import {
+  bytes,
+  cut,
+  event,
+  hangUp,
+  hangUpHard,
+  inPieces,
+  json,
+  raw,
+  reset,
+  type Script,
+  script,
+  signal,
+  silence,
+  stall,
+  stream,
+  text,
+  until
+} from "../../support/upstream/Script.ts"
+import { selfSigned } from "../../support/upstream/SelfSigned.ts"
+
+const SECRET = "sk-secret-of-ours"
+
+let upstream: ScriptedUpstream
+let scope: Scope.CloseableScope
+let upstreams: typeof Upstreams.Service
+let logged: Array<string>
+
+beforeEach(async () => {
+  upstream = await ScriptedUpstream.start()
+  scope = Effect.runSync(Scope.make())
+  const keys = (env: string) => (env === "SUPPLIER_KEY" ? Redacted.make(SECRET) : undefined)
+  logged = []
+  const collect = Logger.replace(
+    Logger.defaultLogger,
+    Logger.make(({ message }) => logged.push(JSON.stringify(message)))
+  )
+  upstreams = await Effect.runPromise(UndiciUpstreams.make({ keys }).pipe(Scope.extend(scope), Effect.provide(collect)))
+})
+
+afterEach(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await upstream.close()
+})
+
+/** One exchange and everything it told. */
+class Told implements UpstreamEvents {
+  readonly heads: Array<UpstreamHead> = []
+  readonly chunks: Array<Buffer> = []
+  readonly order: Array<string> = []
+  broken: string | undefined
+  takes = true
+  onNext: (() => void) | undefined
+  #finish = () => {}
+  readonly finished = new Promise<void>((resolve) => {
+    this.#finish = resolve
+  })
+
+  readonly onHead = (head: UpstreamHead) => {
+    this.order.push("head")
+    this.heads.push(head)
+    this.onNext?.()
+  }
+  readonly onData = (chunk: Buffer) => {
+    if (this.order.at(-1) !== "data") this.order.push("data")
+    this.chunks.push(Buffer.from(chunk))
+    this.onNext?.()
+    return this.takes
+  }
+  readonly onEnd = () => {
+    this.order.push("end")
+    this.#finish()
+  }
+  readonly onBroken = (reason: string) => {
+    this.order.push("broken")
+    this.broken = reason
+    this.#finish()
+  }
+  get body(): string {
+    return Buffer.concat(this.chunks).toString("utf8")
+  }
+  get bytes(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  }
+  /** Resolves when this holds; looked at after each event. */
+  when(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (holds()) resolve()
+      }
+      this.onNext = look
+      look()
+    })
+  }
+}
+
+const request = { path: "/chat/completions", headers: { "content-type": "application/json" } }
+const candidateAt = (baseUrl: string, parts: Parameters<typeof aCandidate>[0] = {}) => aCandidate({ baseUrl, ...parts })
+const trySend = (candidate: Candidate, told: Told, body = '{"model":"m"}', headers = request.headers) =>
+  upstreams.send({ candidate, path: request.path, headers, body: Buffer.from(body) }, told)
+const send = (candidate: Candidate, told: Told, body?: string) =>
+  Either.getOrThrowWith(trySend(candidate, told, body), (error) => error)
+
+const exchange = async (scripted: Script, verdict: Verdict = "served", candidate = candidateAt(upstream.baseUrl)) => {
+  upstream.next(scripted)
+  const told = new Told()
+  const sent = send(candidate, told)
+  await told.finished
+  sent.close(verdict)
+  return told
+}
+
+describe("a request", () => {
+  it("carries our credential and nothing else of ours, and its body byte for byte with its length", async () => {
+    upstream.next(json(completion()))
+    const told = new Told()
+    const body = '{"model":"m","big":12345678901234567890,"text":"héllo"}'
+    const headers = {
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      Authorization: "Bearer of a client",
+      "X-Api-Key": "of a client"
+    }
+    const sent = trySend(candidateAt(upstream.baseUrl), told, body, headers)
+    expect(Either.isRight(sent)).toBe(true)
+    const received = await upstream.received()
+    await told.finished
+    expect(received.method).toBe("POST")
+    expect(received.path).toBe("/v1/chat/completions")
+    expect(received.body.toString()).toBe(body)
+    expect(received.headers).toEqual({
+      host: upstream.baseUrl.slice("http://".length, -"/v1".length),
+      connection: "keep-alive",
+      "accept-encoding": "identity",
+      authorization: `Bearer ${SECRET}`,
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      "content-length": String(Buffer.byteLength(body))
+    })
+    expect(received.head.split(SECRET).length).toBe(2)
+  })
+
+  it("carries the credential in x-api-key where the provider wants it there", async () => {
+    await exchange(json(completion()), "served", candidateAt(upstream.baseUrl, { auth: "x-api-key" }))
+    const { headers } = await upstream.received()
+    expect(headers["x-api-key"]).toBe(SECRET)
+    expect(headers.authorization).toBeUndefined()
+  })
+
+  it("without a key is never sent", () => {
+    const refused = trySend(candidateAt(upstream.baseUrl, { apiKeyEnv: "OTHER_KEY" }), new Told())
+    expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")
+    expect(upstream.requests).toEqual([])
+  })
+
+  it("that cannot be put on the wire is refused at once and gives its slot back", async () => {
+    const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
+    const told = new Told()
+    const refused = upstreams.send({ candidate: one, path: "/bad path\n", headers: {}, body: Buffer.from("{}") }, told)
+    expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")
+    expect(told.order).toEqual([])
+    await exchange(json(completion()), "served", one)
+  })
+
+  it("goes over a connection that was kept open", async () => {
+    await exchange(json(completion()))
+    await new Promise(setImmediate)
+    await exchange(json(completion()))
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1])
+  })
+
+  it("of many at once goes out at once, each on its own connection", async () => {
+    const many = 300
+    const all = signal()
+    upstream.always(script({ steps: [event({ n: 1 }), until(all), event({ n: 2 })] }))
+    const candidate = candidateAt(upstream.baseUrl, { maxConcurrency: many })
+    const tolds = Array.from({ length: many }, () => new Told())
+    const sents = tolds.map((told) => send(candidate, told))
+    expect(Either.getOrThrow(Either.flip(trySend(candidate, new Told())))._tag).toBe("Overloaded")
+    // Nothing was held back: every stream began although none has ended.
+    await Promise.all(tolds.map((told) => told.when(() => told.chunks.length > 0)))
+    expect(upstream.openConnections).toBe(many)
+    all.fire()
+    await Promise.all(tolds.map(({ finished }) => finished))
+    for (const sent of sents) sent.close("served")
+    expect(tolds.every(({ broken }) => broken === undefined)).toBe(true)
+  })
+})
+
+describe("an answer", () => {
+  it("is told in order: head, data, end", async () => {
+    const frames = chatFrames({ content: ["a", "b"], usage: usage(3, 2) })
+    const told = await exchange(stream(frames))
+    expect(told.order).toEqual(["head", "data", "end"])
+    expect(told.heads).toEqual([{ status: 200, contentType: "text/event-stream", retryAfter: undefined }])
+    expect(told.body).toBe(`${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`)
+  })
+
+  it("in single bytes arrives whole", async () => {
+    const body = `data: {"text":"世界"}\n\n`
+    const told = await exchange(script({ steps: [inPieces(1, body)] }))
+    expect(told.body).toBe(body)
+    expect(told.broken).toBeUndefined()
+  })
+
+  it("that ends with its connection arrives whole", async () => {
+    const told = await exchange(script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] }))
+    expect(told.body).toBe("data: 1\n\ndata: 2\n\n")
+    expect(told.order).toEqual(["head", "data", "end"])
+  })
+
+  it("of any status is an answer; the retry hint is told, a redirect is not followed", async () => {
+    const limited = await exchange(json({}, 429, { "retry-after": "7" }))
+    expect(limited.heads).toEqual([{ status: 429, contentType: "application/json", retryAfter: "7" }])
+    const moved = await exchange(text("", "text/html", 302, { location: `${upstream.baseUrl}/elsewhere` }))
+    expect(moved.heads[0]?.status).toBe(302)
+    expect(upstream.requests.length).toBe(2)
+  })
+
+  it("after interim answers is told once", async () => {
+    const interim = raw("HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+    const told = await exchange(script({ status: "none", steps: [interim] }))
+    expect(told.heads.map(({ status }) => status)).toEqual([200])
+    expect(told.body).toBe("ok")
+  })
+
+  it("in an encoding nobody asked for is broken", async () => {
+    const told = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
+    expect(told.order).toEqual(["broken"])
+    expect(told.broken).toContain("gzip")
+  })
+})
+
+describe("a supplier that breaks is told as broken, once,", () => {
+  const broken: ReadonlyArray<readonly [string, Script, ReadonlyArray<string>]> = [
+    ["closing without a word", hangUp, ["broken"]],
+    ["resetting without a word", hangUpHard, ["broken"]],
+    ["closing after the head", script({ steps: [cut] }), ["head", "broken"]],
+    ["closing in the middle of the body", script({ steps: [bytes("data: 1\n\n"), cut] }), ["head", "data", "broken"]],
+    [
+      "closing before the announced length",
+      script({ framing: "length", length: 100, steps: [bytes("short"), cut] }),
+      ["head", "data", "broken"]
+    ],
+    [
+      "answering with garbage",
+      script({ status: "none", steps: [raw("SSH-2.0-OpenSSH_9\r\n\r\n"), stall] }),
+      ["broken"]
+    ],
+    [
+      "breaking the framing",
+      script({ steps: [bytes("data: 1\n\n"), raw("zzz\r\n"), stall] }),
+      ["head", "data", "broken"]
+    ],
+    ["sending endless headers", script({ headers: { "x-long": "y".repeat(60_000) }, steps: [stall] }), ["broken"]]
+  ]
+  it.each(broken)("%s", async (_, scripted, order) => {
+    const told = await exchange(scripted, "failed")
+    expect(told.order).toEqual(order)
+    expect(told.broken).not.toBe("")
+  })
+
+  it("resetting in the middle of the body", async () => {
+    // A reset may overtake what was sent before it.
+    const told = await exchange(script({ steps: [bytes("data: 1\n\n"), reset] }), "failed")
+    expect(told.order.at(-1)).toBe("broken")
+  })
+
+  it("refusing the connection", async () => {
+    const told = new Told()
+    send(candidateAt(await nobodyThere()), told)
+    await told.finished
+    expect(told.order).toEqual(["broken"])
+    expect(told.broken).toContain("ECONNREFUSED")
+  })
+
+  it("showing a certificate nobody trusts; it never sees the request", async () => {
+    const impostor = await ScriptedUpstream.start({ tls: selfSigned })
+    const told = new Told()
+    send(candidateAt(impostor.baseUrl), told)
+    await told.finished
+    expect(told.broken).toContain("SELF_SIGNED")
+    expect(impostor.requests).toEqual([])
+    await impostor.close()
+  })
+
+  it("and its breaker opens when that happens too often", async () => {
+    const candidate = candidateAt(upstream.baseUrl, {
+      breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
+    })
+    await exchange(hangUp, "failed", candidate)
+    await exchange(hangUp, "failed", candidate)
+    const refused = Either.getOrThrow(Either.flip(trySend(candidate, new Told())))
+    expect(refused).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 60 })
+    expect(logged).toEqual(['["breaker opened",{"provider":"supplier"}]'])
+  })
+})
+
+describe("closing an exchange", () => {
+  it("aborts the supplier at once, and nothing is told after it", async () => {
+    upstream.next(script({ steps: [event({ n: 1 }), stall] }))
+    const told = new Told()
+    const sent = send(candidateAt(upstream.baseUrl), told)
+    await told.when(() => told.chunks.length > 0)
+    const received = await upstream.received()
+    const at = performance.now()
+    sent.close("undecided")
+    await received.left
+    expect(performance.now() - at).toBeLessThan(1_000)
+    expect(told.order).toEqual(["head", "data"])
+  })
+
+  it("aborts a supplier that has not answered yet", async () => {
+    upstream.next(silence)
+    const told = new Told()
+    const sent = send(candidateAt(upstream.baseUrl), told)
+    const received = await upstream.received()
+    sent.close("undecided")
+    await received.left
+    expect(told.order).toEqual([])
+  })
+
+  it("before the connection stands sends nothing, and gives the slot back when the attempt is over", async () => {
+    const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
+    const told = new Told()
+    send(one, told).close("undecided")
+    expect(Either.isLeft(trySend(one, new Told()))).toBe(true)
+    upstream.next(json(completion()))
+    const again = new Told()
+    let sent = trySend(one, again)
+    while (Either.isLeft(sent)) {
+      await new Promise(setImmediate)
+      sent = trySend(one, again)
+    }
+    await again.finished
+    expect(told.order).toEqual([])
+    expect(upstream.requests.length).toBe(1)
+  })
+
+  it("from inside an event is as good as from outside", async () => {
+    const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
+    for (const at of ["head", "data"]) {
+      upstream.next(script({ steps: [event({ n: 1 }), event({ n: 2 }), stall] }))
+      const told = new Told()
+      const sent = send(one, told)
+      await told.when(() => {
+        if (told.order.at(-1) !== at) return false
+        sent.close("served")
+        return true
+      })
+      await (await upstream.received()).left
+      expect(told.order.at(-1)).toBe(at)
+    }
+    await exchange(json(completion()), "served", one)
+  })
+
+  it("gives the slot back once, and only then", async () => {
+    const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
+    upstream.next(json(completion()))
+    const told = new Told()
+    const sent = send(one, told)
+    await told.finished
+    expect(Either.isLeft(trySend(one, new Told()))).toBe(true)
+    sent.close("served")
+    sent.close("misconfigured")
+    await exchange(json(completion()), "served", one)
+  })
+})
+
+describe("back-pressure", () => {
+  it("stops the supplier when the client does not take more, and loses nothing when it goes on", async () => {
+    const piece = "x".repeat(64 * 1024)
+    const pieces = 400
+    upstream.next(script({ steps: Array.from({ length: pieces }, () => bytes(piece)) }))
+    const told = new Told()
+    told.takes = false
+    const sent = send(candidateAt(upstream.baseUrl), told)
+    const received = await upstream.received()
+    await told.when(() => told.chunks.length > 0)
+    let before = -1
+    while (received.sentBytes() !== before) {
+      before = received.sentBytes()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const paused = told.bytes
+    expect(paused).toBeLessThan(1024 * 1024)
+    expect(received.sentBytes()).toBeLessThan(pieces * piece.length)
+    told.takes = true
+    sent.resume()
+    await told.finished
+    sent.close("served")
+    expect(told.bytes).toBe(pieces * piece.length)
+    expect(told.broken).toBeUndefined()
+  })
+
+  it("does not keep a closed exchange from being aborted", async () => {
+    upstream.next(script({ steps: Array.from({ length: 400 }, () => bytes("x".repeat(64 * 1024))) }))
+    const told = new Told()
+    told.takes = false
+    const sent = send(candidateAt(upstream.baseUrl), told)
+    const received = await upstream.received()
+    await told.when(() => told.chunks.length > 0)
+    sent.close("undecided")
+    await received.left
+    sent.resume()
+  })
+})
+
+describe("a relay that throws", () => {
+  it("hears that the exchange is broken, and others go on", async () => {
+    upstream.next(stream(chatFrames()))
+    const told = new Told()
+    const sent = Either.getOrThrow(
+      upstreams.send(
+        { candidate: candidateAt(upstream.baseUrl), ...request, body: Buffer.from("{}") },
+        {
+          ...told,
+          onData: () => {
+            throw new Error("a defect of the relay")
+          },
+          onBroken: (reason) => {
+            told.onBroken(reason)
+            throw new Error("and another")
+          }
+        }
+      )
+    )
+    await told.finished
+    sent.close("undecided")
+    expect(told.broken).toContain("a defect of the relay")
+    await exchange(json(completion()))
+  })
+})
+
+it("ends what is running when its scope closes", async () => {
+  upstream.next(script({ steps: [event({ n: 1 }), stall] }))
+  const told = new Told()
+  send(candidateAt(upstream.baseUrl), told)
+  await told.when(() => told.chunks.length > 0)
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await told.finished
+  expect(told.order.at(-1)).toBe("broken")
+})

@@ -1,0 +1,236 @@
+/**
+ * A supplier that does what a test tells it, byte by byte, over a bare socket.
+ *
+ *     const upstream = await ScriptedUpstream.start()
+ *     upstream.next(stream(chatFrames({ content: ["a", "b"], usage: usage(3, 2) })))
+ *     ... call the gateway ...
+ *     const request = await upstream.received()
+ *     await request.left          // our gateway hung up
+ *     await upstream.close()
+ *
+ * Every request is recorded with its exact bytes. A request nobody scripted is answered with 500 and makes
+ * {@link ScriptedUpstream.close} fail, so that no call goes unnoticed.
+ */
+import { createServer as createTcpServer, type Server, type Socket } from "node:net"
+import { createServer as createTlsServer } from "node:tls"
+import * as Effect from "effect/Effect"
+import { errorBody } from "./upstream/ChatWire.ts"
+import { type ParsedRequest, RequestReader } from "./upstream/RequestReader.ts"
+import { json, type Script, type Wire } from "./upstream/Script.ts"
+
+export interface ReceivedRequest extends ParsedRequest {
+  readonly json: () => unknown
+  /** Counts the connections this supplier accepted; two requests on one were sent over a kept-alive connection. */
+  readonly connection: number
+  /** Resolves when the client closes the connection before the exchange is over. */
+  readonly left: Promise<void>
+  /** Resolves when the script has run to its end. */
+  readonly over: Promise<void>
+  /** Body bytes the socket has taken so far. */
+  readonly sentBytes: () => number
+}
+
+export interface ScriptedUpstreamOptions {
+  /** Serve TLS with this key and certificate. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+  /** Ends the base address; `/v1` unless said. */
+  readonly basePath?: string
+}
+
+export class ScriptedUpstream {
+  readonly baseUrl: string
+  readonly requests: Array<ReceivedRequest> = []
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #queue: Array<Script> = []
+  #otherwise: Script | ((request: ReceivedRequest) => Script) | undefined
+  readonly #unexpected: Array<string> = []
+  #taken = 0
+  #arrivals: Array<() => void> = []
+  #connections = 0
+
+  static start(options: ScriptedUpstreamOptions = {}): Promise<ScriptedUpstream> {
+    const server = options.tls === undefined ? createTcpServer() : createTlsServer(options.tls)
+    return new Promise((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(0, "127.0.0.1", () => resolve(new ScriptedUpstream(server, options)))
+    })
+  }
+
+  /** Closed with the scope; fails the test when something came that was not scripted. */
+  static readonly scoped = (options: ScriptedUpstreamOptions = {}) =>
+    Effect.acquireRelease(
+      Effect.promise(() => ScriptedUpstream.start(options)),
+      (upstream) => Effect.promise(() => upstream.close())
+    )
+
+  private constructor(server: Server, options: ScriptedUpstreamOptions) {
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const scheme = options.tls === undefined ? "http" : "https"
+    this.baseUrl = `${scheme}://127.0.0.1:${port}${options.basePath ?? "/v1"}`
+    this.#server = server
+    server.on("tlsClientError", () => {})
+    server.on(options.tls === undefined ? "connection" : "secureConnection", (socket: Socket) => this.#serve(socket))
+  }
+
+  /** Scripts for the next requests, one each, in order of arrival. */
+  next(...scripts: ReadonlyArray<Script>): this {
+    this.#queue.push(...scripts)
+    return this
+  }
+
+  /** The script for every request that has none of its own. */
+  always(script: Script | ((request: ReceivedRequest) => Script)): this {
+    this.#otherwise = script
+    return this
+  }
+
+  /** The next request not yet asked for, as soon as it has come whole. */
+  async received(): Promise<ReceivedRequest> {
+    for (;;) {
+      const request = this.requests[this.#taken]
+      if (request !== undefined) {
+        this.#taken += 1
+        return request
+      }
+      await new Promise<void>((resolve) => this.#arrivals.push(resolve))
+    }
+  }
+
+  /** How many connections are open right now. */
+  get openConnections(): number {
+    return this.#sockets.size
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise((resolve) => this.#server.close(resolve))
+    if (this.#unexpected.length > 0) throw new Error(`requests nobody scripted: ${this.#unexpected.join(", ")}`)
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket)
+    this.#connections += 1
+    const connection: Connection = {
+      socket,
+      number: this.#connections,
+      gone: new Promise((resolve) => {
+        socket.once("close", () => resolve())
+      }),
+      leave: () => {}
+    }
+    const reader = new RequestReader()
+    let busy = false
+    const serveNext = () => {
+      const parsed = busy ? undefined : reader.take()
+      if (parsed === undefined) return
+      busy = true
+      this.#answer(connection, parsed).then(
+        () => {
+          busy = false
+          serveNext()
+        },
+        () => socket.destroy()
+      )
+    }
+    socket.setNoDelay(true)
+    socket.on("error", () => {})
+    socket.on("data", (data: Buffer) => {
+      reader.add(data)
+      serveNext()
+    })
+    socket.on("end", () => {
+      connection.leave()
+      socket.destroy()
+    })
+    socket.on("close", () => {
+      connection.leave()
+      this.#sockets.delete(socket)
+    })
+  }
+
+  async #answer(connection: Connection, parsed: ParsedRequest): Promise<void> {
+    const { socket, gone } = connection
+    let finish = () => {}
+    let sentBytes = 0
+    let broken = false
+    const request: ReceivedRequest = {
+      ...parsed,
+      connection: connection.number,
+      json: () => JSON.parse(parsed.body.toString("utf8")),
+      left: new Promise((resolve) => {
+        connection.leave = resolve
+      }),
+      over: new Promise((resolve) => {
+        finish = resolve
+      }),
+      sentBytes: () => sentBytes
+    }
+    this.requests.push(request)
+    const script = this.#scriptFor(request)
+    for (const wake of this.#arrivals.splice(0)) wake()
+
+    const write = async (bytes: string | Uint8Array) => {
+      if (broken || socket.destroyed || socket.write(bytes)) return
+      await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), gone])
+    }
+    const wire: Wire = {
+      socket,
+      gone,
+      broken: () => {
+        broken = true
+      },
+      raw: write,
+      send: async (bytes) => {
+        const body = Buffer.from(bytes)
+        if (body.length === 0) return
+        await write(script.framing === "chunked" ? Buffer.concat([chunkHead(body), body, CRLF]) : body)
+        sentBytes += body.length
+      }
+    }
+    if (script.status !== "none") await write(headOf(script, script.status))
+    for (const step of script.steps) await step(wire)
+    if (script.framing === "chunked" && script.status !== "none") await write("0\r\n\r\n")
+    if (script.framing === "until close" && !broken) socket.end()
+    connection.leave = () => {}
+    finish()
+  }
+
+  #scriptFor(request: ReceivedRequest): Script {
+    const queued = this.#queue.shift()
+    if (queued !== undefined) return queued
+    if (typeof this.#otherwise === "function") return this.#otherwise(request)
+    if (this.#otherwise !== undefined) return this.#otherwise
+    this.#unexpected.push(`${request.method} ${request.path}`)
+    return json(errorBody("nobody scripted this request"), 500)
+  }
+}
+
+/** A base address where nothing listens. */
+export const nobodyThere = async (): Promise<string> => {
+  const upstream = await ScriptedUpstream.start()
+  await upstream.close()
+  return upstream.baseUrl
+}
+
+const CRLF = Buffer.from("\r\n")
+const chunkHead = (body: Buffer) => Buffer.from(`${body.length.toString(16)}\r\n`)
+
+const headOf = (script: Script, status: number): string => {
+  const framing = {
+    chunked: { "transfer-encoding": "chunked" },
+    length: { "content-length": String(script.length ?? 0) },
+    "until close": { connection: "close" }
+  }[script.framing]
+  const lines = Object.entries({ ...framing, ...script.headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
+}
+
+interface Connection {
+  readonly socket: Socket
+  readonly number: number
+  readonly gone: Promise<void>
+  /** Tells the running exchange that its client has left. */
+  leave: () => void
+}

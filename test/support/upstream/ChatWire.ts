@@ -1,0 +1,77 @@
+/**
+ * Chat completions as suppliers put them on the wire: chunks of a stream, whole answers, errors.
+ */
+
+export interface WireUsage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details?: { readonly cached_tokens: number }
+}
+
+export const usage = (prompt: number, completion: number, cached?: number): WireUsage => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } })
+})
+
+export interface ChatParts {
+  /** One delta each. */
+  readonly content?: ReadonlyArray<string>
+  /** Ends the stream with a usage chunk; absent: none is sent. */
+  readonly usage?: WireUsage | undefined
+  /** Null leaves the finish chunk out. */
+  readonly finishReason?: string | null
+  /** What the supplier calls the model. */
+  readonly model?: string
+  readonly id?: string
+}
+
+/** One chunk with this delta. */
+export const chunk = (delta: object, finishReason: string | null = null, parts: ChatParts = {}) => ({
+  ...envelope("chat.completion.chunk", parts),
+  choices: [{ index: 0, delta, finish_reason: finishReason }]
+})
+
+/** The chunks of a whole stream: role, contents, finish, usage. `[DONE]` is not among them. */
+export const chatFrames = (parts: ChatParts = {}): ReadonlyArray<object> => {
+  const { content = ["Hello", " there"], finishReason = "stop" } = parts
+  return [
+    chunk({ role: "assistant", content: "" }, null, parts),
+    ...content.map((piece) => chunk({ content: piece }, null, parts)),
+    ...(finishReason === null ? [] : [chunk({}, finishReason, parts)]),
+    ...(parts.usage === undefined ? [] : [usageChunk(parts.usage, parts)])
+  ]
+}
+
+export const usageChunk = (reported: WireUsage, parts: ChatParts = {}) => ({
+  ...envelope("chat.completion.chunk", parts),
+  choices: [],
+  usage: reported
+})
+
+/** The answer to a request that did not ask for a stream. */
+export const completion = (parts: ChatParts = {}) => ({
+  ...envelope("chat.completion", parts),
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: (parts.content ?? ["Hello", " there"]).join("") },
+      finish_reason: parts.finishReason ?? "stop"
+    }
+  ],
+  ...(parts.usage === undefined ? {} : { usage: parts.usage })
+})
+
+/** An error body as OpenAI writes it. */
+export const errorBody = (message: string, code: string | null = null, type = "invalid_request_error") => ({
+  error: { message, type, param: null, code }
+})
+
+const envelope = (object: string, { id = "chatcmpl-up-1", model = "upstream-model" }: ChatParts) => ({
+  id,
+  object,
+  created: 1_700_000_000,
+  model
+})

@@ -1,0 +1,52 @@
+/**
+ * Requests out of the bytes of one connection, with exactly the bytes that came.
+ *
+ * Our gateway always announces a length, so nothing else is understood.
+ */
+export interface ParsedRequest {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  /** Names in lower case; a repeated header's values are joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>
+  /** The head exactly as it came, request line included. */
+  readonly head: string
+  readonly body: Buffer
+}
+
+export class RequestReader {
+  #pieces: Array<Buffer> = []
+  #length = 0
+  /** No request can be complete before so many bytes are here. */
+  #wanted = 1
+
+  add(piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#length += piece.length
+  }
+
+  take(): ParsedRequest | undefined {
+    if (this.#length < this.#wanted) return undefined
+    const bytes = Buffer.concat(this.#pieces)
+    this.#pieces = [bytes]
+    const end = bytes.indexOf("\r\n\r\n")
+    if (end < 0) return undefined
+    const head = bytes.toString("latin1", 0, end)
+    const [requestLine = "", ...lines] = head.split("\r\n")
+    const [method = "", path = ""] = requestLine.split(" ")
+    const headers: Record<string, string> = {}
+    for (const line of lines) {
+      const colon = line.indexOf(":")
+      const name = line.slice(0, colon).toLowerCase()
+      const value = line.slice(colon + 1).trim()
+      headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+    }
+    this.#wanted = end + 4 + Number(headers["content-length"] ?? "0")
+    if (this.#length < this.#wanted) return undefined
+    const body = bytes.subarray(end + 4, this.#wanted)
+    this.#pieces = [bytes.subarray(this.#wanted)]
+    this.#length -= this.#wanted
+    this.#wanted = 1
+    return { method, path, headers, head, body }
+  }
+}
