@@ -1,0 +1,42 @@
+/**
+ * The key a request presents: `Authorization: Bearer` or `x-api-key`, on every inference route (gap B1).
+ *
+ * Clients send either, some both; equal values are one key, different ones are none. Node folds repeated headers (of
+ * `authorization` it keeps the first), so the headers are read as they came.
+ */
+import { MAX_LENGTH } from "@tollgate/domain/customer/ApiKey"
+import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+
+const BEARER = /^bearer(?:\s+(.*))?$/is
+
+/** Reads the names and values as they alternate in `IncomingMessage.rawHeaders`. */
+export const presentedKey = (
+  rawHeaders: ReadonlyArray<string>
+): Either.Either<Redacted.Redacted<string>, InvalidApiKey> => {
+  let key: string | undefined
+  let otherScheme = false
+  let conflicting = false
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    // Most headers are told apart by their length alone.
+    const isBearer = name.length === 13 && name.toLowerCase() === "authorization"
+    if (!isBearer && !(name.length === 9 && name.toLowerCase() === "x-api-key")) continue
+    const value = (rawHeaders[i + 1] as string).trim()
+    const bearer = isBearer ? BEARER.exec(value) : undefined
+    if (bearer === null) {
+      otherScheme ||= value !== ""
+      continue
+    }
+    const presented = bearer === undefined ? value : (bearer[1] ?? "").trim()
+    if (presented === "") continue
+    conflicting ||= key !== undefined && key !== presented
+    key = presented
+  }
+  if (key === undefined) return Either.left(new InvalidApiKey({ reason: "missing" }))
+  if (conflicting || otherScheme) return Either.left(new InvalidApiKey({ reason: "conflicting" }))
+  return key.length > MAX_LENGTH
+    ? Either.left(new InvalidApiKey({ reason: "unknown" }))
+    : Either.right(Redacted.make(key))
+}

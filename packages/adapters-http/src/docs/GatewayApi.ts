@@ -1,0 +1,26 @@
+/**
+ * Everything the public port serves, in one declaration: what is routed, and what the documentation says.
+ *
+ * The groups of relayed protocols are declared only; the relay takes their requests before any router sees them.
+ */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { ModelsApi } from "../models/ModelsApi.ts"
+import { OperationsApi } from "../server/OperationsApi.ts"
+import { ChatApi } from "./ChatApi.ts"
+import { withSecuritySchemes } from "./SecurityDocs.ts"
+
+export class GatewayApi extends HttpApi.make("gateway")
+  .add(ChatApi)
+  .add(ModelsApi)
+  .add(OperationsApi)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Inference gateway",
+      version: "1",
+      description:
+        "Drop-in replacement for the OpenAI and Anthropic interfaces: change the base address and the name of the " +
+        "model. Every response carries its id in `x-request-id`.",
+      transform: withSecuritySchemes
+    })
+  ) {}

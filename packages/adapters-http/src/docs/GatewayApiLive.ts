@@ -1,0 +1,33 @@
+/**
+ * Everything {@link GatewayApi} declares, served: a new group is declared there and its routes are added here.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ModelsRoutes from "../models/ModelsRoutes.ts"
+import * as ApiListener from "../server/ApiListener.ts"
+import * as Fallbacks from "../server/Fallbacks.ts"
+import * as OperationsRoutes from "../server/OperationsRoutes.ts"
+import { GatewayApi } from "./GatewayApi.ts"
+
+/** The relay takes these requests before the router sees them. */
+const relayed = HttpApiBuilder.group(GatewayApi, "chat", (handlers) =>
+  handlers.handleRaw("createChatCompletion", () => Effect.dieMessage("a relayed route reached the router"))
+)
+
+const routes = Layer.mergeAll(relayed, ModelsRoutes.layer, OperationsRoutes.layer)
+
+const DOCS = "/docs"
+const SPECIFICATION = "/openapi.json"
+/** The page carries all of its script and style: it asks nobody but us. */
+const documentation = Layer.merge(
+  HttpApiSwagger.layer({ path: DOCS }),
+  HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })
+)
+const undeclared = [DOCS, SPECIFICATION].map((path) => ({ method: "GET", path }))
+
+export const layer = Layer.mergeAll(documentation, Fallbacks.layer(GatewayApi, undeclared)).pipe(
+  Layer.provideMerge(HttpApiBuilder.api(GatewayApi).pipe(Layer.provide(routes))),
+  Layer.provideMerge(ApiListener.layerContext)
+)

@@ -1,0 +1,119 @@
+/**
+ * The relay as a request listener: one fiber for each request, whose bytes never pass through it.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import type { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import type { InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
+import type { KeyRing } from "@tollgate/application/ports/KeyRing"
+import type { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import { Upstreams } from "@tollgate/application/ports/Upstreams"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import type { CommonHeaders } from "../server/CommonHeaders.ts"
+import type { InFlightRequests } from "../server/InFlight.ts"
+import type { RelayError } from "../wire/InferenceErrors.ts"
+import { type ExchangeSettings, RelayExchange } from "./RelayExchange.ts"
+import { RelayMetrics } from "./RelayMetrics.ts"
+import type { RelayProtocol } from "./RelayProtocol.ts"
+import type { BodyLimits } from "./RequestBody.ts"
+import * as Sweep from "./Sweep.ts"
+
+type RelayPorts = KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
+
+/** The ports behind the relay. */
+export type RelayRequirements = RelayPorts | Upstreams
+
+/** A request that is being relayed, whatever its protocol. */
+interface OpenExchange {
+  readonly program: Effect.Effect<void, RelayError, RelayPorts>
+  readonly follow: (fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void) => void
+  readonly close: () => void
+  readonly cut: () => void
+}
+
+/** A path of ours, and the protocol spoken there. */
+export interface RelayRoute {
+  readonly path: string
+  readonly open: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: RequestId,
+    settings: ExchangeSettings
+  ) => OpenExchange
+}
+
+export const relayRoute = <Request extends InferenceRequest>(
+  path: string,
+  protocol: RelayProtocol<Request>
+): RelayRoute => ({
+  path,
+  open: (request, response, requestId, settings) => new RelayExchange(request, response, requestId, protocol, settings)
+})
+
+export interface RelayOptions {
+  readonly keepaliveMillis: number
+  readonly writeStallMillis: number
+  readonly sweepMillis: number
+  readonly limits: BodyLimits
+  readonly answerBytes: number
+}
+
+export interface Relay {
+  readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
+  /** Ends every open request that would not end by itself. */
+  readonly cutAll: () => void
+}
+
+export const make = (
+  options: RelayOptions,
+  headers: CommonHeaders,
+  inFlight: InFlightRequests
+): Effect.Effect<Relay, never, RelayRequirements | RelayMetrics | Scope.Scope> =>
+  Effect.gen(function* () {
+    const runFork = Runtime.runFork(yield* Effect.runtime<RelayPorts>())
+    const clock = yield* Effect.clock
+    const counters = yield* RelayMetrics
+    const open = new Set<OpenExchange>()
+    const settings: ExchangeSettings = {
+      ...options,
+      headers,
+      counters,
+      sweep: yield* Sweep.make(options.sweepMillis),
+      upstreams: yield* Upstreams,
+      draining: () => inFlight.draining,
+      wallMillis: () => clock.unsafeCurrentTimeMillis(),
+      warn: (message, details) => runFork(Effect.logWarning(message, details)),
+      alarm: (requestId, cause) =>
+        runFork(Effect.logError("a request failed by a fault of ours", { request_id: requestId }, cause))
+    }
+    return {
+      serve: (request, response, requestId, route) => {
+        const exchange = route.open(request, response, requestId, settings)
+        open.add(exchange)
+        counters.openRequests += 1
+        inFlight.started()
+        inFlight.started()
+        response.on("error", ignore)
+        response.on("close", () => {
+          exchange.close()
+          inFlight.ended()
+        })
+        exchange.follow(runFork(exchange.program), () => {
+          open.delete(exchange)
+          counters.openRequests -= 1
+          inFlight.ended()
+        })
+      },
+      cutAll: () => {
+        for (const exchange of open) exchange.cut()
+      }
+    }
+  })
+
+/** A response whose connection broke says so as an error too; its `close` is what counts. */
+const ignore = () => {}

@@ -1,0 +1,182 @@
+/**
+ * One relayed request, from its first header to the last byte of its response: the client's half of the use case,
+ * and what is done when either side ends first.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Delivery } from "@tollgate/application/inference/Delivery"
+import type { Attempt, AttemptFailed, InferenceRequest, RelayClient } from "@tollgate/application/inference/RelayClient"
+import { relayRequest } from "@tollgate/application/inference/RelayRequest"
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Protocol } from "@tollgate/domain/inference/Protocol"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import type * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import { presentedKey } from "../auth/PresentedKey.ts"
+import type { RelayError } from "../wire/InferenceErrors.ts"
+import { AnswerAttempt } from "./AnswerAttempt.ts"
+import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
+import type { AnswerContext, RelayProtocol } from "./RelayProtocol.ts"
+import { BodyLease, type BodyLimits, readBody } from "./RequestBody.ts"
+import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
+import { StreamAttempt } from "./StreamAttempt.ts"
+
+export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
+  readonly limits: BodyLimits
+  readonly wallMillis: () => number
+  readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
+}
+
+/** Told to those whom draining does not wait for: to come again, elsewhere. */
+const cutOff = new Overloaded({ retryAfterSeconds: 1 })
+
+export class RelayExchange<Request extends InferenceRequest> implements RelayClient<Request> {
+  readonly requestId: RequestId
+  readonly protocol: Protocol
+  readonly presentedKey: RelayClient<Request>["presentedKey"]
+  readonly acceptedAtMillis = performance.now()
+  readonly #relayed: RelayProtocol<Request>
+  readonly #request: IncomingMessage
+  readonly #nodeResponse: ServerResponse
+  readonly #response: ClientResponse
+  readonly #settings: ExchangeSettings
+  readonly #lease: BodyLease
+  #attempt: RouteAttempt<Request> | undefined
+  #delivery: Delivery | undefined
+  #fiber: Fiber.RuntimeFiber<unknown, RelayError> | undefined
+  #failed = false
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: RequestId,
+    relayed: RelayProtocol<Request>,
+    settings: ExchangeSettings
+  ) {
+    this.requestId = requestId
+    this.protocol = relayed.protocol
+    this.presentedKey = presentedKey(request.rawHeaders)
+    this.#relayed = relayed
+    this.#request = request
+    this.#nodeResponse = response
+    this.#settings = settings
+    this.#response = new ClientResponse(request, response, requestId, settings, this.acceptedAtMillis)
+    this.#lease = new BodyLease(settings.counters, settings.limits)
+  }
+
+  nowMillis(): number {
+    return performance.now()
+  }
+
+  get body(): RelayClient<Request>["body"] {
+    return readBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease)
+  }
+
+  read(body: Buffer): Either.Either<Request, InvalidRequest> {
+    return this.#relayed.read(body)
+  }
+
+  committed(): boolean {
+    return this.#response.committed
+  }
+
+  gone(): boolean {
+    return this.#response.gone
+  }
+
+  attempt(request: Request, candidate: Candidate, delivery: Delivery): Effect.Effect<Attempt, AttemptFailed> {
+    return Effect.async((resume) => {
+      const { requestId } = this
+      const asked = { requestId, protocol: this.#relayed, request, candidate, response: this.#response }
+      const context = this.#answerContext(request)
+      const attempt = request.streamed
+        ? new StreamAttempt(asked, this.#settings, resume, context, delivery)
+        : new AnswerAttempt(asked, this.#settings, resume, context, delivery)
+      this.#delivery = delivery
+      this.#attempt = attempt
+      attempt.start({
+        candidate,
+        path: this.#relayed.upstreamPath,
+        headers: this.#relayed.headersFor(this.#request.headers, request.streamed),
+        body: this.#relayed.bodyFor(request, candidate.route.upstreamModel)
+      })
+      return Effect.sync(() => attempt.abort())
+    })
+  }
+
+  get program() {
+    return relayRequest(this)
+  }
+
+  /** The program of this request runs; its end is told to the client where that is still to be done. */
+  follow(fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void): void {
+    this.#fiber = fiber
+    fiber.addObserver((exit) => {
+      if (Exit.isFailure(exit)) this.#tell(exit.cause)
+      this.#lease.release()
+      this.#count()
+      onOver()
+    })
+  }
+
+  /** The connection is closed, or done with this response. */
+  close(): void {
+    this.#response.close()
+    if (!this.#response.gone) return
+    // The supplier first: the fiber gets to it only in its turn.
+    this.#attempt?.abort()
+    this.#interrupt()
+  }
+
+  /** Draining does not wait any longer: ends what is not about to end by itself, as if the client had left. */
+  cut(): void {
+    if (this.#response.ended || this.#attempt?.answered === true) return
+    this.#attempt?.abort()
+    if (this.#response.committed) {
+      // What was delivered is only certain when the socket took all of it.
+      this.#response.onTaken = () => this.#interrupt()
+      this.#response.end(this.#relayed.errorFrames(cutOff, this.requestId))
+    } else {
+      this.#response.refuse(this.#relayed.errorBody(cutOff, this.requestId))
+      this.#interrupt()
+    }
+  }
+
+  #interrupt(): void {
+    this.#fiber?.unsafeInterruptAsFork(FiberId.none)
+  }
+
+  #answerContext(request: Request): AnswerContext {
+    return {
+      id: `chatcmpl-${this.requestId.replaceAll("-", "")}`,
+      publicName: request.model,
+      createdAtSeconds: Math.floor(this.#settings.wallMillis() / 1000)
+    }
+  }
+
+  #tell(cause: Cause.Cause<RelayError>): void {
+    const failure = Cause.failureOption(cause)
+    if (!Chunk.isEmpty(Cause.defects(cause))) this.#settings.alarm(this.requestId, cause)
+    if (this.#response.gone || this.#response.ended) {
+      this.#failed = failure._tag === "Some"
+      return
+    }
+    this.#failed = true
+    const error: RelayError = failure._tag === "Some" ? failure.value : { _tag: "InternalError" }
+    if (this.#response.committed) this.#response.end(this.#relayed.errorFrames(error, this.requestId))
+    else this.#response.refuse(this.#relayed.errorBody(error, this.requestId))
+  }
+
+  #count(): void {
+    const { counters } = this.#settings
+    const { status, gone } = this.#response
+    counters.deltas += this.#delivery?.text.deltas ?? 0
+    const ending = gone ? "left" : status !== 200 ? "refused" : this.#failed ? "broken" : "complete"
+    counters.finished(this.protocol, status === 0 ? 499 : status, ending)
+  }
+}

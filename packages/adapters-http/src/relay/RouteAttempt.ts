@@ -1,0 +1,233 @@
+/**
+ * One try at one route: sends the request, waits for the head, and tells apart an answer, a refusal and a failure.
+ * What an answer is, is for its two kinds to say: `StreamAttempt` and `AnswerAttempt`.
+ *
+ *     waiting ──2xx──▶ streaming | collecting ──▶ over
+ *        │                         └─ body of an answer
+ *        └─────else──▶ refused ─ body of a refusal ─▶ over
+ */
+import type {
+  Attempt,
+  AttemptError,
+  AttemptFailed,
+  InferenceRequest
+} from "@tollgate/application/inference/RelayClient"
+import type {
+  UpstreamEvents,
+  UpstreamExchange,
+  UpstreamHead,
+  UpstreamRequest,
+  Upstreams,
+  Verdict
+} from "@tollgate/application/ports/Upstreams"
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { ClientResponse } from "./ClientResponse.ts"
+import type { RelayCounters } from "./RelayMetrics.ts"
+import type { RelayProtocol, StreamBreak } from "./RelayProtocol.ts"
+import { supplierNames } from "./SupplierNames.ts"
+import type { Sweep, Swept } from "./Sweep.ts"
+import { refused, verdictOf } from "./UpstreamVerdict.ts"
+
+export interface AttemptSettings {
+  readonly upstreams: Context.Tag.Service<Upstreams>
+  readonly sweep: Sweep
+  readonly counters: RelayCounters
+  readonly keepaliveMillis: number
+  /** A whole answer may have so many bytes. */
+  readonly answerBytes: number
+  /** For what only operators may know. */
+  readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
+}
+
+export interface Asked<Request extends InferenceRequest> {
+  readonly requestId: string
+  readonly protocol: RelayProtocol<Request>
+  readonly request: Request
+  readonly candidate: Candidate
+  readonly response: ClientResponse
+}
+
+export type Resume = (attempt: Effect.Effect<Attempt, AttemptFailed>) => void
+
+const REFUSAL_BYTES = 64 * 1024
+/** The status already says what matters; a refusal whose text does not come is taken without it. */
+const REFUSAL_MILLIS = 5_000
+
+export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Swept {
+  protected readonly asked: Asked<Request>
+  protected readonly settings: AttemptSettings
+  protected readonly resume: Resume
+  protected phase: "waiting" | "streaming" | "collecting" | "refused" | "over" = "waiting"
+  /** When the supplier last said something. */
+  protected heardAtMillis: number
+  /** The whole answer is in the hands of the use case. */
+  answered = false
+  readonly #startedAtMillis: number
+  #exchange: UpstreamExchange | undefined
+  #verdict: Verdict | undefined
+  #status = 0
+  #retryAfter: string | undefined
+  #chunks: Array<Buffer> = []
+  #bytes = 0
+
+  constructor(asked: Asked<Request>, settings: AttemptSettings, resume: Resume) {
+    this.asked = asked
+    this.settings = settings
+    this.resume = resume
+    this.#startedAtMillis = this.heardAtMillis = performance.now()
+  }
+
+  /** How the body that follows a good head is to be read; undefined when it cannot be an answer. */
+  protected abstract reading(head: UpstreamHead): "streaming" | "collecting" | undefined
+  /** Bytes of a stream. False asks to pause. */
+  protected abstract streamed(chunk: Buffer): boolean
+  /** The stream is over without an event that said so. */
+  protected abstract streamEnded(): void
+  protected abstract collected(body: Buffer): void
+  start(upstreamRequest: UpstreamRequest): void {
+    const sent = this.settings.upstreams.send(upstreamRequest, this)
+    if (sent._tag === "Left") {
+      this.phase = "over"
+      this.resume(Effect.fail({ error: sent.left, elsewhere: true }))
+      return
+    }
+    this.settings.counters.openExchanges += 1
+    this.#exchange = sent.right
+    if (this.#verdict === undefined) this.settings.sweep.add(this)
+    else this.#close(this.#verdict)
+  }
+
+  /** The client left: nothing more is wanted, and nothing is known of the supplier. */
+  abort(): void {
+    this.finish("undecided")
+  }
+
+  onHead(head: UpstreamHead): void {
+    if (this.phase === "over") return
+    this.heardAtMillis = performance.now()
+    this.#status = head.status
+    this.#retryAfter = head.retryAfter
+    if (head.status < 200 || head.status > 299) {
+      this.phase = "refused"
+      return
+    }
+    const reading = this.reading(head)
+    if (reading === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
+    else this.phase = reading
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.phase === "streaming") return this.streamed(chunk)
+    if (this.phase === "over" || this.phase === "waiting") return true
+    this.heardAtMillis = performance.now()
+    this.#bytes += chunk.length
+    this.#chunks.push(chunk)
+    if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
+    if (this.phase === "collecting" && this.#bytes > this.settings.answerBytes) {
+      this.broken(`answered with more than ${this.settings.answerBytes} bytes`, false)
+    }
+    return true
+  }
+
+  onEnd(): void {
+    if (this.phase === "streaming") this.streamEnded()
+    else if (this.phase === "collecting") this.collected(this.#body())
+    else if (this.phase === "refused") this.#refused()
+    else if (this.phase === "waiting") this.broken("ended without an answer", true)
+  }
+
+  onBroken(reason: string): void {
+    if (this.phase === "refused") this.#refused()
+    else if (this.phase !== "over") this.broken(reason, this.untouched())
+  }
+
+  sweep(nowMillis: number): void {
+    const { firstByteMillis, idleMillis, totalMillis } = this.asked.candidate.provider.timeouts
+    const silentMillis = nowMillis - this.heardAtMillis
+    if (this.phase === "refused") {
+      if (silentMillis > REFUSAL_MILLIS) this.#refused()
+      return
+    }
+    // What was asked and not answered in time may be billed to us, so no other route is asked as well.
+    if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
+    else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
+      this.broken(`no answer within ${firstByteMillis} ms`, false)
+    } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.asked.response.blocked) {
+      this.broken(`silent for ${idleMillis} ms`, false)
+    }
+  }
+
+  /** Whether nothing came that the supplier could bill us for. */
+  protected untouched(): boolean {
+    return this.phase === "waiting"
+  }
+
+  protected broken(reason: string, elsewhere: boolean): void {
+    this.fail({ error: new UpstreamFailed({ cause: reason }), elsewhere }, "failed")
+  }
+
+  /** A good head, and then something that is no answer. */
+  protected misanswered(error: StreamBreak): void {
+    const limited = error._tag === "TechnicalLimit"
+    this.fail({ error, elsewhere: limited || this.untouched() }, limited ? "served" : "failed")
+  }
+
+  protected fail(failed: AttemptFailed, verdict: Verdict): void {
+    this.finish(verdict)
+    this.#report(failed.error)
+    const { response, protocol, requestId } = this.asked
+    if (!response.committed) {
+      this.resume(Effect.fail(failed))
+      return
+    }
+    // What was delivered before the failure is only certain when the socket took all of it.
+    response.onTaken = () => this.resume(Effect.fail({ error: failed.error, elsewhere: false }))
+    response.end(protocol.errorFrames(failed.error, requestId))
+  }
+
+  /** The exchange with the supplier is over, if it is not yet, and this is what it showed. */
+  protected finish(verdict: Verdict): void {
+    if (this.phase === "over") return
+    this.phase = "over"
+    this.#chunks = []
+    this.#verdict = verdict
+    if (this.#exchange !== undefined) this.#close(verdict)
+  }
+
+  protected flow(): void {
+    this.heardAtMillis = performance.now()
+    if (this.phase !== "over") this.#exchange?.resume()
+  }
+
+  #close(verdict: Verdict): void {
+    this.settings.sweep.delete(this)
+    this.settings.counters.openExchanges -= 1
+    this.#exchange?.close(verdict)
+  }
+
+  #refused(): void {
+    const { protocol, request, candidate } = this.asked
+    const body = this.#body().subarray(0, REFUSAL_BYTES)
+    const error = protocol.refusal(this.#status, this.#retryAfter, body, supplierNames(request.model, candidate))
+    this.fail(refused(error), verdictOf(this.#status, error))
+  }
+
+  #body(): Buffer {
+    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
+  }
+
+  #report(error: AttemptError): void {
+    if (error._tag !== "UpstreamFailed") return
+    const { requestId, candidate } = this.asked
+    this.settings.warn("a supplier failed", {
+      request_id: requestId,
+      provider: candidate.provider.name,
+      upstream_model: candidate.route.upstreamModel,
+      status: this.#status === 0 ? undefined : this.#status,
+      cause: error.cause
+    })
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The one timer of all open requests: at every tick each of them looks at the clock itself, for keepalives and
+ * timeouts. A timer for each would cost more than the requests do.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+export interface Swept {
+  readonly sweep: (nowMillis: number) => void
+}
+
+export class Sweep {
+  readonly #open = new Set<Swept>()
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  add(swept: Swept): void {
+    this.#open.add(swept)
+  }
+
+  delete(swept: Swept): void {
+    this.#open.delete(swept)
+  }
+
+  tick(nowMillis: number): void {
+    for (const swept of this.#open) swept.sweep(nowMillis)
+  }
+}
+
+export const make = (everyMillis: number): Effect.Effect<Sweep, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const sweep = new Sweep()
+    yield* Effect.acquireRelease(
+      Effect.sync(() => setInterval(() => sweep.tick(performance.now()), everyMillis).unref()),
+      (timer) => Effect.sync(() => clearInterval(timer))
+    )
+    return sweep
+  })

@@ -1,0 +1,77 @@
+/**
+ * Everything but relayed requests: served by Effect's router over the HttpApi.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type { Default as HttpApp } from "@effect/platform/HttpApp"
+import * as HttpRouter from "@effect/platform/HttpRouter"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
+import type { CommonHeaders } from "./CommonHeaders.ts"
+import type { InFlightRequests } from "./InFlight.ts"
+
+export interface ApiListener {
+  readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => void
+  readonly cutAll: () => void
+}
+
+export interface ApiListenerOptions {
+  /** A client that takes nothing for so long has left. */
+  readonly writeStallMillis: number
+}
+
+/** Public names are the longest parameters, and may be escaped. */
+const MAX_PARAMETER_LENGTH = 1_000
+
+export const make = (
+  options: ApiListenerOptions,
+  headers: CommonHeaders,
+  inFlight: InFlightRequests
+): Effect.Effect<
+  ApiListener,
+  never,
+  HttpApi.Api | HttpApiBuilder.Router | HttpApiBuilder.Middleware | HttpRouter.HttpRouter.DefaultServices
+> =>
+  Effect.gen(function* () {
+    const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
+    const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
+    // Node's adapter forks its fibers to nobody: without this, closing would not wait for them.
+    const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
+      Effect.withFiberRuntime((fiber) => {
+        running.add(fiber)
+        inFlight.started()
+        return Effect.ensuring(
+          sent,
+          Effect.sync(() => {
+            running.delete(fiber)
+            inFlight.ended()
+          })
+        )
+      })
+    const handler = yield* NodeHttpServer.makeHandler(app, tracked)
+    return {
+      serve: (request, response, requestId) => {
+        headers.presetOn(response, requestId)
+        if (inFlight.draining) response.shouldKeepAlive = false
+        inFlight.started()
+        response.on("prefinish", () => response.socket?.setTimeout(options.writeStallMillis))
+        response.on("close", () => inFlight.ended())
+        handler(request, response)
+      },
+      cutAll: () => {
+        for (const fiber of running) fiber.unsafeInterruptAsFork(FiberId.none)
+      }
+    }
+  })
+
+/** The router and the middlewares that the layers of all groups add to, and what handlers may use of the platform. */
+export const layerContext = Layer.mergeAll(
+  HttpApiBuilder.Router.Live,
+  HttpApiBuilder.Middleware.layer,
+  NodeHttpServer.layerContext
+)

@@ -1,0 +1,42 @@
+/**
+ * The headers every response carries, whoever writes it: the request id under both names clients look for (gap A8),
+ * no sniffing, no caching unless the response says otherwise, and what browsers need to read any of it.
+ */
+import type { ServerResponse } from "node:http"
+
+export interface CommonHeadersOptions {
+  /** Part of the header `x-<service>-billing`. */
+  readonly serviceName: string
+  /** Which web pages may call the service: `*`, one origin, or none. */
+  readonly corsAllowOrigin: string | undefined
+}
+
+export class CommonHeaders {
+  /** Names and values, alternating, as `writeHead` takes them fastest. */
+  readonly #fixed: ReadonlyArray<string>
+  readonly corsAllowOrigin: string | undefined
+
+  constructor({ serviceName, corsAllowOrigin }: CommonHeadersOptions) {
+    this.corsAllowOrigin = corsAllowOrigin
+    const exposed = `x-request-id, request-id, retry-after, x-${serviceName}-billing`
+    this.#fixed = [
+      "x-content-type-options",
+      "nosniff",
+      ...(corsAllowOrigin === undefined
+        ? []
+        : ["access-control-allow-origin", corsAllowOrigin, "access-control-expose-headers", exposed]),
+      ...(corsAllowOrigin === undefined || corsAllowOrigin === "*" ? [] : ["vary", "origin"])
+    ]
+  }
+
+  /** All headers of a response with these of its own, for one `writeHead`. */
+  with(requestId: string, own: ReadonlyArray<string>): Array<string> {
+    return ["x-request-id", requestId, "request-id", requestId, ...this.#fixed, ...own]
+  }
+
+  /** For responses that somebody else writes: what they set themselves wins. */
+  presetOn(response: ServerResponse, requestId: string): void {
+    const headers = this.with(requestId, ["cache-control", "no-store"])
+    for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string)
+  }
+}

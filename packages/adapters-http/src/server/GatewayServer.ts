@@ -1,0 +1,128 @@
+/**
+ * The server of the public port. Its own listener hands relayed requests to the relay and everything else to the
+ * HttpApi; every response carries the same headers, and closing loses no request.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type * as HttpApi from "@effect/platform/HttpApi"
+import type * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type * as HttpRouter from "@effect/platform/HttpRouter"
+import type { ServeError } from "@effect/platform/HttpServerError"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Relay from "../relay/Relay.ts"
+import type { RelayMetrics } from "../relay/RelayMetrics.ts"
+import * as ApiListener from "./ApiListener.ts"
+import { CommonHeaders } from "./CommonHeaders.ts"
+import { answerConnectionError } from "./ConnectionErrors.ts"
+import { answerPreflight } from "./Cors.ts"
+import { drain } from "./Drain.ts"
+import type { GatewayOptions } from "./GatewayOptions.ts"
+import { InFlight } from "./InFlight.ts"
+import * as NodeServer from "./NodeServer.ts"
+import { RequestIds } from "./RequestIds.ts"
+import { pathOf, withoutTrailingSlash } from "./RequestPath.ts"
+import { drainingError, type SurfaceError, statusOf, surfaceErrorBody } from "./SurfaceError.ts"
+
+export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayServer")<
+  GatewayServer,
+  { readonly host: string; readonly port: number }
+>() {}
+
+/** Answered even while draining: whoever asks wants to know about that. */
+const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
+
+const noHost: SurfaceError = { code: "invalid_request", message: "The request has no Host header." }
+const unexpected: SurfaceError = { code: "expectation_failed", message: "Only 'Expect: 100-continue' is understood." }
+
+export const layer = (
+  options: GatewayOptions,
+  relayRoutes: ReadonlyArray<Relay.RelayRoute>
+): Layer.Layer<
+  GatewayServer,
+  ServeError,
+  | Relay.RelayRequirements
+  | RelayMetrics
+  | InFlight
+  | HttpApi.Api
+  | HttpApiBuilder.Router
+  | HttpApiBuilder.Middleware
+  | HttpRouter.HttpRouter.DefaultServices
+> =>
+  Layer.scoped(
+    GatewayServer,
+    Effect.gen(function* () {
+      const inFlight = yield* InFlight
+      const clock = yield* Effect.clock
+      const ids = new RequestIds(() => clock.unsafeCurrentTimeMillis())
+      const headers = new CommonHeaders(options)
+      const writeStallMillis = options.writeStallSeconds * 1000
+      const relay = yield* Relay.make(
+        {
+          keepaliveMillis: options.keepaliveSeconds * 1000,
+          writeStallMillis,
+          sweepMillis: options.sweepMillis,
+          limits: options,
+          answerBytes: options.answerBytes
+        },
+        headers,
+        inFlight
+      )
+      const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
+      const routes = new Map(relayRoutes.map((route) => [route.path, route]))
+
+      const refuse = (
+        request: IncomingMessage,
+        response: ServerResponse,
+        requestId: RequestId,
+        error: SurfaceError
+      ) => {
+        const body = surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId)
+        const own = ["content-type", "application/json", "cache-control", "no-store", "connection", "close"]
+        for (const [name, value] of Object.entries(error.headers ?? {})) own.push(name, value)
+        response.writeHead(statusOf(error), headers.with(requestId, own))
+        response.end(body)
+      }
+      const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
+        const requestId = ids.next()
+        const target = request.url ?? "/"
+        if (request.headers.host === undefined && request.httpVersion === "1.1") {
+          refuse(request, response, requestId, noHost)
+          return
+        }
+        if (inFlight.draining && !PROBES.has(pathOf(target))) {
+          refuse(request, response, requestId, drainingError)
+          return
+        }
+        const route = request.method === "POST" ? (routes.get(target) ?? routes.get(pathOf(target))) : undefined
+        if (route !== undefined) {
+          relay.serve(request, response, requestId, route)
+        } else if (request.method === "OPTIONS" && options.corsAllowOrigin !== undefined) {
+          answerPreflight(request, response, headers, requestId)
+        } else {
+          request.url = withoutTrailingSlash(target)
+          if (continues) response.writeContinue()
+          api.serve(request, response, requestId)
+        }
+      }
+
+      const server = NodeServer.create(options)
+      server.on("request", (request, response) => onRequest(request, response, false))
+      // The relay says itself when it wants the body: not before the key is known to be good.
+      server.on("checkContinue", (request, response) => onRequest(request, response, true))
+      server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
+      server.on("clientError", (error, socket) => answerConnectionError(error, socket, headers, ids.next()))
+
+      yield* Effect.addFinalizer(() => {
+        const cutAll = () => {
+          relay.cutAll()
+          api.cutAll()
+        }
+        return drain(server, inFlight, cutAll, Duration.seconds(options.drainSeconds))
+      })
+      const { address, port } = yield* NodeServer.listen(server, options)
+      return { host: address, port }
+    })
+  )

@@ -1,0 +1,41 @@
+/**
+ * What the server is still doing: programs that run, and responses that are not yet taken. Closing waits for both.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+export class InFlightRequests {
+  #count = 0
+  #waiting: Array<() => void> = []
+  /** Nothing new is taken on. */
+  draining = false
+
+  get count(): number {
+    return this.#count
+  }
+
+  started(): void {
+    this.#count += 1
+  }
+
+  ended(): void {
+    this.#count -= 1
+    if (this.#count > 0) return
+    for (const resume of this.#waiting.splice(0)) resume()
+  }
+
+  /** Done when nothing is going on any more. */
+  readonly idle: Effect.Effect<void> = Effect.async((resume) => {
+    const done = () => resume(Effect.void)
+    if (this.#count === 0) return done()
+    this.#waiting.push(done)
+    return Effect.sync(() => {
+      this.#waiting = this.#waiting.filter((waiting) => waiting !== done)
+    })
+  })
+}
+
+export class InFlight extends Context.Tag("@tollgate/adapters-http/InFlight")<InFlight, InFlightRequests>() {}
+
+export const layer: Layer.Layer<InFlight> = Layer.sync(InFlight, () => new InFlightRequests())

@@ -1,0 +1,68 @@
+/**
+ * What the server itself has to say: no such route, wrong method, draining, a fault of ours. In the one body of the
+ * inference routes under /v1 (gap A6), and in the plain one everywhere else (gap A5).
+ */
+import type { ErrorDialect } from "../wire/InferenceErrors.ts"
+
+export type SurfaceErrorCode =
+  | "invalid_request"
+  | "not_found"
+  | "method_not_allowed"
+  | "request_timeout"
+  | "expectation_failed"
+  | "headers_too_large"
+  | "validation_error"
+  | "internal_error"
+  | "overloaded"
+
+export interface SurfaceError {
+  readonly code: SurfaceErrorCode
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly details?: ReadonlyArray<{ readonly path: string; readonly message: string }>
+}
+
+interface Row {
+  readonly status: number
+  readonly type: { readonly [Dialect in ErrorDialect]: string }
+}
+
+const invalid = { openai: "invalid_request_error", anthropic: "invalid_request_error" }
+
+const rows: { readonly [Code in SurfaceErrorCode]: Row } = {
+  invalid_request: { status: 400, type: invalid },
+  not_found: { status: 404, type: { openai: "invalid_request_error", anthropic: "not_found_error" } },
+  method_not_allowed: { status: 405, type: invalid },
+  request_timeout: { status: 408, type: invalid },
+  expectation_failed: { status: 417, type: invalid },
+  validation_error: { status: 422, type: invalid },
+  headers_too_large: { status: 431, type: invalid },
+  internal_error: { status: 500, type: { openai: "server_error", anthropic: "api_error" } },
+  overloaded: { status: 503, type: { openai: "server_error", anthropic: "overloaded_error" } }
+}
+
+export const statusOf = (error: SurfaceError): number => rows[error.code].status
+
+export const isInferencePath = (path: string): boolean => path === "/v1" || path.startsWith("/v1/")
+
+export const dialectOf = (path: string): ErrorDialect => (path.startsWith("/v1/messages") ? "anthropic" : "openai")
+
+export const surfaceErrorBody = ({ code, message, details }: SurfaceError, path: string, requestId: string): string =>
+  isInferencePath(path)
+    ? JSON.stringify({
+        type: "error",
+        error: { type: rows[code].type[dialectOf(path)], code, message, param: null, details: { error_code: code } },
+        request_id: requestId
+      })
+    : JSON.stringify({ error: { code, message, request_id: requestId, ...(details === undefined ? {} : { details }) } })
+
+export const internalError: SurfaceError = {
+  code: "internal_error",
+  message: "Something went wrong on our side. Try again, and tell us the request id if it happens again."
+}
+
+export const drainingError: SurfaceError = {
+  code: "overloaded",
+  message: "This server is being stopped. Try again.",
+  headers: { "retry-after": "1" }
+}

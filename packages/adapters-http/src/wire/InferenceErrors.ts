@@ -1,0 +1,187 @@
+/**
+ * The one error body of every inference route (gap A6): OpenAI's and Anthropic's clients both find in it what they
+ * look for.
+ *
+ *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
+ */
+import type {
+  CircuitOpen,
+  InsufficientBalance,
+  InvalidApiKey,
+  InvalidRequest,
+  ModelNotFound,
+  Overloaded,
+  RequestTooLarge,
+  TechnicalLimit,
+  UpstreamFailed,
+  UpstreamRejected
+} from "@tollgate/domain/inference/InferenceErrors"
+
+/** Everything a relayed request can fail with. A defect is told as `InternalError`. */
+export type RelayError =
+  | InvalidRequest
+  | InvalidApiKey
+  | InsufficientBalance
+  | ModelNotFound
+  | RequestTooLarge
+  | UpstreamRejected
+  | TechnicalLimit
+  | UpstreamFailed
+  | Overloaded
+  | CircuitOpen
+  | { readonly _tag: "InternalError" }
+
+/** A response that is an error: status, headers beside the usual ones, JSON body. */
+export interface WireErrorBody {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Whose words `error.type` is in: Anthropic's on messages, OpenAI's everywhere else. */
+export type ErrorDialect = "openai" | "anthropic"
+
+interface WireError<E> {
+  readonly status: number
+  readonly code: string
+  readonly type: { readonly [Dialect in ErrorDialect]: string }
+  /** What the client is told: what happened and what to do, nothing of our insides. */
+  readonly message: (error: E) => string
+  readonly param?: (error: E) => string | null
+  readonly headers?: (error: E) => Record<string, string>
+}
+
+const invalidRequest = { openai: "invalid_request_error", anthropic: "invalid_request_error" }
+const overloaded = { openai: "server_error", anthropic: "overloaded_error" }
+const serverError = { openai: "server_error", anthropic: "api_error" }
+
+/** Zero would make clients ask again at once. */
+const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
+  "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
+})
+
+const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<RelayError, { readonly _tag: Tag }>> } = {
+  InvalidRequest: {
+    status: 400,
+    code: "invalid_request",
+    type: invalidRequest,
+    message: (error) => error.message,
+    param: (error) => error.param
+  },
+  UpstreamRejected: {
+    status: 400,
+    code: "invalid_request",
+    type: invalidRequest,
+    message: (error) => error.message,
+    param: (error) => error.param
+  },
+  InvalidApiKey: {
+    status: 401,
+    code: "invalid_api_key",
+    // OpenAI says the same of a wrong key; `authentication_error` is Anthropic's word.
+    type: { openai: "invalid_request_error", anthropic: "authentication_error" },
+    message: ({ reason }) => keyMessages[reason],
+    headers: () => ({ "www-authenticate": "Bearer" })
+  },
+  InsufficientBalance: {
+    status: 402,
+    code: "insufficient_balance",
+    type: { openai: "insufficient_quota", anthropic: "billing_error" },
+    message: () =>
+      "Neither the token plan for this model nor the pay-as-you-go balance covers this request. Top up one of them.",
+    headers: () => ({ "x-should-retry": "false" })
+  },
+  ModelNotFound: {
+    status: 404,
+    code: "model_not_found",
+    type: { openai: "invalid_request_error", anthropic: "not_found_error" },
+    message: ({ model }) =>
+      `There is no model '${shortened(model)}' at this endpoint. GET /v1/models lists the models that can be called.`,
+    param: () => "model"
+  },
+  RequestTooLarge: {
+    status: 413,
+    code: "request_too_large",
+    type: invalidRequest,
+    message: ({ limitBytes }) =>
+      limitBytes === null
+        ? "The request is larger than the model takes. Send less."
+        : `The request body is larger than ${limitBytes} bytes. Send less.`
+  },
+  TechnicalLimit: {
+    status: 429,
+    code: "technical_limit",
+    type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
+    message: () => "The model takes no more requests at the moment. Try again after the time in `retry-after`.",
+    headers: retryAfter
+  },
+  UpstreamFailed: {
+    status: 502,
+    code: "upstream_error",
+    type: serverError,
+    message: () => "The model failed to answer. Try again; only what was delivered is charged."
+  },
+  Overloaded: {
+    status: 503,
+    code: "overloaded",
+    type: overloaded,
+    message: () => "The service is at its capacity. Try again after the time in `retry-after`.",
+    headers: retryAfter
+  },
+  CircuitOpen: {
+    status: 503,
+    code: "circuit_open",
+    type: overloaded,
+    message: () => "The model is failing and gets a rest. Try again after the time in `retry-after`.",
+    headers: retryAfter
+  },
+  InternalError: {
+    status: 500,
+    code: "internal_error",
+    type: serverError,
+    message: () => "Something went wrong on our side. Try again, and tell us the request id if it happens again."
+  }
+}
+
+const keyMessages = {
+  missing: "An API key is required. Send it as 'Authorization: Bearer <key>' or as 'x-api-key: <key>'.",
+  conflicting: "Two different API keys were sent. Send one.",
+  unknown: "The API key is not valid. Check it, or ask whoever issued it for a new one."
+}
+
+const MAX_NAME_CHARACTERS = 100
+
+const shortened = (name: string): string =>
+  name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}...` : name
+
+/** The member every client looks for, in a body as in a stream. */
+export interface ErrorObject {
+  readonly type: string
+  readonly code: string
+  readonly message: string
+  readonly param: string | null
+  readonly details: { readonly error_code: string }
+}
+
+export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObject => {
+  const { code, type, message, param } = wireErrorOf(error)
+  return {
+    type: type[dialect],
+    code,
+    message: message(error),
+    param: param?.(error) ?? null,
+    details: { error_code: code }
+  }
+}
+
+export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody => {
+  const { status, headers } = wireErrorOf(error)
+  return {
+    status,
+    headers: headers?.(error) ?? {},
+    body: JSON.stringify({ type: "error", error: errorObject(error, dialect), request_id: requestId })
+  }
+}
+
+/** The row of an error takes that error; the index by its tag loses that connection. */
+const wireErrorOf = (error: RelayError): WireError<RelayError> => wireErrors[error._tag] as WireError<RelayError>

@@ -1,0 +1,220 @@
+/**
+ * One look at the bytes of a body: it is well-formed JSON with an object at its root, and here is where the members
+ * stand that we route, meter and bill on.
+ *
+ * Each of those may be there once, in its right spelling only. A second one, or one that differs in the case of its
+ * letters, could mean one thing to us and another to the supplier (some parsers take the last, some ignore case), and
+ * is refused (gap F3). All other members pass unseen.
+ */
+
+import { isUtf8 } from "node:buffer"
+import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import * as Either from "effect/Either"
+import { BodySize, type Media, type MediaNames, mediaOf } from "./BodySize.ts"
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  JsonReader,
+  MAX_DEPTH,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE
+} from "./JsonReader.ts"
+import { MemberNames, misspelt, NO_MATCH } from "./MemberNames.ts"
+
+/** What is looked for in the bodies of a protocol. */
+export interface ScanPlan<Name extends string> {
+  readonly members: { readonly [N in Name]: MemberPlan }
+  readonly media: MediaNames
+}
+
+export interface MemberPlan {
+  /** If it is an object: the members of it that are looked for in the same way. */
+  readonly inside?: { readonly [name: string]: MemberPlan }
+  /** If it is an array: every element must be an object that has this member, a string. */
+  readonly each?: string
+}
+
+export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
+
+/** A member that was looked for and found: its value stands from `start` up to, not including, `end`. */
+export interface ScannedMember {
+  readonly kind: JsonKind
+  readonly start: number
+  readonly end: number
+  /** See {@link BodySize}. */
+  readonly textBytes: number
+  readonly attachments: number
+  /** Of an object or array: there is nothing in it. */
+  readonly empty: boolean
+  readonly inside: { readonly [name: string]: ScannedMember }
+}
+
+export type ScannedBody<Name extends string> = { readonly [N in Name]?: ScannedMember }
+
+/** Prepares a plan once, for all the bodies to come. */
+export const scanner = <Name extends string>(
+  plan: ScanPlan<Name>
+): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
+  const wanted = wantedOf(plan.members)
+  const media = mediaOf(plan.media)
+  return (body) => {
+    if (!isUtf8(body)) return Either.left(notJson("it is not UTF-8"))
+    const found: Found = {}
+    const scan = new Scan(body, media)
+    return scan.root(wanted, found) ? Either.right(found as ScannedBody<Name>) : Either.left(scan.refusal())
+  }
+}
+
+type Found = { [name: string]: ScannedMember }
+
+interface Wanted {
+  readonly names: MemberNames
+  readonly members: ReadonlyArray<WantedMember>
+}
+
+interface WantedMember {
+  readonly name: string
+  readonly inside: Wanted | undefined
+  readonly each: MemberNames | undefined
+}
+
+const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => ({
+  names: new MemberNames(Object.keys(members)),
+  members: Object.entries(members).map(([name, { inside, each }]) => ({
+    name,
+    inside: inside && wantedOf(inside),
+    each: each === undefined ? undefined : new MemberNames([each])
+  }))
+})
+
+class Scan {
+  readonly #reader: JsonReader
+  #refusal: InvalidRequest | undefined
+
+  constructor(body: Buffer, media: Media) {
+    this.#reader = new JsonReader(body, new BodySize(media))
+  }
+
+  root(wanted: Wanted, found: Found): boolean {
+    const reader = this.#reader
+    const start = reader.space(0)
+    if (reader.bytes[start] !== OPEN_OBJECT) {
+      this.#refuse("The request body must be a JSON object.", null)
+      return false
+    }
+    const end = this.#object(start, 1, wanted, found, "")
+    if (end < 0) return false
+    const rest = reader.space(end)
+    return rest === reader.bytes.length || reader.wrong(rest) > 0
+  }
+
+  refusal(): InvalidRequest {
+    const { wrongAt, tooDeep, bytes } = this.#reader
+    if (this.#refusal !== undefined) return this.#refusal
+    if (tooDeep) return notJson(`it is nested more than ${MAX_DEPTH} levels deep`)
+    return notJson(wrongAt >= bytes.length ? "it ends too early" : `unexpected character at byte ${wrongAt}`)
+  }
+
+  #refuse(message: string, param: string | null): -1 {
+    this.#refusal = new InvalidRequest({ message, param })
+    return -1
+  }
+
+  #object(open: number, depth: number, wanted: Wanted, found: Found, path: string): number {
+    const reader = this.#reader
+    return this.#items(open, CLOSE_OBJECT, (at) => {
+      const value = reader.name(at)
+      if (value < 0) return -1
+      const match = wanted.names.find(reader.bytes, at + 1, reader.nameEnd)
+      if (match === NO_MATCH) return reader.value(value, depth, at + 1)
+      const member = wanted.members[match < 0 ? misspelt(match) : match]
+      if (member === undefined) return -1
+      const name = path + member.name
+      if (match < 0) return this.#refuse(`'${name}' must be spelled exactly so, in lower case.`, name)
+      if (found[member.name] !== undefined) return this.#refuse(`'${name}' is given more than once.`, name)
+      return this.#member(at + 1, value, depth, member, found, name)
+    })
+  }
+
+  #member(nameStart: number, at: number, depth: number, member: WantedMember, found: Found, path: string): number {
+    const reader = this.#reader
+    const { textBytes, attachments } = reader.size
+    const inside: Found = {}
+    const first = reader.bytes[at]
+    const end =
+      member.inside !== undefined && first === OPEN_OBJECT
+        ? this.#object(at, depth + 1, member.inside, inside, `${path}.`)
+        : member.each !== undefined && first === OPEN_ARRAY
+          ? this.#elements(at, depth + 1, member.each, path)
+          : reader.value(at, depth, nameStart)
+    found[member.name] = {
+      kind: kindOf(first),
+      start: at,
+      end,
+      textBytes: reader.size.textBytes - textBytes,
+      attachments: reader.size.attachments - attachments,
+      empty: end === reader.space(at + 1) + 1,
+      inside
+    }
+    return end
+  }
+
+  #elements(open: number, depth: number, required: MemberNames, path: string): number {
+    const reader = this.#reader
+    let index = -1
+    return this.#items(open, CLOSE_ARRAY, (element) => {
+      index++
+      if (reader.bytes[element] !== OPEN_OBJECT) {
+        return this.#refuse(`'${path}[${index}]' must be an object.`, `${path}[${index}]`)
+      }
+      let present = false
+      const end = this.#items(element, CLOSE_OBJECT, (at) => {
+        const value = reader.name(at)
+        if (value < 0) return -1
+        if (required.find(reader.bytes, at + 1, reader.nameEnd) === 0) present = reader.bytes[value] === QUOTE
+        return reader.value(value, depth + 1, at + 1)
+      })
+      if (end < 0 || present) return end
+      const param = `${path}[${index}].${required.names[0]}`
+      return this.#refuse(`'${param}' must be there and be a string.`, param)
+    })
+  }
+
+  /** What stands between two brackets, item by item. */
+  #items(open: number, close: number, read: (at: number) => number): number {
+    const reader = this.#reader
+    let at = reader.space(open + 1)
+    if (reader.bytes[at] === close) return at + 1
+    for (;;) {
+      const end = read(at)
+      if (end < 0) return -1
+      const next = reader.space(end)
+      if (reader.bytes[next] === close) return next + 1
+      if (reader.bytes[next] !== COMMA) return reader.wrong(next)
+      at = reader.space(next + 1)
+    }
+  }
+}
+
+const notJson = (why: string): InvalidRequest =>
+  new InvalidRequest({ message: `The request body is not valid JSON: ${why}.`, param: null })
+
+const kindOf = (first: number | undefined): JsonKind => {
+  switch (first) {
+    case OPEN_OBJECT:
+      return "object"
+    case OPEN_ARRAY:
+      return "array"
+    case QUOTE:
+      return "string"
+    case 0x74:
+    case 0x66:
+      return "boolean"
+    case 0x6e:
+      return "null"
+    default:
+      return "number"
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a supplier's error means for the client (gap F6). A fault in the request is the client's and is told with the
+ * supplier's words, cleaned; a limit is passed on; everything else, also when a supplier refuses *our* account or does
+ * not know *our* route, is a failure of ours to answer.
+ */
+
+import {
+  RequestTooLarge,
+  TechnicalLimit,
+  UpstreamFailed,
+  UpstreamRejected
+} from "@tollgate/domain/inference/InferenceErrors"
+import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { cleanParam, cleanText, type SupplierNames } from "./CleanText.ts"
+
+export type UpstreamRefusal = UpstreamRejected | RequestTooLarge | TechnicalLimit | UpstreamFailed
+
+/** A status other than 2xx. */
+export const refusalOfStatus = (
+  status: number,
+  retryAfter: string | undefined,
+  body: Buffer,
+  names: SupplierNames
+): UpstreamRefusal => {
+  switch (status) {
+    case 400:
+    case 422:
+      return rejected(status, saidIn(body), names)
+    case 413:
+      return new RequestTooLarge({ limitBytes: null })
+    case 429:
+      return new TechnicalLimit({ retryAfterSeconds: retryAfterSeconds(retryAfter) })
+    default:
+      return new UpstreamFailed({ cause: `status ${status}` })
+  }
+}
+
+/** The failure that stands where an answer, or a part of one, should: as a member, or as an object of its own kind. */
+export const breakIn = (answer: JsonObject): TechnicalLimit | UpstreamFailed | undefined => {
+  if (answer.error !== undefined && answer.error !== null) return breakOfError(answer.error)
+  return answer.object === "error" || answer.type === "error" ? breakOfError(answer) : undefined
+}
+
+export const breakOfError = (error: unknown): TechnicalLimit | UpstreamFailed => {
+  const said = asObject(error)
+  const limited = [said?.code, said?.status, said?.status_code, said?.type].some(
+    (sign) => Number(sign) === 429 || LIMIT_SIGNS.has(String(sign))
+  )
+  return limited
+    ? new TechnicalLimit({ retryAfterSeconds: DEFAULT_RETRY_SECONDS })
+    : new UpstreamFailed({ cause: `an error instead of an answer${signOf(said)}` })
+}
+
+const DEFAULT_RETRY_SECONDS = 5
+const MAX_RETRY_SECONDS = 60
+const LIMIT_SIGNS: ReadonlySet<string> = new Set(["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"])
+
+/** Only seconds are understood, not dates: never less than one, which would be "at once". */
+const retryAfterSeconds = (header: string | undefined): number => {
+  const seconds = header !== undefined && /^\s*\d{1,9}(?:\.\d{1,9})?\s*$/.test(header) ? Math.ceil(Number(header)) : 0
+  return seconds > 0 ? Math.min(seconds, MAX_RETRY_SECONDS) : DEFAULT_RETRY_SECONDS
+}
+
+const REJECTED = "The model does not accept this request. Check its parameters and messages."
+
+/**
+ * Some suppliers call it the request's fault when it is our key or our balance that they do not like. Only whole
+ * openings count: a refusal may quote the request, and a client must not be able to make a supplier look broken.
+ */
+const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low)/
+
+const rejected = (status: number, said: Said, names: SupplierNames): UpstreamRejected | UpstreamFailed =>
+  OUR_ACCOUNT.test(said.message)
+    ? new UpstreamFailed({ cause: `status ${status}, about our account` })
+    : new UpstreamRejected({
+        message: cleanText(said.message, names) ?? REJECTED,
+        param: cleanParam(said.param, names)
+      })
+
+interface Said {
+  readonly message: string
+  readonly param: unknown
+}
+
+/** The words in an error body, as the common kinds of servers write them. */
+const saidIn = (body: Buffer): Said => {
+  const json = parsed(body)
+  const root = asObject(json) ?? asObject(asArray(json)[0])
+  const error = asObject(root?.error)
+  const detail = asText(root?.detail) || asText(asObject(asArray(root?.detail)[0])?.msg)
+  const message = asText(error?.message) || asText(root?.error) || asText(root?.message) || detail
+  return { message, param: error?.param ?? root?.param }
+}
+
+const parsed = (body: Buffer): unknown => {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** A code or type for the log, if it is one and not a text. */
+const signOf = (said: JsonObject | undefined): string => {
+  const sign = [said?.code, said?.type].find((it) => typeof it === "number" || /^\w{1,64}$/.test(asText(it)))
+  return sign === undefined ? "" : `: ${sign}`
+}

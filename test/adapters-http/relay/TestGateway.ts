@@ -1,0 +1,213 @@
+/**
+ * A gateway on a port of its own, over real suppliers' sockets and a ledger that only remembers.
+ *
+ * Closing it checks that nothing is left: no request, stream, exchange or byte of a body.
+ */
+import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
+import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import { type RelayRoute, relayRoute } from "@tollgate/adapters-http/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
+import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
+import * as InFlight from "@tollgate/adapters-http/server/InFlight"
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import { Database } from "@tollgate/application/ports/Database"
+import { type Admission, InferenceLedger, type Measured } from "@tollgate/application/ports/InferenceLedger"
+import { KeyRing } from "@tollgate/application/ports/KeyRing"
+import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import type { Upstreams } from "@tollgate/application/ports/Upstreams"
+import type { Catalog } from "@tollgate/domain/catalog/Catalog"
+import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UserId } from "@tollgate/domain/customer/User"
+import { type InsufficientBalance, InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { PicoPerToken } from "@tollgate/domain/ledger/Price"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { aProvider } from "../../support/upstream/Candidates.ts"
+
+export const KEY = "tg_the_good_key"
+
+/** Accounts on paper: what was admitted, and how each request was measured. */
+export class Journal {
+  readonly admitted: Array<Admission> = []
+  readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
+  /** What admission answers; a good one unless set. */
+  refusal: InsufficientBalance | Overloaded | undefined
+  /** Runs before a settlement that is waited for is measured. */
+  beforeSettling: Effect.Effect<void> = Effect.void
+  /** Runs before a settlement in the background is taken. */
+  beforeSettlingLater: Effect.Effect<void> = Effect.void
+  reachable = true
+}
+
+const ledger = (journal: Journal) =>
+  Layer.succeed(InferenceLedger, {
+    admit: (admission) =>
+      Effect.suspend(() => {
+        if (journal.refusal !== undefined) return Effect.fail(journal.refusal)
+        journal.admitted.push(admission)
+        return Effect.void
+      }),
+    settle: ({ admission, measure }) =>
+      Effect.map(journal.beforeSettling, () => {
+        journal.settled.push({ ...measure(), requestId: admission.requestId, waited: true })
+        return undefined
+      }),
+    settleLater: ({ admission, measure }) =>
+      Effect.map(journal.beforeSettlingLater, () => {
+        journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
+      }),
+    checkpoint: () => Effect.void
+  })
+
+const keyRing = Layer.succeed(KeyRing, {
+  authenticate: (presented) =>
+    Redacted.value(presented) === KEY
+      ? Effect.succeed({
+          keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
+          userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
+        })
+      : Effect.fail(new InvalidApiKey({ reason: "unknown" }))
+})
+
+const database = (journal: Journal) =>
+  Layer.succeed(Database, {
+    reachable: Effect.sync(() => journal.reachable),
+    state: Effect.die("not asked"),
+    migrate: Effect.die("not asked")
+  })
+
+/** One token a character. */
+const counter = Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) })
+
+const price = PicoPerToken(1_000n)
+
+export const aModel = (parts: Partial<Model> = {}): Model => ({
+  id: ModelId("model"),
+  priceId: PriceId("price"),
+  publicName: "m",
+  displayName: "M",
+  author: "Lab",
+  kind: "text",
+  discoveryRank: 0,
+  hidden: false,
+  capabilities: [],
+  price: { input: price, cacheWrite: price, cacheRead: price, output: price },
+  routes: [],
+  retired: false,
+  ...parts
+})
+
+/** The model `m`, served by these suppliers in turn. */
+export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
+  const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`supplier-${i}`), ...provider }))
+  const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))
+  return {
+    version: 1,
+    models: new Map([["m", aModel({ routes })]]),
+    providers: new Map(whole.map((provider) => [provider.name, provider]))
+  }
+}
+
+export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOptions> {
+  readonly catalog: Catalog
+  readonly routes?: ReadonlyArray<RelayRoute>
+  readonly upstreams?: Layer.Layer<Upstreams>
+}
+
+export interface TestGateway {
+  readonly port: number
+  readonly url: string
+  readonly journal: Journal
+  readonly counters: RelayMetrics.RelayCounters
+  readonly logged: Array<string>
+  /** Stops it as a server is stopped, and waits. */
+  readonly close: () => Promise<void>
+}
+
+const open: Array<TestGateway> = []
+
+export const startGateway = async ({
+  catalog,
+  routes = [relayRoute("/v1/chat/completions", chatProtocol)],
+  upstreams = UndiciUpstreams.layer({ keys: () => Redacted.make("supplier-key") }),
+  ...options
+}: TestGatewayOptions): Promise<TestGateway> => {
+  const journal = new Journal()
+  const logged: Array<string> = []
+  const logger = Logger.replace(
+    Logger.defaultLogger,
+    Logger.map(Logger.jsonLogger, (line) => {
+      logged.push(line)
+    })
+  )
+  const server = GatewayServer.layer(
+    { ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 5, sweepMillis: 20, ...options },
+    routes
+  ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer))
+  const live = server.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ledger(journal),
+        keyRing,
+        database(journal),
+        counter,
+        upstreams,
+        OpenRequests.layer,
+        RelayMetrics.layer,
+        Layer.succeed(CurrentCatalog, { get: () => catalog })
+      )
+    ),
+    Layer.provide(logger)
+  )
+  const scope = Effect.runSync(Scope.make())
+  const { port, counters } = await Effect.runPromise(
+    Layer.buildWithScope(live, scope).pipe(
+      Effect.flatMap((context) =>
+        Effect.provide(
+          Effect.all({ server: GatewayServer.GatewayServer, counters: RelayMetrics.RelayMetrics }),
+          context
+        )
+      ),
+      Effect.map(({ server, counters }) => ({ port: server.port, counters }))
+    )
+  )
+  let closing: Promise<void> | undefined
+  const gateway: TestGateway = {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    journal,
+    counters,
+    logged,
+    close: () => {
+      closing ??= Effect.runPromise(Scope.close(scope, Exit.void))
+      return closing
+    }
+  }
+  open.push(gateway)
+  return gateway
+}
+
+/** For `afterEach`: closes every gateway of the test; what each still holds. */
+export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
+  const left: Array<unknown> = []
+  for (const gateway of open.splice(0)) {
+    await gateway.close()
+    const { openRequests, openStreams, openExchanges, bodyBytes } = gateway.counters
+    left.push({ openRequests, openStreams, openExchanges, bodyBytes })
+  }
+  return left
+}
+
+/** Resolves when it holds. */
+export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
+  const deadline = performance.now() + 10_000
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come to hold`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,91 @@
+import { cleanParam, cleanText } from "@tollgate/adapters-http/wire/CleanText"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
+const clean = (text: string) => cleanText(text, names)
+
+describe("the words of a supplier", () => {
+  it.each([
+    "prompt is too long: 205000 tokens > 200000 maximum",
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130011 tokens.",
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    "Invalid 'messages[0].name': string does not match pattern. Expected '^[^\\s<|\\\\/>]+$'.",
+    "Invalid value: 'foo'. Supported values are: 'auto' and 'none'. They cannot be used together.",
+    "messages.1.content.0.text: Field required. Image addresses must begin with http:// or https://.",
+    "No tool output found for function call call_aB3dE5fG7hI9jK1lM3nO5pQ7."
+  ])("are kept when they tell nothing: %s", (text) => {
+    expect(clean(text)).toBe(text)
+  })
+
+  it.each([
+    ["The model `vendor/big-model` is overloaded", "The model `acme/large-1` is overloaded"],
+    ["big-model does not support images.", "acme/large-1 does not support images."],
+    ["accounts/vendor/models/big-model: bad", "acme/large-1: bad"],
+    ["Use BIG-MODEL-2025-08-07 or acme/large-1.", "Use acme/large-1 or acme/large-1."],
+    ["bad\u0000\u001b[31m\u202e\ntext ", "bad [31m text"]
+  ])("have our name of the model: %j", (text, cleaned) => {
+    expect(clean(text)).toBe(cleaned)
+  })
+
+  it.each([
+    "Primary cluster says no",
+    "talk to up about it",
+    "OpenAI: bad request",
+    "litellm.BadRequestError: AzureException",
+    "bad, see https://docs.vendor.example/errors",
+    "write to help@vendor.example",
+    "no route to api.vendor.ai",
+    "no route to 10.1.2.3",
+    "Incorrect key sk-proj-abc***xyz",
+    "organization org-AbC123dEf is not verified",
+    "Request ID: abc",
+    "failed (req_011CQ7x9aBcD)",
+    "trace 123e4567-e89b-12d3-a456-426614174000",
+    "token aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ5",
+    "this costs $0.03",
+    "requires 12 credits",
+    "You exceeded your current quota, please check your plan",
+    "upgrade to a paid plan",
+    "",
+    "x ".repeat(2_000)
+  ])("are dropped when they tell who it is, which account, or what it costs: %s", (text) => {
+    expect(clean(text)).toBeUndefined()
+  })
+
+  it("are not searched for in our own name of the model", () => {
+    const openai = { publicName: "openai/gpt-5", upstreamModel: "gpt-5-2025", secretWords: ["openai"] }
+    expect(cleanText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
+    expect(cleanText("OpenAI takes no images", openai)).toBeUndefined()
+  })
+
+  it("are cut to a bearable length", () => {
+    expect(clean("no ".repeat(600))?.length).toBeLessThan(1_010)
+  })
+
+  const word = FastCheck.stringMatching(/^[a-z]{6,12}$/)
+  law(
+    "never hold a secret word or the supplier's name of the model",
+    [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
+    (before, secret, upstreamModel, after, loud) => {
+      const said = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
+      const shown = cleanText(said, { publicName: "ours", upstreamModel, secretWords: [secret] })
+      return shown === undefined || !shown.toLowerCase().includes(secret)
+    }
+  )
+})
+
+describe("the member a supplier finds at fault", () => {
+  it.each([
+    ["messages[0].content", "messages[0].content"],
+    ["tools.0.function", "tools.0.function"],
+    ["openai_thing", null],
+    ["a member", null],
+    ["x".repeat(101), null],
+    [7, null],
+    [undefined, null]
+  ])("%s is told as %s", (param, told) => {
+    expect(cleanParam(param, names)).toBe(told)
+  })
+})

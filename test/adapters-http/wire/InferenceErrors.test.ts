@@ -1,0 +1,111 @@
+import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
+import { errorBody, type RelayError } from "@tollgate/adapters-http/wire/InferenceErrors"
+import * as Errors from "@tollgate/domain/inference/InferenceErrors"
+import { describe, expect, it } from "vitest"
+
+type Row = readonly [RelayError, number, string, string, string, object]
+
+const limited = { "retry-after": "7" }
+const rows: ReadonlyArray<Row> = [
+  [
+    new Errors.InvalidRequest({ message: "m", param: "p" }),
+    400,
+    "invalid_request",
+    "invalid_request_error",
+    "invalid_request_error",
+    {}
+  ],
+  [
+    new Errors.UpstreamRejected({ message: "m", param: null }),
+    400,
+    "invalid_request",
+    "invalid_request_error",
+    "invalid_request_error",
+    {}
+  ],
+  [
+    new Errors.InvalidApiKey({ reason: "missing" }),
+    401,
+    "invalid_api_key",
+    "invalid_request_error",
+    "authentication_error",
+    { "www-authenticate": "Bearer" }
+  ],
+  [
+    new Errors.InsufficientBalance(),
+    402,
+    "insufficient_balance",
+    "insufficient_quota",
+    "billing_error",
+    { "x-should-retry": "false" }
+  ],
+  [new Errors.ModelNotFound({ model: "m" }), 404, "model_not_found", "invalid_request_error", "not_found_error", {}],
+  [
+    new Errors.RequestTooLarge({ limitBytes: 5 }),
+    413,
+    "request_too_large",
+    "invalid_request_error",
+    "invalid_request_error",
+    {}
+  ],
+  [
+    new Errors.TechnicalLimit({ retryAfterSeconds: 7 }),
+    429,
+    "technical_limit",
+    "rate_limit_error",
+    "rate_limit_error",
+    limited
+  ],
+  [{ _tag: "InternalError" }, 500, "internal_error", "server_error", "api_error", {}],
+  [new Errors.UpstreamFailed({ cause: "SECRET" }), 502, "upstream_error", "server_error", "api_error", {}],
+  [new Errors.Overloaded({ retryAfterSeconds: 6.2 }), 503, "overloaded", "server_error", "overloaded_error", limited],
+  [new Errors.CircuitOpen({ retryAfterSeconds: 7 }), 503, "circuit_open", "server_error", "overloaded_error", limited]
+]
+
+describe("an inference error", () => {
+  it.each(rows.map((row) => [row[0]._tag, row] as const))("%s has its status, code, types and headers", (_, row) => {
+    const [error, status, code, openai, anthropic, headers] = row
+    for (const [dialect, type] of [
+      ["openai", openai],
+      ["anthropic", anthropic]
+    ] as const) {
+      const told = errorBody(error, "request-1", dialect)
+      expect({ status: told.status, headers: told.headers }).toEqual({ status, headers })
+      expect(JSON.parse(told.body)).toEqual({
+        type: "error",
+        error: {
+          type,
+          code,
+          message: expect.stringMatching(/^(?:m|[A-Z'].{20,}\.)$/),
+          param: error._tag === "InvalidRequest" ? "p" : error._tag === "ModelNotFound" ? "model" : null,
+          details: { error_code: code }
+        },
+        request_id: "request-1"
+      })
+      expect(told.body).not.toContain("SECRET")
+    }
+  })
+
+  it("never asks to try again at once", () => {
+    for (const seconds of [0, -1, 0.01, Number.NaN]) {
+      const { headers } = errorBody(new Errors.Overloaded({ retryAfterSeconds: seconds }), "r", "openai")
+      expect(headers["retry-after"]).toBe("1")
+    }
+  })
+
+  it("does not repeat a name of a model without end", () => {
+    const { body } = errorBody(new Errors.ModelNotFound({ model: "x".repeat(1_000_000) }), "r", "openai")
+    expect(body.length).toBeLessThan(500)
+  })
+
+  it("in a chat stream is one frame, and not the last word", () => {
+    const frames = chatProtocol.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
+    expect(frames).toMatch(/^data: \{"error":\{.*\}\}\n\n$/)
+    expect(JSON.parse(frames.slice(6)).error).toMatchObject({
+      type: "server_error",
+      code: "upstream_error",
+      param: null
+    })
+    expect(frames).not.toContain("SECRET")
+  })
+})

@@ -1,0 +1,265 @@
+import { scanner } from "@tollgate/adapters-http/wire/JsonScan"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const media = { members: ["url", "data"], types: ["image_url"] }
+const anything = scanner({ members: {}, media })
+const scan = scanner({
+  members: { model: {}, options: { inside: { flag: {} } }, items: { each: "role" }, prompt: {} },
+  media
+})
+const scanned = (text: string) => scan(Buffer.from(text))
+const refusal = (body: string | Buffer) =>
+  Either.match(scan(Buffer.from(body)), {
+    onLeft: ({ message, param }) => ({ message, param }),
+    onRight: () => undefined
+  })
+
+/** What a reference parser says: the object, or undefined for what is no JSON or no object. */
+const reference = (bytes: Buffer): Record<string, unknown> | undefined => {
+  try {
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+const agrees = (bytes: Buffer): boolean => Either.isRight(anything(bytes)) === (reference(bytes) !== undefined)
+
+const value = FastCheck.jsonValue({ maxDepth: 4 })
+const object = FastCheck.dictionary(FastCheck.fullUnicodeString(), value, { maxKeys: 6 })
+const indent = FastCheck.constantFrom(undefined, 1, "\t", "\r\n ")
+const document = FastCheck.tuple(object, indent).map(([it, space]) =>
+  JSON.stringify(it, null, space)?.replaceAll("\r\n ", "\r\n")
+)
+
+describe("a scan of a body", () => {
+  law("accepts what a parser accepts", [document.map((it) => Buffer.from(it))], agrees)
+
+  const splinter = FastCheck.constantFrom(
+    ...'{}[]:,"\\ \n\t\r0-1.+eEutfn/',
+    ...[
+      "true",
+      "fals",
+      "null",
+      "\\u00e9",
+      "\\ud800",
+      "\\x",
+      '"',
+      '":',
+      "\u0000",
+      "\u001f",
+      "\u007f",
+      "\ufeff",
+      "é",
+      "1e",
+      "0.",
+      "00",
+      "-"
+    ]
+  )
+  law(
+    "agrees with a parser on documents with a change anywhere",
+    [document, FastCheck.nat(), FastCheck.nat(3), splinter],
+    (text, at, removed, inserted) => {
+      const start = at % (text.length + 1)
+      return agrees(Buffer.from(text.slice(0, start) + inserted + text.slice(start + removed)))
+    },
+    4_000
+  )
+
+  const token = FastCheck.constantFrom(
+    ..."{}[]:,".repeat(3),
+    ...[
+      '"a"',
+      '"b":',
+      '{"c":',
+      "1",
+      "-0",
+      "1.5",
+      "1e5",
+      "-1.0E+2",
+      "01",
+      "1.",
+      ".5",
+      "+1",
+      "- 1",
+      "1e",
+      "true",
+      "false",
+      "null",
+      "nul",
+      "NaN",
+      " ",
+      "\n",
+      '"\\n"',
+      '"\\u12G4"',
+      '"\\'
+    ]
+  )
+  law(
+    "agrees with a parser on any heap of tokens",
+    [FastCheck.array(token, { maxLength: 10 })],
+    (tokens) => agrees(Buffer.from(`{"k":${tokens.join("")}`)) && agrees(Buffer.from(`{"k":${tokens.join("")}}`)),
+    4_000
+  )
+
+  law(
+    "agrees with a parser on bytes that may be no text",
+    [document, FastCheck.nat(), FastCheck.uint8Array({ minLength: 1, maxLength: 3 })],
+    (text, at, noise) => {
+      const bytes = Buffer.from(text)
+      const start = at % (bytes.length + 1)
+      return agrees(Buffer.concat([bytes.subarray(0, start), noise, bytes.subarray(start)]))
+    }
+  )
+
+  law(
+    "finds members where a parser finds the same values",
+    [object, object, value, value, indent],
+    (before, after, model, flag, space) => {
+      const body = { ...before, model, ...after, options: { ...before, flag } }
+      const text = JSON.stringify(body, null, space)
+      const bytes = Buffer.from(text)
+      const found = Either.getOrThrow(scan(bytes))
+      const at = (span: { start: number; end: number } | undefined) => bytes.toString("utf8", span?.start, span?.end)
+      const same = (a: string, b: unknown) => JSON.stringify(JSON.parse(a)) === JSON.stringify(b)
+      const kind = model === null ? "null" : Array.isArray(model) ? "array" : typeof model
+      return (
+        same(at(found.model), model) &&
+        same(at(found.options?.inside.flag), flag) &&
+        found.model?.kind === kind &&
+        found.options?.kind === "object" &&
+        found.prompt === undefined
+      )
+    }
+  )
+
+  it("finds a member whose name is written with escapes", () => {
+    const bytes = Buffer.from('{"\\u006d\\u006Fdel":7}')
+    expect(Either.getOrThrow(scan(bytes)).model).toMatchObject({ kind: "number", start: 19, end: 20 })
+  })
+
+  it("knows what is empty", () => {
+    const found = Either.getOrThrow(scanned('{"options":{ },"items":[],"prompt":[0]}'))
+    expect([found.options?.empty, found.items?.empty, found.prompt?.empty]).toEqual([true, true, false])
+  })
+
+  it("does not mistake a member deeper down, or in a string, for one at the top", () => {
+    expect(Either.getOrThrow(scanned('{"a":{"model":1},"b":"\\"model\\":2","c":[{"model":3}]}')).model).toBeUndefined()
+  })
+
+  it.each([
+    ['{"model":1,"model":1}', "model"],
+    ['{"model":1,"mod\\u0065l":1}', "model"],
+    ['{"model":1,"MODEL":1}', "model"],
+    ['{"Model":1}', "model"],
+    ['{"\\u004dodel":1}', "model"],
+    ['{"option\\u017f":1}', "options"],
+    ['{"optionſ":1}', "options"],
+    ['{"options":{"flag":1,"flag":2}}', "options.flag"],
+    ['{"options":{"fLag":1}}', "options.flag"],
+    ['{"options":{},"options":null}', "options"],
+    ['{"items":[{"role":"a"},{"x":1}]}', "items[1].role"],
+    ['{"items":[{"role":"a"},{"role":1}]}', "items[1].role"],
+    ['{"items":[[]]}', "items[0]"]
+  ])("refuses %s and names %s", (text, param) => {
+    expect(refusal(text)?.param).toBe(param)
+  })
+
+  it("refuses neither members it does not look for nor names that only resemble", () => {
+    const text =
+      '{"x":1,"x":2,"models":1,"mode":1,"model ":1,"_model":1,"items":[{"Role":1,"r\\u006fle":"a","role":"b"}]}'
+    expect(refusal(text)).toBeUndefined()
+  })
+
+  const deep = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`
+  it.each<[string, string | Buffer, string]>([
+    ["nothing", "", "must be a JSON object"],
+    ["white space", " \n", "must be a JSON object"],
+    ["no object", '["model"]', "must be a JSON object"],
+    ["a byte order mark", '\ufeff{"model":1}', "must be a JSON object"],
+    ["an end too early", '{"model":', "ends too early"],
+    ["an unfinished string", '{"model":"m', "ends too early"],
+    ["something after the end", '{"model":"m"}}', "unexpected character at byte 13"],
+    ["a control character", '{"model":"a\nb"}', "unexpected character at byte 11"],
+    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), "not UTF-8"],
+    ["too deep a nest", deep(513), "more than 512 levels"],
+    ["a million levels", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
+    ["a million levels of objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
+  ])("refuses %s, and says so", (_, body, message) => {
+    expect(refusal(body)?.message).toContain(message)
+  })
+
+  it("accepts what is strange but well-formed", () => {
+    const body = `{"model":-0.0e-999,"a":1e999,"b":"\\ud800","":{"":[]},"c":${"9".repeat(10_000)}}`
+    expect(refusal(body)).toBeUndefined()
+    expect(refusal(deep(512))).toBeUndefined()
+  })
+})
+
+describe("the size of a body", () => {
+  const sizeOf = (prompt: unknown) => {
+    const { textBytes, attachments } =
+      Either.getOrThrow(scanned(JSON.stringify({ x: "not in it", prompt }))).prompt ?? {}
+    return { textBytes, attachments }
+  }
+
+  const written = (it: unknown, escape: (unit: string) => string): string => {
+    if (typeof it === "string") return `"${[...Array(it.length).keys()].map((i) => escape(it.charAt(i))).join("")}"`
+    if (Array.isArray(it)) return `[${it.map((item) => written(item, escape)).join()}]`
+    if (typeof it !== "object" || it === null) return JSON.stringify(it)
+    return `{${Object.entries(it).map(([name, item]) => `${JSON.stringify(name)}:${written(item, escape)}`)}}`
+  }
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  const bytesIn = (it: unknown): number =>
+    typeof it === "string"
+      ? Buffer.byteLength(it)
+      : typeof it === "object" && it !== null
+        ? Object.values(it).reduce((sum: number, item) => sum + bytesIn(item), 0)
+        : 0
+
+  law("is the text of its strings, however they are escaped", [value.filter(isWellFormed)], (prompt) => {
+    const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
+    return (
+      size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
+      size(JSON.stringify({ prompt })) === bytesIn(prompt)
+    )
+  })
+
+  const base64 = "QUJD".repeat(500)
+  it.each([
+    [
+      "an embedded picture",
+      { type: "image_url", image_url: { url: `data:image/png;base64,${base64}` } },
+      "image_url",
+      1
+    ],
+    ["base64 of its own", { data: base64 }, "", 0],
+    ["a small one", { data: "QUJD" }, "QUJD", 0],
+    ["a link", { type: "image_url", image_url: { url: "https://a.example/b" } }, "image_urlhttps://a.example/b", 1]
+  ])("of %s leaves out the base64", (_, part, text, attachments) => {
+    expect(sizeOf([part])).toEqual({ textBytes: text.length, attachments })
+  })
+
+  const prose = "data:image/png;base64, ".padEnd(5_000, "write me a long story ")
+  it.each([
+    ["under a member that is text", { text: `data:image/png;base64,${base64}` }],
+    ["that turns into text later", { url: `data:image/png;base64,${base64} and now for something` }],
+    ["that never was base64", { url: prose }],
+    ["that is an address of text", { url: `data:text/plain,${base64}` }],
+    ["in an array", [`data:image/png;base64,${base64}`]]
+  ])("counts a pretended picture %s", (_, part) => {
+    expect(sizeOf(part).textBytes).toBe(bytesIn(part))
+  })
+
+  it("knows base64 whose slashes are escaped", () => {
+    const body = `{"prompt":{"url":"data:image\\/png;base64,${"\\/9j\\/".repeat(400)}"}}`
+    expect(Either.getOrThrow(scanned(body)).prompt?.textBytes).toBe(0)
+  })
+})
+
+function isWellFormed(it: unknown): boolean {
+  return !/\\ud[89a-f]/.test(JSON.stringify(it))
+}

@@ -1,0 +1,85 @@
+import { MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const decoded = (...pieces: ReadonlyArray<Buffer | string>): ReadonlyArray<SseEvent> => {
+  const decoder = new SseDecoder()
+  const events = pieces.flatMap((piece) => Either.getOrThrow(decoder.push(Buffer.from(piece))))
+  return [...events, ...decoder.end()]
+}
+const data = (...values: ReadonlyArray<string>) => values.map((value) => ({ event: "", data: value }))
+
+describe("an event stream", () => {
+  it.each<[string, string, ReadonlyArray<SseEvent>]>([
+    ["an event", "data: a\n\n", data("a")],
+    ["two events", "data: a\n\ndata: b\n\n", data("a", "b")],
+    ["an event with a name", "event: ping\ndata: a\n\n", [{ event: "ping", data: "a" }]],
+    ["a name for one event only", "event: x\ndata: a\n\ndata: b\n\n", [{ event: "x", data: "a" }, ...data("b")]],
+    ["no event without data", "event: x\n\ndata: a\n\n", data("a")],
+    ["lines of data joined", "data: a\ndata: b\ndata\n\n", data("a\nb\n")],
+    ["one space taken from the value", "data:  a \n\ndata:b\n\n", data(" a ", "b")],
+    [
+      "comments, ids, retry times and strangers dropped",
+      ": x\nid: 1\nretry: 2\ndatas: 3\nx\ndata: a\n\n:\n\n",
+      data("a")
+    ],
+    ["lines that end in CR, LF or both", "data: a\r\rdata: b\r\n\r\ndata: c\n\n", data("a", "b", "c")],
+    ["a byte order mark dropped, a second one kept", "\ufeffdata: a\n\n\ufeffdata: b\n\n", data("a")],
+    ["separators of paragraphs kept", "data: a\u2028b\n\n", data("a\u2028b")],
+    ["empty data", "data:\n\n", data("")],
+    ["nothing", "", []]
+  ])("has %s", (_, text, events) => {
+    expect(decoded(text)).toEqual(events)
+  })
+
+  it.each<[string, string, ReadonlyArray<SseEvent>]>([
+    ["taken when its JSON is whole", 'data: {"a":1}', data('{"a":1}')],
+    ["taken when only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
+    ["taken when it is the last word", "data: [DONE]", data("[DONE]")],
+    ["left when its JSON is cut", 'data: {"a":{"b":1}', []],
+    ["left when the last word is cut", "data: [DON", []],
+    ["left when the field is cut", "data: a\n\nda", data("a")]
+  ])("that stops in an event has it %s", (_, text, events) => {
+    expect(decoded(text)).toEqual(events)
+  })
+
+  const line = FastCheck.oneof(
+    FastCheck.fullUnicodeString().map((it) => `data: ${it.replace(/[\r\n]/g, "")}`),
+    FastCheck.constantFrom("", "", "data: {}", "data:x", "event: e", ": c", "id: 1", "retry: 5", "nonsense")
+  )
+  const body = FastCheck.array(FastCheck.tuple(line, FastCheck.constantFrom("\n", "\r", "\r\n"))).map((lines) =>
+    Buffer.from(lines.map(([text, end]) => text + end).join(""))
+  )
+  const cuts = FastCheck.array(FastCheck.nat(), { maxLength: 5 })
+  law(
+    "is the same wherever it is cut",
+    [body, cuts],
+    (bytes, at) => {
+      const sorted = [...at.map((n) => n % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
+      const pieces = sorted.map((end, i) => bytes.subarray(i === 0 ? 0 : sorted[i - 1], end))
+      return JSON.stringify(decoded(...pieces)) === JSON.stringify(decoded(bytes))
+    },
+    2_000
+  )
+
+  it.each<[string, ReadonlyArray<string>]>([
+    ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
+    ["a line that ends too late", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
+    ["an event of too many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
+  ])("with %s is a failure of the supplier (N34)", (_, pieces) => {
+    const decoder = new SseDecoder()
+    const failed = pieces.map((piece) => decoder.push(Buffer.from(piece))).find(Either.isLeft)
+    expect(failed).toMatchObject({ left: { _tag: "UpstreamFailed" } })
+  })
+
+  it("takes a large event in small pieces", () => {
+    const decoder = new SseDecoder()
+    const events: Array<SseEvent> = []
+    const whole = Buffer.from(`data: ${"é".repeat(1_000_000)}\n\n`)
+    for (let at = 0; at < whole.length; at += 101) {
+      events.push(...Either.getOrThrow(decoder.push(whole.subarray(at, at + 101))))
+    }
+    expect(events.map(({ data }) => data === "é".repeat(1_000_000))).toEqual([true])
+  })
+})

@@ -1,0 +1,91 @@
+import { breakOfError, refusalOfStatus } from "@tollgate/adapters-http/wire/UpstreamRefusal"
+import { describe, expect, it } from "vitest"
+
+const names = { publicName: "public-model", upstreamModel: "upstream-model", secretWords: ["primary"] }
+const refusal = (status: number, body: unknown = {}, retryAfter?: string) =>
+  refusalOfStatus(status, retryAfter, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), names)
+
+describe("a supplier's refusal", () => {
+  it.each([400, 422])("of the request (%i) is told in its words, cleaned", (status) => {
+    const error = { message: "upstream-model takes no images", param: "messages[0]", code: "x" }
+    expect(refusal(status, { error })).toMatchObject({
+      _tag: "UpstreamRejected",
+      message: "public-model takes no images",
+      param: "messages[0]"
+    })
+  })
+
+  it.each([
+    ["a text as the error", { error: "too long" }, "too long"],
+    ["a message of its own", { object: "error", message: "too long" }, "too long"],
+    ["a detail", { detail: "too long" }, "too long"],
+    ["a list of details", { detail: [{ loc: ["body"], msg: "too long" }] }, "too long"],
+    ["a list of errors", [{ error: { message: "too long" } }], "too long"],
+    ["words that tell who it is", { error: { message: "primary says no" } }, "The model does not accept this request."],
+    ["no JSON", "<html>", "The model does not accept this request."],
+    ["nothing", "", "The model does not accept this request."]
+  ])("of the request is read from %s", (_, body, message) => {
+    expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
+  })
+
+  it("of our account, dressed as one of the request, is a failure", () => {
+    expect(refusal(400, { error: { message: "Your credit balance is too low to access the API." } })._tag).toBe(
+      "UpstreamFailed"
+    )
+    expect(refusal(400, { error: { message: "API key not valid. Please pass a valid API key." } })._tag).toBe(
+      "UpstreamFailed"
+    )
+  })
+
+  it("that quotes a client's talk of keys is not taken for one of our account", () => {
+    expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
+  })
+
+  it("of the size is told as such, without a figure nobody knows", () => {
+    expect(refusal(413)).toMatchObject({ _tag: "RequestTooLarge", limitBytes: null })
+  })
+
+  it.each([
+    ["7", 7],
+    ["0", 5],
+    ["0.2", 1],
+    ["3600", 60],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", 5],
+    ["-3", 5],
+    ["99999999999999999999", 5],
+    [undefined, 5]
+  ])("for a limit, with retry-after %s, asks to wait %i seconds", (retryAfter, retryAfterSeconds) => {
+    expect(refusal(429, {}, retryAfter)).toMatchObject({ _tag: "TechnicalLimit", retryAfterSeconds })
+  })
+
+  it.each([301, 401, 402, 403, 404, 405, 408, 409, 410, 415, 451, 418, 500, 501, 502, 503, 504, 520, 529])(
+    "of any other kind (%i) is a failure",
+    (status) => {
+      expect(refusal(status, { error: { message: "sk-secret" } })).toMatchObject({
+        _tag: "UpstreamFailed",
+        cause: `status ${status}`
+      })
+    }
+  )
+})
+
+describe("an error where an answer should be", () => {
+  it.each([
+    [{ code: 429 }, "TechnicalLimit"],
+    [{ status: "429" }, "TechnicalLimit"],
+    [{ code: "rate_limit_exceeded" }, "TechnicalLimit"],
+    [{ type: "rate_limit_error" }, "TechnicalLimit"],
+    [{ type: "overloaded_error" }, "UpstreamFailed"],
+    [{ code: 400 }, "UpstreamFailed"],
+    ["429", "UpstreamFailed"],
+    [null, "UpstreamFailed"],
+    [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
+  ])("%j is %s", (error, tag) => {
+    expect(breakOfError(error)._tag).toBe(tag)
+  })
+
+  it("keeps the text out of the log, where keys may stand in it", () => {
+    const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
+    expect(breakOfError(error)).toMatchObject({ cause: "an error instead of an answer: invalid_api_key" })
+  })
+})
