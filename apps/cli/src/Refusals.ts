@@ -1,0 +1,54 @@
+/**
+ * The rules that can refuse a command, each with its code and the sentence for the person who typed it.
+ */
+import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
+import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import type { CreditConflict } from "@tollgate/domain/ledger/PaygCredit"
+import { CommandFailed } from "./CommandFailed.ts"
+
+export type Refusal = UserExists | UserNotFound | ApiKeyNotFound | CreditConflict | CatalogFileInvalid
+
+interface Saying {
+  readonly code: string
+  readonly message: string
+}
+
+type Sayings = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refusal, { _tag: Tag }>) => Saying }
+
+const sayings: Sayings = {
+  UserExists: ({ email }) => ({
+    code: "user_exists",
+    message: `There is a user ${email} already. See: tollgate users show ${email}`
+  }),
+  UserNotFound: ({ email }) => ({
+    code: "user_not_found",
+    message: `There is no user ${email}. Create one with: tollgate users create ${email}`
+  }),
+  ApiKeyNotFound: ({ keyId }) => ({
+    code: "key_not_found",
+    message: `There is no key ${keyId}. See a user's keys with: tollgate keys list --user EMAIL`
+  }),
+  CreditConflict: ({ operationId }) => ({
+    code: "operation_conflict",
+    message:
+      `The operation ${operationId} was carried out before for another user or another amount. ` +
+      "Nothing was moved; use a new operation id for a new credit."
+  }),
+  CatalogFileInvalid: ({ issues }) => ({
+    code: "catalog_file_invalid",
+    message: [
+      "The catalog file cannot be used, and nothing was changed:",
+      ...issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`),
+      ...(issues.length > MAX_ISSUES ? [`  and ${issues.length - MAX_ISSUES} more`] : [])
+    ].join("\n")
+  })
+}
+
+const MAX_ISSUES = 50
+
+export const refused = (refusal: Refusal): CommandFailed => {
+  // The table has a row per tag, which the compiler checks where it is written and cannot follow through a lookup.
+  const say = sayings[refusal._tag] as (refusal: Refusal) => Saying
+  return new CommandFailed({ exit: "refused", ...say(refusal) })
+}

@@ -1,0 +1,68 @@
+/**
+ * The command line of an operator: every command, and what is opened for it.
+ */
+import { readFileSync } from "node:fs"
+import * as Command from "@effect/cli/Command"
+import * as HashMap from "effect/HashMap"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { CommandFailed } from "./CommandFailed.ts"
+import { audit } from "./commands/Audit.ts"
+import { catalog } from "./commands/Catalog.ts"
+import { doctorOver } from "./commands/Doctor.ts"
+import { holds } from "./commands/Holds.ts"
+import { keys } from "./commands/Keys.ts"
+import { migrate } from "./commands/Migrate.ts"
+import { payg } from "./commands/Payg.ts"
+import { users } from "./commands/Users.ts"
+import * as Live from "./Live.ts"
+
+/** Gives a command what it needs, once it is known that it will run: help and mistakes open nothing. */
+const withLive =
+  <Ports>(live: Layer.Layer<Ports, CommandFailed>) =>
+  <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>
+    Command.provide(command, (given: A) => (namesNoCommand(given) ? Layer.fail(incomplete(command)) : live))
+
+const namesNoCommand = (given: unknown): boolean =>
+  typeof given === "object" &&
+  given !== null &&
+  "subcommand" in given &&
+  Option.isOption(given.subcommand) &&
+  Option.isNone(given.subcommand)
+
+const incomplete = <Name extends string, R, E, A>(group: Command.Command<Name, R, E, A>): CommandFailed => {
+  const [name] = Command.getNames(group)
+  const commands = [...HashMap.keys(Command.getSubcommands(group))].sort().join(", ")
+  return new CommandFailed({
+    exit: "usage",
+    code: "usage",
+    message: `tollgate ${name} needs one of its commands: ${commands}. See: tollgate ${name} --help`
+  })
+}
+
+const withReadyDatabase = withLive(Live.ready)
+
+export const tollgate = Command.make("tollgate").pipe(
+  Command.withDescription(
+    "The operator's side of a Tollgate gateway: users, keys, balances, the catalog and the books."
+  ),
+  Command.withSubcommands([
+    withLive(Live.connected)(migrate),
+    withReadyDatabase(audit),
+    doctorOver(Live.settings, Live.opened),
+    withReadyDatabase(catalog),
+    withReadyDatabase(users),
+    withLive(Live.readyForKeys)(keys),
+    withReadyDatabase(payg),
+    withReadyDatabase(holds)
+  ])
+)
+
+const packageJson: { readonly version: string } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8")
+)
+
+export const version = packageJson.version
+
+/** Reads a command line, as `process.argv` has it, and carries it out. */
+export const run = Command.run(tollgate, { name: "tollgate", version, executable: "tollgate" })

@@ -1,0 +1,135 @@
+/**
+ * The stored catalog, as a document with the members of a catalog file and as tables.
+ */
+import type { StoredCatalog } from "@tollgate/application/ports/Catalogs"
+import type { Model } from "@tollgate/domain/catalog/Model"
+import type { PicoPerToken } from "@tollgate/domain/ledger/Price"
+import { toUsdMicro } from "@tollgate/domain/money/UsdCents"
+import { toUsdPico } from "@tollgate/domain/money/UsdMicro"
+import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
+import { count, type Json } from "../terminal/JsonDocument.ts"
+import { table } from "../terminal/Table.ts"
+
+export const catalogDocument = ({ models, providers, tiers, version }: StoredCatalog): Json => ({
+  version,
+  providers: providers.map((provider) => ({
+    name: provider.name,
+    base_url: provider.baseUrl,
+    api_key_env: provider.apiKeyEnv,
+    auth: provider.auth,
+    protocols: provider.protocols,
+    max_concurrency: provider.maxConcurrency,
+    timeouts: {
+      first_byte_ms: provider.timeouts.firstByteMillis,
+      idle_ms: provider.timeouts.idleMillis,
+      total_ms: provider.timeouts.totalMillis
+    },
+    breaker: {
+      failures: provider.breaker.failures,
+      window_ms: provider.breaker.windowMillis,
+      open_ms: provider.breaker.openMillis
+    }
+  })),
+  models: models.map((model) => ({
+    model_id: model.id,
+    public_name: model.publicName,
+    display_name: model.displayName,
+    author: model.author,
+    kind: model.kind,
+    discovery_rank: model.discoveryRank,
+    hidden: model.hidden,
+    retired: model.retired,
+    capabilities: model.capabilities,
+    price_usd_micro_per_million_tokens: {
+      input: count(model.price.input),
+      cache_read: count(model.price.cacheRead),
+      cache_write: count(model.price.cacheWrite),
+      output: count(model.price.output)
+    },
+    routes: model.routes.map((route) => ({
+      provider: route.provider,
+      upstream_model: route.upstreamModel,
+      priority: route.priority,
+      weight: route.weight
+    })),
+    tiers: tiers
+      .filter(({ publicName }) => publicName === model.publicName)
+      .map((tier) => ({
+        plan_tier_id: tier.id,
+        tier_usd_cents: count(tier.tierUsdCents),
+        granted_tokens: count(tier.grantedTokens),
+        for_sale: tier.forSale
+      }))
+  }))
+})
+
+export const catalogTables = ({ models, providers, tiers, version }: StoredCatalog): string => {
+  if (models.length === 0 && providers.length === 0) {
+    return "The catalog is empty. Apply one with: tollgate catalog apply FILE"
+  }
+  const routes = models.flatMap((model) => model.routes.map((route) => ({ ...route, model: model.publicName })))
+  return [
+    `The catalog, version ${version}`,
+    table(
+      [
+        { heading: "model", cell: (model) => model.publicName },
+        { heading: "name", cell: (model) => model.displayName },
+        { heading: "author", cell: (model) => model.author },
+        { heading: "kind", cell: (model) => [model.kind, ...model.capabilities].join(" ") },
+        { heading: "rank", cell: (model) => String(model.discoveryRank), align: "right" },
+        { heading: "state", cell: stateOf }
+      ],
+      models
+    ),
+    table(
+      [
+        { heading: "usd per million tokens", cell: (model) => model.publicName },
+        { heading: "input", cell: (model) => usdPerMillion(model.price.input), align: "right" },
+        { heading: "cache read", cell: (model) => usdPerMillion(model.price.cacheRead), align: "right" },
+        { heading: "cache write", cell: (model) => usdPerMillion(model.price.cacheWrite), align: "right" },
+        { heading: "output", cell: (model) => usdPerMillion(model.price.output), align: "right" }
+      ],
+      models
+    ),
+    table(
+      [
+        { heading: "route of", cell: (route) => route.model },
+        { heading: "priority", cell: (route) => String(route.priority), align: "right" },
+        { heading: "weight", cell: (route) => String(route.weight), align: "right" },
+        { heading: "provider", cell: (route) => route.provider },
+        { heading: "upstream model", cell: (route) => route.upstreamModel }
+      ],
+      routes
+    ),
+    tiers.length === 0
+      ? "No tiers."
+      : table(
+          [
+            { heading: "tier of", cell: (tier) => tier.publicName },
+            { heading: "usd", cell: (tier) => usdOfCents(tier.tierUsdCents), align: "right" },
+            { heading: "tokens", cell: (tier) => tier.grantedTokens.toString(), align: "right" },
+            { heading: "for sale", cell: (tier) => (tier.forSale ? "yes" : "no") },
+            { heading: "tier id", cell: (tier) => tier.id }
+          ],
+          tiers
+        ),
+    table(
+      [
+        { heading: "provider", cell: (provider) => provider.name },
+        { heading: "address", cell: (provider) => provider.baseUrl },
+        { heading: "auth", cell: (provider) => `${provider.auth} from ${provider.apiKeyEnv}` },
+        { heading: "protocols", cell: (provider) => provider.protocols.join(" ") },
+        { heading: "at once", cell: (provider) => String(provider.maxConcurrency), align: "right" }
+      ],
+      providers
+    )
+  ].join("\n\n")
+}
+
+const stateOf = (model: Model): string => (model.retired ? "retired" : model.hidden ? "hidden" : "listed")
+
+/** Exact: a price is a whole number of micro-USD per million tokens. */
+const usdPerMillion = (price: PicoPerToken): string => floorToUsd(UsdPico(price * 1_000_000n))
+
+const usdOfCents = (cents: Parameters<typeof toUsdMicro>[0]): string =>
+  floorToUsd(toUsdPico(toUsdMicro(cents))).replace(/0{4}$/, "")

@@ -1,0 +1,71 @@
+/**
+ * `tollgate holds`: what running requests have set aside.
+ */
+import * as Command from "@effect/cli/Command"
+import { type OpenHold, OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
+import * as Effect from "effect/Effect"
+import { count, timestamp } from "../terminal/JsonDocument.ts"
+import type { Answer } from "../terminal/Output.ts"
+import { table } from "../terminal/Table.ts"
+import { answering } from "./AnsweringCommand.ts"
+
+const list = answering("list", "List the holds that are not settled yet, oldest first.", {}, () =>
+  Effect.gen(function* () {
+    const holds = yield* Effect.flatMap(OpenHolds, (holds) => holds.list)
+    const orphaned = holds.filter((hold) => hold.orphaned).length
+    return {
+      document: holds.map(holdDocument),
+      text: [
+        holds.length === 0 ? "No open holds." : holdsTable(holds),
+        ...(orphaned === 0 ? [] : [`${belongs(orphaned)}; running servers settle these, or: tollgate holds sweep`])
+      ].join("\n\n")
+    } satisfies Answer
+  })
+)
+
+const sweep = answering("sweep", "Settle the holds of dead nodes at their last checkpoints.", {}, () =>
+  Effect.gen(function* () {
+    const swept = yield* Effect.flatMap(OpenHolds, (holds) => holds.sweep)
+    return {
+      document: { swept },
+      text:
+        swept === 0 ? "No dead node left a hold." : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
+    } satisfies Answer
+  })
+)
+
+export const holds = Command.make("holds").pipe(
+  Command.withDescription("Holds: what running requests have set aside."),
+  Command.withSubcommands([list, sweep])
+)
+
+const belongs = (orphaned: number): string =>
+  orphaned === 1 ? "1 of them belongs to a dead node" : `${orphaned} of them belong to dead nodes`
+
+const holdDocument = (open: OpenHold) => ({
+  request_id: open.requestId,
+  email: open.email,
+  model: open.model,
+  plan_tokens: count(open.hold.planTokens),
+  payg_usd_micro: toExactUsdMicro(open.hold.paygPico),
+  delivered_input_tokens: count(open.checkpoint.input),
+  delivered_output_tokens: count(open.checkpoint.output),
+  held_at: timestamp(open.heldAt),
+  orphaned: open.orphaned
+})
+
+const holdsTable = (holds: ReadonlyArray<OpenHold>): string =>
+  table(
+    [
+      { heading: "held at", cell: (open) => timestamp(open.heldAt) },
+      { heading: "request", cell: (open) => open.requestId },
+      { heading: "user", cell: (open) => open.email },
+      { heading: "model", cell: (open) => open.model },
+      { heading: "plan tokens", cell: (open) => open.hold.planTokens.toString(), align: "right" },
+      { heading: "payg micro-usd", cell: (open) => toExactUsdMicro(open.hold.paygPico), align: "right" },
+      { heading: "delivered", cell: (open) => open.checkpoint.output.toString(), align: "right" },
+      { heading: "node", cell: (open) => (open.orphaned ? "dead" : "alive") }
+    ],
+    holds
+  )

@@ -1,0 +1,86 @@
+/**
+ * `tollgate users`: who holds balances and keys.
+ */
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Users } from "@tollgate/application/ports/Users"
+import type { TokenPlan } from "@tollgate/domain/customer/CustomerBalances"
+import type { User } from "@tollgate/domain/customer/User"
+import * as Effect from "effect/Effect"
+import { operatorFor } from "../Actor.ts"
+import { facts } from "../terminal/Facts.ts"
+import { count, timestamp } from "../terminal/JsonDocument.ts"
+import type { Answer } from "../terminal/Output.ts"
+import { table } from "../terminal/Table.ts"
+import { answering } from "./AnsweringCommand.ts"
+import { paygDocument, paygText } from "./PaygBalance.ts"
+import { email, reason } from "./SharedOptions.ts"
+
+const create = answering("create", "Create a user.", { email, reason: Options.optional(reason) }, ({ email, reason }) =>
+  Effect.gen(function* () {
+    const operator = yield* operatorFor("users create", reason)
+    const user = yield* Effect.flatMap(Users, (users) => users.create(email, operator))
+    return {
+      document: userDocument(user),
+      text: [
+        `Created the user ${user.email} (${user.id}).`,
+        "Next, a key and something to spend:",
+        `  tollgate keys create --user ${user.email} --name NAME`,
+        `  tollgate payg credit --user ${user.email} --usd-micro N --operation-id ID --reason TEXT`
+      ].join("\n")
+    } satisfies Answer
+  })
+)
+
+const show = answering("show", "Show a user and what they have left.", { email }, ({ email }) =>
+  Effect.gen(function* () {
+    const users = yield* Users
+    const user = yield* users.find(email)
+    const { paygPico, plans } = yield* users.balances(user)
+    return {
+      document: { ...userDocument(user), payg: paygDocument(paygPico), token_plans: plans.map(planDocument) },
+      text: [
+        facts([
+          ["User", user.email],
+          ["Id", user.id],
+          ["Status", user.status],
+          ["Created", timestamp(user.createdAt)],
+          ["Pay-as-you-go", paygText(paygPico)]
+        ]),
+        plans.length === 0 ? "No token plans." : plansTable(plans)
+      ].join("\n\n")
+    } satisfies Answer
+  })
+)
+
+export const users = Command.make("users").pipe(
+  Command.withDescription("Users: who holds balances and keys."),
+  Command.withSubcommands([create, show])
+)
+
+const userDocument = (user: User) => ({
+  user_id: user.id,
+  email: user.email,
+  status: user.status,
+  created_at: timestamp(user.createdAt)
+})
+
+const planDocument = (plan: TokenPlan) => ({
+  model: plan.model,
+  purchased_tokens: count(plan.purchased),
+  used_tokens: count(plan.used),
+  remaining_tokens: count(plan.remaining),
+  status: plan.status
+})
+
+const plansTable = (plans: ReadonlyArray<TokenPlan>): string =>
+  table(
+    [
+      { heading: "token plan", cell: (plan) => plan.model },
+      { heading: "purchased", cell: (plan) => plan.purchased.toString(), align: "right" },
+      { heading: "used", cell: (plan) => plan.used.toString(), align: "right" },
+      { heading: "remaining", cell: (plan) => plan.remaining.toString(), align: "right" },
+      { heading: "status", cell: (plan) => plan.status }
+    ],
+    plans
+  )

@@ -1,0 +1,41 @@
+/**
+ * What the doctor sees without a database: the data directory and the secret that keys are made with.
+ */
+import { constants } from "node:fs"
+import { access } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import * as Effect from "effect/Effect"
+import { Settings } from "../Settings.ts"
+import { type Finding, fail, ok, warn } from "./Finding.ts"
+
+export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = Effect.gen(function* () {
+  const settings = yield* Settings
+  const directory = resolve(settings.dataDir)
+  const writable = yield* isWritable(directory)
+  return [
+    writable
+      ? ok("data directory", `${directory} can be written to`)
+      : fail("data directory", `${directory} cannot be written to`, "Set DATA_DIR to a directory of yours."),
+    keyPepper(settings)
+  ]
+})
+
+const keyPepper = (settings: typeof Settings.Service): Finding => {
+  if (settings.keyPepper !== undefined) return ok("key pepper", "KEY_PEPPER is set")
+  return settings.production
+    ? warn(
+        "key pepper",
+        "KEY_PEPPER is not set here",
+        "Keys cannot be made from this shell: set KEY_PEPPER to what the servers have."
+      )
+    : ok("key pepper", "KEY_PEPPER is not set; in development it is kept in the data directory")
+}
+
+/** A directory that does not exist yet is as writable as the nearest one above it. */
+const isWritable = (directory: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    access(directory, constants.W_OK | constants.X_OK).then(
+      () => true as const,
+      (error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? ("missing" as const) : (false as const))
+    )
+  ).pipe(Effect.flatMap((found) => (found === "missing" ? isWritable(dirname(directory)) : Effect.succeed(found))))

@@ -1,0 +1,111 @@
+/**
+ * One page of help, laid out for a terminal: a line of usage, what the command does, and what can be given to it in two
+ * columns.
+ */
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import type * as Span from "@effect/cli/HelpDoc/Span"
+import * as Usage from "@effect/cli/Usage"
+
+const WIDTH = 100
+/** The first column is at most this wide; what is longer gets a line of its own. */
+const WIDEST_FIRST = 34
+
+/** `words` are the command line's; those after the command's own name are its arguments. */
+export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: HelpDoc.HelpDoc): string => {
+  const [name = "", ...parameters] = parametersOf(paragraphs(Usage.getHelp(usage)).join(" "))
+  const sections = sectionsOf(doc)
+  const command = ["tollgate", ...words.slice(0, words.indexOf(name) + 1)]
+  const needsCommand = sections.has("COMMANDS") ? ["COMMAND"] : []
+  return [
+    `Usage: ${[...command, ...needsCommand, ...parameters].join(" ")}`,
+    ...(sections.get("DESCRIPTION") ?? []).map(([sentence]) => wrap(sentence, WIDTH).join("\n")),
+    ...["COMMANDS", "ARGUMENTS", "OPTIONS"].flatMap((heading) => {
+      const rows = sections.get(heading)
+      return rows === undefined ? [] : [[heading, ...columns(rows)].join("\n")]
+    })
+  ].join("\n\n")
+}
+
+type Row = readonly [name: string, explanation: string]
+
+/** What the library says of every text and switch, which helps nobody. */
+const BOILERPLATE = /^(A user-defined piece of text\.|A true or false value\.|This setting is optional\.)$/
+
+/** The page as the library has it: headings, each followed by sentences, explained names or a list of commands. */
+const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row>> => {
+  const sections = new Map<string, ReadonlyArray<Row>>()
+  let heading = ""
+  const add = (rows: ReadonlyArray<Row>) => sections.set(heading, [...(sections.get(heading) ?? []), ...rows])
+  for (const part of partsOf(doc)) {
+    if (HelpDoc.isHeader(part)) heading = plain(part.value)
+    else if (HelpDoc.isParagraph(part)) add([[plain(part.value), ""]])
+    else if (HelpDoc.isDescriptionList(part)) add(part.definitions.map(explained))
+    else if (HelpDoc.isEnumeration(part)) add(withoutGroups(part.elements.flatMap(paragraphs).map(listed)))
+  }
+  return sections
+}
+
+const explained = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): Row => [
+  parametersOf(plain(name)).join(" "),
+  paragraphs(explanation)
+    .filter((sentence) => !BOILERPLATE.test(sentence))
+    .join(" ")
+]
+
+/** The library puts a command and what it does on one line, at least two spaces apart. */
+const listed = (line: string): Row => {
+  const [usage = "", explanation = ""] = line.split(/ {2,}/)
+  const shown = parametersOf(usage).filter((parameter) => parameter !== "[--json]")
+  return [shown.join(" "), explanation]
+}
+
+/** A group is told by its commands. */
+const withoutGroups = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
+  rows.filter(([name]) => !rows.some(([other]) => other.startsWith(`${name} `)))
+
+/** Names and parameters one by one, arguments before options, `<key-id>` written as KEY_ID. */
+const parametersOf = (usage: string): ReadonlyArray<string> => {
+  const all = usage.match(/\[[^\]]*\]|--\S+ [A-Z_]+|\S+/g) ?? []
+  const isOption = (parameter: string) => /^\[?-/.test(parameter)
+  return [...all.filter((parameter) => !isOption(parameter)), ...all.filter(isOption)].map((parameter) =>
+    parameter.replace(/<([a-z-]+)>/, (_, name: string) => name.toUpperCase().replaceAll("-", "_"))
+  )
+}
+
+const partsOf = (doc: HelpDoc.HelpDoc): ReadonlyArray<HelpDoc.HelpDoc> =>
+  HelpDoc.isSequence(doc) ? [...partsOf(doc.left), ...partsOf(doc.right)] : [doc]
+
+const paragraphs = (doc: HelpDoc.HelpDoc): ReadonlyArray<string> =>
+  partsOf(doc).flatMap((part) => (HelpDoc.isParagraph(part) ? [plain(part.value)] : []))
+
+const plain = (span: Span.Span): string => {
+  switch (span._tag) {
+    case "Text":
+    case "URI":
+      return span.value
+    case "Sequence":
+      return plain(span.left) + plain(span.right)
+    default:
+      return plain(span.value)
+  }
+}
+
+const columns = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
+  const first = Math.min(WIDEST_FIRST, Math.max(...rows.map(([name]) => name.length)))
+  const indent = " ".repeat(first + 4)
+  return rows.flatMap(([name, explanation]) => {
+    const lines = wrap(explanation, WIDTH - indent.length)
+    const [beside = "", ...below] = name.length <= first ? lines : ["", ...lines]
+    return [`  ${name.padEnd(first)}  ${beside}`.trimEnd(), ...below.map((line) => indent + line)]
+  })
+}
+
+const wrap = (text: string, width: number): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

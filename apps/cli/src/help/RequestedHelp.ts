@@ -1,0 +1,48 @@
+/**
+ * What `--help` and an empty command line are answered with.
+ */
+import * as BuiltInOptions from "@effect/cli/BuiltInOptions"
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
+import * as CommandDirective from "@effect/cli/CommandDirective"
+import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
+import { helpPage } from "./HelpPage.ts"
+
+/** How command lines are read, for commands and for their help. */
+export const cliConfig = CliConfig.make({ showBuiltIns: false, showAllNames: false, isCaseSensitive: true })
+
+const FOOTER = `Every command takes --json (one JSON document on stdout, for programs) and --help.
+Exit codes: 0 done, 1 something is broken, 2 the command line makes no sense, 3 refused by a rule.
+The database is DATABASE_URL, or the embedded Postgres in DATA_DIR, started when no server runs it.`
+
+/** Whether the command line asks for help; an empty one does. */
+export const asksForHelp = (args: ReadonlyArray<string>): boolean => {
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
+  return own.length === 0 || own.includes("--help") || own.includes("-h")
+}
+
+/** The help on the command these arguments name, or on the nearest one above it. */
+export const helpOn = <Name extends string, R, E, A>(
+  root: Command.Command<Name, R, E, A>,
+  args: ReadonlyArray<string>
+) =>
+  Effect.gen(function* () {
+    const words = args.filter((arg) => !arg.startsWith("-"))
+    const directive = yield* CommandDescriptor.parse(root.descriptor, ["tollgate", ...words, "--help"], cliConfig)
+    const help =
+      CommandDirective.isBuiltIn(directive) && BuiltInOptions.isShowHelp(directive.option)
+        ? directive.option
+        : {
+            usage: CommandDescriptor.getUsage(root.descriptor),
+            helpDoc: CommandDescriptor.getHelp(root.descriptor, cliConfig)
+          }
+    return [helpPage(words, help.usage, help.helpDoc), FOOTER].join("\n\n")
+  })
+
+/** The command line that shows the help nearest to what was typed. */
+export const helpNear = <Name extends string, R, E, A>(
+  root: Command.Command<Name, R, E, A>,
+  [first = ""]: ReadonlyArray<string>
+): string => (HashMap.has(Command.getSubcommands(root), first) ? `tollgate ${first} --help` : "tollgate --help")

@@ -1,0 +1,82 @@
+/**
+ * Command lines as a test types them: in this process, or as a process of their own.
+ */
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { SqlClient } from "@effect/sql"
+import { Console, Effect, Layer } from "effect"
+import { expect } from "vitest"
+import { execute } from "../../apps/cli/src/Execution.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+
+export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+export const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+
+/** A migrated database, named to the commands of this process as an operator names it. */
+export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, ({ url }) => useDatabase(url))).pipe(
+  Layer.provideMerge(TestDatabase.layer)
+)
+
+/** For this process: each test file has an environment of its own. */
+export const useDatabase = (url: string): void => {
+  process.env.DATABASE_URL = url
+  process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
+}
+
+/** What the audit log says, oldest first. */
+export const audited = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ actor: string; action: string; reason: string; detail: unknown }>`
+    SELECT actor, action, reason, detail FROM audit_log ORDER BY seq`
+)
+
+export interface Printed {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The one document that `--json` prints. */
+export const documentOf = ({ stdout }: Printed): unknown => JSON.parse(stdout)
+
+/** In this process, with what commands print kept. The environment is `process.env`, as always. */
+export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed> =>
+  Effect.gen(function* () {
+    const out: Array<string> = []
+    const err: Array<string> = []
+    const keeping = yield* Console.consoleWith((console) =>
+      Effect.succeed({
+        ...console,
+        log: (text: string) => Effect.sync(() => void out.push(`${text}\n`)),
+        error: (text: string) => Effect.sync(() => void err.push(`${text}\n`))
+      })
+    )
+    const code = yield* Effect.withConsole(execute(args), keeping)
+    return { code, stdout: out.join(""), stderr: err.join("") }
+  })
+
+export interface Running {
+  readonly pid: number
+  readonly signal: (signal: NodeJS.Signals) => void
+  readonly printed: Effect.Effect<Printed>
+}
+
+const MAIN = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url))
+
+/** As a process of its own, whose stdin is no terminal. */
+export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
+  const child = spawn(process.execPath, ["--conditions=source", "--import", "tsx", MAIN, ...args], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const [out, err]: [Array<Buffer>, Array<Buffer>] = [[], []]
+  child.stdout.on("data", (chunk) => out.push(chunk))
+  child.stderr.on("data", (chunk) => err.push(chunk))
+  const ended = new Promise<Printed>((resolve, reject) => {
+    child.once("error", reject)
+    child.once("close", (code) =>
+      resolve({ code: code ?? -1, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })
+    )
+  })
+  return { pid: child.pid ?? -1, signal: (signal) => child.kill(signal), printed: Effect.promise(() => ended) }
+}

@@ -1,0 +1,39 @@
+/**
+ * Catalog files on disk, as an operator has them.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll } from "vitest"
+
+const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+let files = 0
+
+export const aFile = (text: string): string => {
+  files += 1
+  const path = join(directory, `catalog-${files}.json`)
+  writeFileSync(path, text)
+  return path
+}
+
+export const provider = {
+  name: "openai",
+  base_url: "https://api.openai.com/v1",
+  api_key_env: "TOLLGATE_TEST_OPENAI_KEY",
+  protocols: ["chat", "responses"]
+}
+
+export const aModel = (public_name: string, more: object = {}) => ({
+  public_name,
+  display_name: public_name.toUpperCase(),
+  author: "OpenAI",
+  price_usd_micro_per_million_tokens: { input: 250000, cache_read: 25000, cache_write: 312500, output: 2000000 },
+  routes: [{ provider: "openai", upstream_model: public_name }],
+  ...more
+})
+
+/** One provider, and by default one chat model. */
+export const aCatalogFile = (models: ReadonlyArray<object> = [aModel("gpt-5-mini")]): string =>
+  aFile(JSON.stringify({ providers: [provider], models }))

@@ -1,0 +1,117 @@
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Catalogs } from "@tollgate/application/ports/Catalogs"
+import { Database, type DatabaseState } from "@tollgate/application/ports/Database"
+import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { Effect, Layer } from "effect"
+import { answerOf } from "../../../apps/cli/src/commands/Doctor.ts"
+import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth.ts"
+import { Settings, type SettingsValues } from "../../../apps/cli/src/Settings.ts"
+import { layer as commandLine, documentOf, tollgate, useDatabase } from "../CommandLine.ts"
+import { aCatalogFile } from "./CatalogFiles.ts"
+
+const healthy: DatabaseState = {
+  serverVersion: "18.4",
+  pendingMigrations: [],
+  clockAheadMillis: 3,
+  synchronousCommit: "on"
+}
+
+/** What the doctor finds in a database of this state. */
+const diagnosed = (state: Partial<DatabaseState>, production = false) => {
+  const settings: SettingsValues = {
+    production,
+    databaseUrl: undefined,
+    dataDir: ".tollgate",
+    keyPepper: undefined,
+    keyPrefix: "tg",
+    nodeDeadAfterSeconds: 30,
+    serverAddress: "http://127.0.0.1:8080"
+  }
+  const world = Layer.mergeAll(
+    Layer.succeed(Settings, settings),
+    Layer.succeed(Database, {
+      reachable: Effect.succeed(true),
+      state: Effect.succeed({ ...healthy, ...state }),
+      migrate: Effect.dieMessage("the doctor changes nothing")
+    }),
+    Layer.succeed(Catalogs, {
+      load: Effect.dieMessage("relation catalog_state is broken"),
+      apply: () => Effect.dieMessage("the doctor changes nothing")
+    }),
+    Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.dieMessage("the doctor changes nothing") })
+  )
+  return Effect.map(Effect.provide(databaseFindings, world), (findings) => {
+    const of = (name: string) => findings.find(({ check }) => check === name)
+    return { of, answer: answerOf(findings) }
+  })
+}
+
+describe("the doctor", () => {
+  it.effect("finds an old database, a wrong clock and missing tables", () =>
+    Effect.gen(function* () {
+      const { answer, of } = yield* diagnosed({
+        serverVersion: "14.11 (Debian)",
+        clockAheadMillis: -61_000,
+        pendingMigrations: ["0002_resellers"]
+      })
+      expect(of("version")).toMatchObject({ status: "fail", advice: "Tollgate needs Postgres 15 or newer." })
+      expect(of("clock")).toMatchObject({ status: "warn", detail: "the database's is 61000 ms behind ours" })
+      expect(of("migrations")).toMatchObject({ status: "fail", advice: "Run: tollgate migrate" })
+      expect(answer.trouble?.message).toBe("Mend first: version, migrations.")
+      expect(answer.text).toContain("  migrations: Run: tollgate migrate")
+    })
+  )
+
+  it.effect("puts up with lost commits on a laptop, and not in production", () =>
+    Effect.gen(function* () {
+      expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
+      expect((yield* diagnosed({ synchronousCommit: "off" }, true)).of("durability")?.status).toBe("fail")
+      expect((yield* diagnosed({}, true)).of("durability")?.status).toBe("ok")
+    })
+  )
+
+  it.effect("gets to the end when a look breaks on the way", () =>
+    Effect.gen(function* () {
+      const { of } = yield* diagnosed({})
+      expect(of("catalog")).toMatchObject({ status: "fail", detail: "relation catalog_state is broken" })
+      expect(of("holds")).toMatchObject({ status: "ok" })
+    })
+  )
+
+  layer(commandLine, { excludeTestServices: true })((it) => {
+    it.effect("is content with a database that has a catalog, and warns of keys it does not see", () =>
+      Effect.gen(function* () {
+        const empty = yield* tollgate("doctor")
+        expect(empty.code).toBe(0)
+        expect(empty.stdout).toMatch(/^warn +catalog +version 0; models that can be called: 0; providers: 0$/m)
+        yield* tollgate("catalog", "apply", aCatalogFile())
+        const unset = yield* tollgate("doctor", "--json")
+        expect(unset).toMatchObject({ code: 0, stderr: "" })
+        expect(documentOf(unset)).toMatchObject({
+          ok: true,
+          checks: expect.arrayContaining([
+            expect.objectContaining({ check: "database", status: "ok", advice: null }),
+            expect.objectContaining({ check: "provider openai", status: "warn", advice: expect.any(String) })
+          ])
+        })
+        process.env.TOLLGATE_TEST_OPENAI_KEY = "sk-very-secret"
+        const set = yield* tollgate("doctor", "--json")
+        expect(set.stdout).toContain("TOLLGATE_TEST_OPENAI_KEY is set")
+        expect(set.stdout).not.toContain("sk-very-secret")
+      })
+    )
+  })
+
+  it.live("reports a database that does not answer like anything else, with 1", () =>
+    Effect.gen(function* () {
+      useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+      const checked = yield* tollgate("doctor", "--json")
+      expect(checked.code).toBe(1)
+      expect(documentOf(checked)).toMatchObject({
+        ok: false,
+        checks: [{ check: "data directory" }, { check: "key pepper" }, { check: "database", status: "fail" }]
+      })
+      expect(checked.stdout + checked.stderr).not.toContain("hunter2")
+    })
+  )
+})

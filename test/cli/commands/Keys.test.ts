@@ -1,0 +1,140 @@
+import { userInfo } from "node:os"
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { make } from "@tollgate/adapters-postgres/stores/KeyMac"
+import { parse } from "@tollgate/domain/customer/ApiKey"
+import { Effect, Either, Redacted } from "effect"
+import { A_TIME, AN_ID, audited, layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
+import { aCatalogFile } from "./CatalogFiles.ts"
+
+interface KeyDocument {
+  readonly key_id: string
+  readonly public_id: string
+  readonly secret: string
+}
+
+const aKey = (email: string, name: string) =>
+  Effect.map(
+    tollgate("keys", "create", "--user", email, "--name", name, "--json"),
+    (printed) => documentOf(printed) as KeyDocument
+  )
+
+describe("tollgate keys", () => {
+  layer(commandLine, { excludeTestServices: true })((it) => {
+    it.effect("creates a key that servers with the same pepper accept, and keeps no trace of its secret", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* tollgate("users", "create", "ada@example.com")
+        const key = yield* aKey("ada@example.com", "laptop")
+        expect(key).toEqual({
+          key_id: AN_ID,
+          user_id: AN_ID,
+          name: "laptop",
+          public_id: expect.stringMatching(/^[0-9A-Za-z]{16}$/),
+          secret: expect.stringMatching(/^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/),
+          created_at: A_TIME,
+          revoked: false,
+          revoked_at: null
+        })
+        const [stored] = yield* sql<{ secret_mac: Buffer; pepper_version: number }>`
+          SELECT secret_mac, pepper_version FROM api_key WHERE id = ${key.key_id}`
+        const pepper = Redacted.make(process.env.KEY_PEPPER ?? "")
+        const mac = make({ prefix: "tg", peppers: new Map([[1, pepper]]), currentVersion: 1 })
+        const verified = mac.verify(
+          Either.getOrThrow(parse("tg", key.secret)),
+          stored && { secretMac: stored.secret_mac, pepperVersion: stored.pepper_version }
+        )
+        expect(verified).toBe(true)
+        const [, , secretPart = ""] = key.secret.split("_")
+        const entries = yield* audited
+        expect(entries).toMatchObject([
+          {},
+          { actor: userInfo().username, action: "key.create", reason: "cli: keys create" }
+        ])
+        expect(JSON.stringify(entries)).not.toContain(secretPart)
+      })
+    )
+
+    it.effect("shows a person the secret once, with a request to try it with", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "grace@example.com")
+        const before = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "first")
+        expect(before.stdout).toContain("The catalog has no chat model yet.")
+        yield* tollgate("catalog", "apply", aCatalogFile())
+        const { code, stderr, stdout } = yield* tollgate(
+          "keys",
+          "create",
+          "--user",
+          "grace@example.com",
+          "--name",
+          "it's"
+        )
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+        const [secret] = /^ {2}(tg_\w+)$/m.exec(stdout)?.slice(1) ?? []
+        expect(stdout).toContain(`"Authorization: Bearer ${secret}"`)
+        expect(stdout).toContain("http://127.0.0.1:8080/v1/chat/completions")
+        expect(stdout).toContain('"model":"gpt-5-mini"')
+        const listed = yield* tollgate("keys", "list", "--user", "grace@example.com")
+        expect(listed.stdout).toMatch(/^KEY ID +NAME +PUBLIC ID +CREATED +REVOKED$/m)
+        expect(listed.stdout).not.toContain(secret)
+      })
+    )
+
+    it.effect("lists keys newest first, and ends one for good", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "linus@example.com")
+        const none = yield* tollgate("keys", "list", "--user", "linus@example.com", "--json")
+        expect(none.stdout).toBe("[]\n")
+        const older = yield* aKey("linus@example.com", "older")
+        const newer = yield* aKey("linus@example.com", "newer")
+        const revoked = documentOf(
+          yield* tollgate("keys", "revoke", older.key_id, "--yes", "--json", "--reason", "leaked")
+        )
+        expect(revoked).toMatchObject({ key_id: older.key_id, revoked: true, revoked_at: A_TIME })
+        expect(documentOf(yield* tollgate("keys", "revoke", older.key_id, "--yes", "--json"))).toEqual(revoked)
+        expect(documentOf(yield* tollgate("keys", "list", "--user", "linus@example.com", "--json"))).toMatchObject([
+          { key_id: newer.key_id, revoked: false, revoked_at: null },
+          revoked as object
+        ])
+        const revocations = (yield* audited).filter(({ action }) => action === "key.revoke")
+        expect(revocations).toMatchObject([{ actor: userInfo().username, reason: "leaked" }])
+      })
+    )
+
+    it.effect("refuses to guess: unknown users and keys, ids and names that are none", () =>
+      Effect.gen(function* () {
+        const unknown = "01890000-0000-7000-8000-000000000000"
+        expect(yield* tollgate("keys", "revoke", unknown, "--yes")).toMatchObject({ code: 3 })
+        expect(yield* tollgate("keys", "revoke", "mine", "--yes")).toMatchObject({ code: 2 })
+        expect(yield* tollgate("keys", "list", "--user", "nobody@example.com")).toMatchObject({ code: 3 })
+        expect(yield* tollgate("keys", "create", "--user", "nobody@example.com", "--name", " ")).toMatchObject({
+          code: 2
+        })
+        expect(yield* tollgate("keys", "create", "--user", "nobody@example.com")).toMatchObject({ code: 2 })
+      })
+    )
+
+    it.effect("asks before it revokes, and refuses where nobody can answer", () =>
+      Effect.gen(function* () {
+        const asked = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
+        expect(asked).toMatchObject({ code: 2, stdout: "" })
+        expect(asked.stderr).toContain("Say --yes")
+      })
+    )
+
+    it.effect("in production are only made with a pepper that was given", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "prod@example.com")
+        const { KEY_PEPPER } = process.env
+        process.env.NODE_ENV = "production"
+        delete process.env.KEY_PEPPER
+        const made = yield* tollgate("keys", "create", "--user", "prod@example.com", "--name", "x", "--json")
+        const listed = yield* tollgate("keys", "list", "--user", "prod@example.com", "--json")
+        Object.assign(process.env, { NODE_ENV: "test", KEY_PEPPER })
+        expect(made.code).toBe(1)
+        expect(documentOf(made)).toMatchObject({ error: { code: "invalid_settings" } })
+        expect(listed).toMatchObject({ code: 0, stdout: "[]\n" })
+      })
+    )
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
+
+describe("tollgate migrate", () => {
+  it.scopedLive("makes an empty database usable; until then every command says so", () =>
+    Effect.gen(function* () {
+      useDatabase((yield* TestDatabase.make("empty")).url)
+      const early = yield* tollgate("users", "create", "ada@example.com", "--json")
+      expect(early.code).toBe(1)
+      expect(documentOf(early)).toMatchObject({ error: { code: "migrations_pending" } })
+      expect(early.stderr).toContain("Bring it up to date with: tollgate migrate")
+      const checked = yield* tollgate("doctor")
+      expect(checked.code).toBe(1)
+      expect(checked.stdout).toMatch(/^fail +migrations +missing: 0001_foundation/m)
+
+      const migrated = yield* tollgate("migrate", "--json")
+      expect(migrated).toMatchObject({ code: 0, stderr: "" })
+      const { applied } = documentOf(migrated) as { applied: ReadonlyArray<string> }
+      expect(applied[0]).toBe("0001_foundation")
+      expect(documentOf(yield* tollgate("migrate", "--json"))).toEqual({ applied: [] })
+      expect((yield* tollgate("migrate")).stdout).toBe("The database is up to date.\n")
+      expect(yield* tollgate("users", "create", "ada@example.com")).toMatchObject({ code: 0 })
+    })
+  )
+
+  it.live("says what is wrong when the database is away", () =>
+    Effect.gen(function* () {
+      useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+      const migrated = yield* tollgate("migrate", "--json")
+      expect(migrated.code).toBe(1)
+      expect(documentOf(migrated)).toMatchObject({ error: { code: "database_unreachable" } })
+      expect(migrated.stderr).toContain("Check that it runs and that DATABASE_URL says")
+      expect(migrated.stderr).not.toContain("hunter2")
+      useDatabase("mysql://somebody:hunter2@127.0.0.1/tollgate")
+      const misconfigured = yield* tollgate("migrate")
+      expect(misconfigured).toMatchObject({ code: 1, stdout: "" })
+      expect(misconfigured.stderr).toContain("DATABASE_URL cannot be used")
+      expect(misconfigured.stderr).not.toContain("hunter2")
+    })
+  )
+})

@@ -1,0 +1,107 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { Effect, Schedule } from "effect"
+import * as Pg from "pg"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { documentOf, start } from "./CommandLine.ts"
+
+const connect = (settings: Pg.ClientConfig) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Pg.Client(settings)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+
+const aDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "tollgate-cli-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+describe("tollgate as a process", () => {
+  it.scopedLive("prints one document on stdout and moves money once, whoever else does the same at the same time", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      const environment = { DATABASE_URL: database.url }
+      const created = yield* start(environment, "users", "create", "ada@example.com", "--json").printed
+      expect(created).toMatchObject({ code: 0, stderr: "" })
+      expect(documentOf(created)).toMatchObject({ email: "ada@example.com" })
+
+      const credit = "payg credit --user ada@example.com --usd-micro 7 --operation-id x --reason y --json".split(" ")
+      const both = [start(environment, ...credit), start(environment, ...credit)]
+      const printed = yield* Effect.all(both.map((running) => running.printed))
+      const applied = printed.map((one) => documentOf(one) as { already_applied: boolean; payg: { balance: string } })
+      expect(printed.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+        { code: 0, stderr: "" },
+        { code: 0, stderr: "" }
+      ])
+      expect(applied.map(({ already_applied }) => already_applied).sort()).toEqual([false, true])
+      expect(applied.map(({ payg }) => payg.balance)).toEqual(["0.000007", "0.000007"])
+    })
+  )
+
+  it.scopedLive("ends with 3 for a refusal and with 2 for nonsense and for questions nobody can answer", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
+      const [refused, nonsense, unanswered] = yield* Effect.all([
+        start(environment, "users", "show", "nobody@example.com").printed,
+        start(environment, "users", "frobnicate", "--json").printed,
+        start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
+      ])
+      expect(refused).toMatchObject({ code: 3, stdout: "" })
+      expect(nonsense.code).toBe(2)
+      expect(documentOf(nonsense)).toMatchObject({ error: { code: "usage" } })
+      expect(unanswered).toMatchObject({ code: 2, stdout: "" })
+    })
+  )
+
+  it.scopedLive("stopped by Ctrl-C leaves nothing running in the database", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      const [blocker, watcher] = [yield* connect(database.settings), yield* connect(database.settings)]
+      yield* Effect.promise(() => blocker.query("BEGIN; LOCK TABLE account"))
+      const waiting = Effect.promise(() =>
+        watcher.query(
+          "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+      )
+      const running = start({ DATABASE_URL: database.url }, "audit", "--json")
+      yield* Effect.repeat(waiting, { until: ({ rowCount }) => rowCount === 1, schedule: Schedule.spaced("20 millis") })
+      running.signal("SIGINT")
+      expect(yield* running.printed).toMatchObject({ code: 130, stdout: "" })
+      yield* Effect.repeat(waiting, { until: ({ rowCount }) => rowCount === 0, schedule: Schedule.spaced("20 millis") })
+    })
+  )
+
+  it.scopedLive(
+    "finds the embedded database of its directory, alone and beside others, and leaves it as it found it",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* aDirectory
+        const environment = { DATA_DIR: directory }
+        // Alone: prepared, used, and stopped again.
+        const created = yield* start(environment, "users", "create", "ada@example.com").printed
+        expect(created.code, created.stderr).toBe(0)
+        expect(created.stderr).toBe("Prepared the database: 0001_foundation\n")
+        expect(readdirSync(directory)).toEqual(["postgres"])
+
+        // Beside a process that runs it already, which goes on using it afterwards.
+        const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
+        expect(running.joined).toBe(false)
+        const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
+          .printed
+        expect(key.code, key.stderr).toBe(0)
+        const { secret } = documentOf(key) as { secret: string }
+        expect(secret).toMatch(/^tg_/)
+        expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
+        const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
+        const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
+        expect(rows).toEqual([{ name: "x" }])
+      })
+  )
+})

@@ -1,0 +1,26 @@
+import { floorToUsd, floorToUsdMicro, UsdPico } from "@tollgate/domain/money/UsdPico"
+import { describe, expect, it } from "vitest"
+import { paygDocument } from "../../../apps/cli/src/commands/PaygBalance.ts"
+import { count, encode, timestamp } from "../../../apps/cli/src/terminal/JsonDocument.ts"
+
+describe("a JSON document", () => {
+  it("has timestamps with milliseconds, in UTC", () => {
+    expect(timestamp(new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 6)))).toBe("2026-01-02T03:04:05.006Z")
+    expect(timestamp(new Date(Date.UTC(2026, 0, 2)))).toBe("2026-01-02T00:00:00.000Z")
+  })
+
+  it("has token counts as exact numbers up to the largest the database keeps", () => {
+    expect(encode({ tokens: count(2n ** 53n - 1n) })).toContain("9007199254740991")
+  })
+
+  it("has balances as digits, never more than the customer has", () => {
+    const almostThree = UsdPico(2_999_999_999_999n)
+    expect(paygDocument(almostThree)).toEqual({ currency: "USD", balance: "2.999999", balance_usd_micro: "2999999" })
+    expect(paygDocument(UsdPico(0n))).toEqual({ currency: "USD", balance: "0.000000", balance_usd_micro: "0" })
+  })
+
+  it("says the same in both units, however large", () => {
+    const most = UsdPico(9_223_372_036_854_775_807n)
+    expect(floorToUsd(most).replace(".", "")).toBe(floorToUsdMicro(most))
+  })
+})
