@@ -24,6 +24,7 @@ import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentC
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
 import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
 import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
+import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotifications"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
@@ -94,11 +95,11 @@ const stores = (config: Config) =>
     PgUsers.layer,
     PgPaygAccounts.layer,
     PgApiKeys.layer,
-    PgKeyRing.layer,
-    PgCurrentCatalog.layer,
-    PgOpenHolds.layer({ deadAfterSeconds: config.NODE_DEAD_AFTER_SECONDS }),
+    PgKeyRing.layer(),
+    PgCurrentCatalog.layer(),
+    PgOpenHolds.layer({ nodeDeadAfterSeconds: config.NODE_DEAD_AFTER_SECONDS }),
     PgInferenceLedger.layer()
-  ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, keyMac(config), node)))
+  ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)))
 
 const database = (config: Config) =>
   upToDate(config).pipe(
@@ -133,7 +134,13 @@ export const server = (config: Config) =>
         drainSeconds: config.DRAIN_SECONDS
       },
       relayed
-    ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
+    ).pipe(
+      Layer.mapError(
+        () => new StartFailed({ message: `${config.HOST}:${config.PORT} cannot be listened on; set PORT` })
+      ),
+      Layer.provide(GatewayApiLive.layer),
+      Layer.provide(InFlight.layer)
+    ),
     Metrics.layer(config.METRICS_PORT),
     keeper
   )

@@ -4,12 +4,14 @@
 import { readFile } from "node:fs/promises"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
-import { Catalogs } from "@tollgate/application/ports/Catalogs"
+import { EmbeddedPostgres } from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { applyCatalog } from "./ApplyCatalog.ts"
 import { type Config, readConfig } from "./Config.ts"
 import { startDemo } from "./demo/Demo.ts"
 import { DEMO_KEY_ENV } from "./demo/DemoCatalog.ts"
@@ -32,21 +34,24 @@ const applyCatalogFile = (path: string) =>
       catch: (error) => unusable(error instanceof Error ? error.message : String(error))
     })
     const terms = yield* Effect.mapError(parseCatalogFile(json), ({ issues }) => unusable(issues.join("; ")))
-    const change = yield* (yield* Catalogs).apply(terms, { actor: "server", reason: "CATALOG_FILE at start" })
-    yield* Effect.logInfo("catalog applied", change)
+    yield* applyCatalog(terms, { actor: "server", reason: "CATALOG_FILE at start" })
   })
 
 const serve = (config: Config) =>
   Effect.gen(function* () {
     if (config.CATALOG_FILE !== undefined) yield* applyCatalogFile(config.CATALOG_FILE)
     const announce = config.demo ? yield* startDemo(config) : undefined
-    const { host, port } = yield* Effect.map(Layer.build(Live.server(config)), (context) =>
-      context.unsafeMap.get(GatewayServer.key)
+    const { host, port } = yield* Effect.flatMap(Layer.build(Live.server(config)), (built) =>
+      Effect.provide(GatewayServer, built)
     )
     const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
     yield* Effect.logInfo(`serving on ${baseUrl}`)
     if (announce !== undefined) yield* announce(baseUrl)
-    return yield* Effect.never
+    // Without its database a node is of no use: better one that is started anew.
+    return yield* Option.match(yield* Effect.serviceOption(EmbeddedPostgres), {
+      onNone: () => Effect.never,
+      onSome: ({ lost }) => Effect.mapError(lost, ({ message }) => new StartFailed({ message }))
+    })
   })
 
 const run = (config: Config) =>

@@ -2,9 +2,9 @@
  * Everything a demo needs: a simulated supplier, a catalog that points to it, and a customer with a key and money.
  */
 import * as SimulatedUpstream from "@tollgate/adapters-upstream/simulator/SimulatedUpstream"
-import { Catalogs } from "@tollgate/application/ports/Catalogs"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import { applyCatalog } from "../ApplyCatalog.ts"
 import type { Config } from "../Config.ts"
 import { banner } from "./Banner.ts"
 import { demoCatalog } from "./DemoCatalog.ts"
@@ -15,8 +15,7 @@ export const startDemo = (config: Config) =>
   Effect.gen(function* () {
     const { baseUrl: simulatorUrl } = yield* SimulatedUpstream.start()
     if (config.CATALOG_FILE === undefined) {
-      const catalogs = yield* Catalogs
-      yield* catalogs.apply(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo's catalog" })
+      yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo's catalog" })
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
     return (baseUrl: string) => Console.log(banner(baseUrl, customer))

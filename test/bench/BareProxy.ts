@@ -1,0 +1,61 @@
+/**
+ * The least a gateway in Node can be: node:http in front, undici's `dispatch` behind, bytes through with
+ * back-pressure. No keys, no accounts, no counting. What ours costs is told as a multiple of it. Runs as a process of
+ * its own.
+ */
+import { createServer } from "node:http"
+import { Pool } from "undici"
+
+const [supplierPort] = process.argv.slice(2)
+const pool = new Pool(`http://127.0.0.1:${supplierPort}`, {
+  connections: null,
+  pipelining: 1,
+  headersTimeout: 0,
+  bodyTimeout: 0
+})
+
+const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+  const pieces: Array<Buffer> = []
+  request.on("data", (piece: Buffer) => pieces.push(piece))
+  request.on("end", () => {
+    const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+    let abort = () => {}
+    response.on("close", () => abort())
+    pool.dispatch(
+      {
+        method: "POST",
+        path: request.url ?? "/",
+        headers: ["content-type", "application/json", "authorization", "Bearer bench"],
+        body: body ?? null
+      },
+      {
+        onRequestStart: (controller) => {
+          abort = () => controller.abort(new Error("the client left"))
+          response.on("drain", () => controller.resume())
+        },
+        onResponseStart: (_, status, headers) => {
+          response.statusCode = status
+          for (const name of ["content-type", "content-length"]) {
+            const value = headers[name]
+            if (value !== undefined) response.setHeader(name, value)
+          }
+        },
+        onResponseData: (controller, data) => {
+          if (!response.write(data)) controller.pause()
+        },
+        onResponseEnd: () => {
+          abort = () => {}
+          response.end()
+        },
+        onResponseError: () => {
+          response.destroy()
+        }
+      }
+    )
+  })
+})
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
+  const address = server.address()
+  process.send?.({ ready: typeof address === "object" ? address?.port : 0 })
+})
+process.on("disconnect", () => process.exit())

@@ -1,0 +1,132 @@
+/**
+ * The measurements: every target in turn, round after round in rotated order, and the median of the rounds.
+ *
+ * Interleaving lets whatever else the machine does fall on all targets alike, so the ratios hold where the absolute
+ * figures do not.
+ */
+import type { Ask } from "./BenchRequest.ts"
+import type { Load, Order, Outcome } from "./LoadGenerator.ts"
+import { cpuMicros, residentKib } from "./ProcessFigures.ts"
+import type { Target } from "./Target.ts"
+import type { Worker } from "./Worker.ts"
+
+export interface Plan {
+  readonly rounds: number
+  readonly warmUpMillis: number
+  readonly jsonMillis: number
+  readonly jsonConnections: number
+  readonly streams: number
+  readonly chunksPerStream: number
+  readonly chunkEveryMillis: number
+  readonly ttfbMillis: number
+  readonly ttfbConnections: number
+  readonly idleStreams: number
+}
+
+export interface Round {
+  readonly outcome: Outcome
+  readonly cpuMicros: number
+}
+
+/** The rounds of one measurement, by target. */
+export type Rounds = ReadonlyMap<Target, ReadonlyArray<Round>>
+
+export class Bench {
+  readonly #load: Worker
+  readonly #plan: Plan
+  readonly #onOutcome: (target: Target, outcome: Outcome) => void
+
+  constructor(load: Worker, plan: Plan, onOutcome: (target: Target, outcome: Outcome) => void) {
+    this.#load = load
+    this.#plan = plan
+    this.#onOutcome = onOutcome
+  }
+
+  async warmUp(targets: ReadonlyArray<Target>): Promise<void> {
+    const { warmUpMillis: millis } = this.#plan
+    for (const target of targets) {
+      await this.#run(target, { ask: { kind: "json" }, connections: 64, millis })
+      await this.#run(target, { ask: { kind: "stream", chunks: 20, everyMillis: 5 }, connections: 64, millis })
+    }
+  }
+
+  json(targets: ReadonlyArray<Target>): Promise<Rounds> {
+    const { jsonMillis: millis, jsonConnections: connections } = this.#plan
+    return this.#rounds(targets, { ask: { kind: "json" }, connections, millis })
+  }
+
+  streams(targets: ReadonlyArray<Target>): Promise<Rounds> {
+    const { streams: connections, chunksPerStream: chunks, chunkEveryMillis: everyMillis } = this.#plan
+    return this.#rounds(targets, { ask: { kind: "stream", chunks, everyMillis }, connections, millis: 0 })
+  }
+
+  ttfb(targets: ReadonlyArray<Target>): Promise<Rounds> {
+    const { ttfbMillis: millis, ttfbConnections: connections } = this.#plan
+    return this.#rounds(targets, { ask: { kind: "stream", chunks: 5, everyMillis: 20 }, connections, millis })
+  }
+
+  /** KiB of memory for each open stream that says nothing. */
+  async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
+    const { idleStreams: connections } = this.#plan
+    const figures = new Map<Target, number>()
+    for (const target of targets) {
+      await pause(1_000)
+      const before = residentKib(target.pids)
+      const { port, keys } = target
+      const open = await this.#order<number>({
+        order: "open",
+        port,
+        keys,
+        ask: { kind: "idle" },
+        connections,
+        millis: 0
+      })
+      if (open < connections) throw new Error(`${target.name}: only ${open} of ${connections} streams stayed open`)
+      await pause(1_000)
+      figures.set(target, (residentKib(target.pids) - before) / open)
+      await this.#order({ order: "leave" })
+      await pause(500)
+    }
+    return figures
+  }
+
+  async #rounds(
+    targets: ReadonlyArray<Target>,
+    load: { readonly ask: Ask; readonly connections: number; readonly millis: number }
+  ): Promise<Rounds> {
+    const rounds = new Map(targets.map((target) => [target, [] as Array<Round>]))
+    for (let round = 0; round < this.#plan.rounds; round++) {
+      const rotated = targets.map((_, i) => targets[(i + round) % targets.length])
+      for (const target of rotated) {
+        if (target !== undefined) rounds.get(target)?.push(await this.#run(target, load))
+      }
+    }
+    return rounds
+  }
+
+  async #run(target: Target, load: Omit<Load, "port" | "keys">): Promise<Round> {
+    const { port, keys } = target
+    const before = cpuMicros(target.pids)
+    const outcome = await this.#order<Outcome>({ order: "run", port, keys, ...load })
+    const used = cpuMicros(target.pids) - before
+    if (outcome.errors > 0)
+      throw new Error(`${target.name}: ${outcome.errors} errors, the first: ${outcome.firstError}`)
+    this.#onOutcome(target, outcome)
+    return { outcome, cpuMicros: used }
+  }
+
+  #order<Answer>(order: Order): Promise<Answer> {
+    return this.#load.ask<Answer>(order)
+  }
+}
+
+const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+
+/** The median of a figure over the rounds of a target. */
+export const median = (rounds: ReadonlyArray<Round> | undefined, figure: (round: Round) => number): number => {
+  const sorted = (rounds ?? []).map(figure).sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN
+  const high = sorted[Math.floor(middle)] ?? Number.NaN
+  return (low + high) / 2
+}

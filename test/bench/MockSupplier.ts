@@ -1,0 +1,131 @@
+/**
+ * A supplier that costs as little as possible: prebuilt bytes over bare sockets. Runs as a process of its own.
+ */
+import { createServer, type Socket } from "node:net"
+import { ANSWER_TOKENS, type Ask, askOf, PROMPT_TOKENS, UPSTREAM_MODEL } from "./BenchRequest.ts"
+
+const ANSWER_BYTES = 900
+
+const usage = (completion: number) => ({
+  prompt_tokens: PROMPT_TOKENS,
+  completion_tokens: completion,
+  total_tokens: PROMPT_TOKENS + completion
+})
+
+const wholeAnswer = (): Buffer => {
+  const bodyWith = (content: string) =>
+    JSON.stringify({
+      id: "chatcmpl-bench",
+      object: "chat.completion",
+      created: 1_700_000_000,
+      model: UPSTREAM_MODEL,
+      choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+      usage: usage(ANSWER_TOKENS)
+    })
+  const body = bodyWith("a word of the answer ".repeat(60).slice(0, ANSWER_BYTES - bodyWith("").length))
+  return Buffer.from(
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  )
+}
+
+const framed = (data: string): Buffer => {
+  const frame = `data: ${data}\n\n`
+  return Buffer.from(`${frame.length.toString(16)}\r\n${frame}\r\n`)
+}
+
+const chunk = (members: object): Buffer =>
+  framed(
+    JSON.stringify({
+      id: "chatcmpl-bench",
+      object: "chat.completion.chunk",
+      created: 1_700_000_000,
+      model: UPSTREAM_MODEL,
+      system_fingerprint: "fp_0123456789",
+      ...members
+    })
+  )
+const delta = (delta: object, finish: string | null): Buffer =>
+  chunk({ choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })
+
+const answer = wholeAnswer()
+const streamHead = Buffer.concat([
+  Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"),
+  delta({ role: "assistant", content: "" }, null)
+])
+const token = delta({ content: " token" }, null)
+const streamTail = (chunks: number): Buffer =>
+  Buffer.concat([
+    delta({}, "stop"),
+    chunk({ choices: [], usage: usage(chunks) }),
+    framed("[DONE]"),
+    Buffer.from("0\r\n\r\n")
+  ])
+
+interface OpenStream {
+  readonly socket: Socket
+  readonly everyMillis: number
+  readonly tail: Buffer
+  chunksLeft: number
+  nextAtMillis: number
+}
+
+const streams = new Set<OpenStream>()
+
+const speak = () => {
+  const now = performance.now()
+  for (const stream of streams) {
+    while (stream.chunksLeft > 0 && stream.nextAtMillis <= now) {
+      stream.socket.write(token)
+      stream.chunksLeft -= 1
+      stream.nextAtMillis += stream.everyMillis
+    }
+    if (stream.chunksLeft === 0) {
+      stream.socket.write(stream.tail)
+      streams.delete(stream)
+    }
+  }
+}
+
+const begin = (socket: Socket, ask: Ask): void => {
+  if (ask.kind === "json") {
+    socket.write(answer)
+    return
+  }
+  socket.write(streamHead)
+  if (ask.kind === "idle") return
+  const { chunks, everyMillis } = ask
+  const nextAtMillis = performance.now() + everyMillis
+  const stream: OpenStream = { socket, everyMillis, tail: streamTail(chunks), chunksLeft: chunks, nextAtMillis }
+  streams.add(stream)
+  socket.once("close", () => streams.delete(stream))
+}
+
+const server = createServer((socket) => {
+  let pending: Buffer | undefined
+  socket.setNoDelay(true)
+  socket.setMaxListeners(0)
+  socket.on("error", () => {})
+  socket.on("data", (data) => {
+    pending = pending === undefined ? data : Buffer.concat([pending, data])
+    for (;;) {
+      const headEnd = pending.indexOf("\r\n\r\n")
+      if (headEnd < 0) return
+      const length = /content-length: *(\d+)/i.exec(pending.toString("latin1", 0, headEnd))?.[1]
+      const size = headEnd + 4 + Number(length ?? "0")
+      if (pending.length < size) return
+      begin(socket, askOf(pending.subarray(headEnd, size)))
+      if (pending.length === size) {
+        pending = undefined
+        return
+      }
+      pending = pending.subarray(size)
+    }
+  })
+})
+
+setInterval(speak, 1)
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
+  const address = server.address()
+  process.send?.({ ready: typeof address === "object" ? address?.port : 0 })
+})
+process.on("disconnect", () => process.exit())

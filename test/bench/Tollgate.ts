@@ -1,0 +1,154 @@
+/**
+ * The real server, built, as production runs it: durable holds on a real Postgres, real keys, real accounts.
+ */
+import { execFile, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { promisify } from "node:util"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { Effect, Exit, Scope } from "effect"
+import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
+import { eventually, freePort, type Target } from "./Target.ts"
+import { MEASURED_CPU, pinned, stop } from "./Worker.ts"
+
+const root = resolve(import.meta.dirname, "../..")
+const SERVER = join(root, "apps/server/dist/main.js")
+const CLI = join(root, "apps/cli/dist/main.js")
+
+/** Accounts that the load is spread over. */
+const ACCOUNTS = 4
+const CREDIT_USD_MICRO = 1_000_000_000_000n
+
+/** In micro-USD per million tokens, so that every request of the benchmark costs whole micro-USD. */
+export const PRICE = { input: 250_000n, output: 2_000_000n }
+
+export interface TollgateTarget extends Target {
+  /** What was charged to all accounts since the start, in micro-USD, once nothing is held any more. */
+  readonly chargedUsdMicro: () => Promise<bigint>
+  /** Whether the books balance; what differs, if they do not. */
+  readonly audit: () => Promise<string>
+}
+
+export const isBuilt = (): boolean => existsSync(SERVER) && existsSync(CLI)
+
+export const startTollgate = async (supplierPort: number, directory: string): Promise<TollgateTarget> => {
+  const scope = Effect.runSync(Scope.make())
+  const closePostgres = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  // This process starts Postgres, so that it runs on this process's CPU and not on the measured one.
+  const { socketDir } = await Effect.runPromise(
+    Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
+  )
+  const port = await freePort()
+  const catalog = join(directory, "catalog.json")
+  writeFileSync(catalog, JSON.stringify(catalogOf(supplierPort)))
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    NODE_ENV: "production",
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    METRICS_PORT: String(await freePort()),
+    DATABASE_URL: `postgres://postgres@/postgres?host=${socketDir}`,
+    DATA_DIR: join(directory, "data"),
+    CATALOG_FILE: catalog,
+    KEY_PEPPER: randomBytes(36).toString("hex"),
+    JWT_SECRET: randomBytes(36).toString("hex"),
+    BENCH_SUPPLIER_KEY: "bench"
+  }
+  const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args, "--json"], { env: environment })
+    return JSON.parse(stdout)
+  }
+
+  await tollgate("migrate")
+  const [command, args] = pinned(MEASURED_CPU, process.execPath, [SERVER])
+  const log = join(directory, "server.log")
+  const child = spawn(command, args, { env: environment, stdio: ["ignore", "ignore", openSync(log, "w")] })
+  const target = { stop: () => stop(child).then(closePostgres) }
+  try {
+    await eventually("the server", 60_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+    const emails = Array.from({ length: ACCOUNTS }, (_, i) => `bench-${i}@example.com`)
+    const keys = await Promise.all(emails.map((email) => openAccount(tollgate, email)))
+    const balance = async (): Promise<bigint> => {
+      const shown = await Promise.all(emails.map((email) => tollgate("users", "show", email)))
+      return shown.reduce<bigint>((sum, user) => sum + BigInt(member(user, "payg", "balance_usd_micro")), 0n)
+    }
+    const before = await balance()
+    return {
+      ...target,
+      name: "Tollgate",
+      port,
+      keys,
+      pids: [child.pid ?? 0],
+      chargedUsdMicro: async () => {
+        await eventually("the last settlements", 30_000, async () => {
+          const held = await tollgate("holds", "list")
+          return Array.isArray(held) && held.length === 0
+        })
+        return before - (await balance())
+      },
+      audit: () =>
+        tollgate("audit").then(
+          () => "",
+          (error: unknown) => String(error)
+        )
+    }
+  } catch (error) {
+    await target.stop()
+    throw new Error(`Tollgate did not start; it said:\n${readFileSync(log, "utf8")}`, { cause: error })
+  }
+}
+
+const openAccount = async (
+  tollgate: (...args: ReadonlyArray<string>) => Promise<unknown>,
+  email: string
+): Promise<string> => {
+  await tollgate("users", "create", email)
+  const amount = CREDIT_USD_MICRO.toString()
+  await tollgate(
+    "payg",
+    "credit",
+    "--user",
+    email,
+    "--usd-micro",
+    amount,
+    "--operation-id",
+    email,
+    "--reason",
+    "benchmark"
+  )
+  return member(await tollgate("keys", "create", "--user", email, "--name", "benchmark"), "secret")
+}
+
+const member = (document: unknown, ...path: ReadonlyArray<string>): string => {
+  const found = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
+  if (typeof found !== "string") throw new Error(`no ${path.join(".")} in ${JSON.stringify(document)}`)
+  return found
+}
+
+const catalogOf = (supplierPort: number) => ({
+  providers: [
+    {
+      name: "bench",
+      base_url: `http://127.0.0.1:${supplierPort}/v1`,
+      api_key_env: "BENCH_SUPPLIER_KEY",
+      protocols: ["chat"],
+      max_concurrency: 8_192
+    }
+  ],
+  models: [
+    {
+      public_name: MODEL,
+      display_name: "Bench",
+      author: "Bench",
+      price_usd_micro_per_million_tokens: {
+        input: Number(PRICE.input),
+        cache_read: Number(PRICE.input),
+        cache_write: Number(PRICE.input),
+        output: Number(PRICE.output)
+      },
+      routes: [{ provider: "bench", upstream_model: UPSTREAM_MODEL }]
+    }
+  ]
+})

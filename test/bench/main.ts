@@ -1,0 +1,147 @@
+/**
+ * `npm run bench`: what Tollgate costs, as multiples of a proxy that only passes bytes. `--quick` is shorter and rougher.
+ *
+ * It ends by checking that what was charged is exactly what the clients received.
+ */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { availableParallelism, cpus, loadavg, tmpdir } from "node:os"
+import { join } from "node:path"
+import { Bench, median, type Plan, type Rounds } from "./Measurements.ts"
+import { startNginx } from "./Nginx.ts"
+import { figuresTable, jsonColumns, roundsTable, streamColumns, ttfbTable } from "./Report.ts"
+import type { Target } from "./Target.ts"
+import { isBuilt, PRICE, startTollgate, type TollgateTarget } from "./Tollgate.ts"
+import { canPin, MEASURED_CPU, SERVING_CPU, startWorker } from "./Worker.ts"
+
+const full: Plan = {
+  rounds: 3,
+  warmUpMillis: 1_500,
+  jsonMillis: 2_500,
+  jsonConnections: 64,
+  streams: 300,
+  chunksPerStream: 600,
+  chunkEveryMillis: 5,
+  ttfbMillis: 2_000,
+  ttfbConnections: 20,
+  idleStreams: 2_000
+}
+const quick: Plan = {
+  ...full,
+  rounds: 1,
+  warmUpMillis: 800,
+  jsonMillis: 1_500,
+  chunksPerStream: 300,
+  ttfbMillis: 1_000,
+  idleStreams: 1_000
+}
+
+const plan = process.argv.includes("--quick") ? quick : full
+const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
+const stops: Array<() => Promise<void>> = []
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+const machine = `${availableParallelism()} x ${cpus()[0]?.model ?? "CPU"}, load ${loadavg()[0]?.toFixed(1)}`
+if (canPin) spawnSync("taskset", ["-a", "-p", "-c", String(SERVING_CPU), String(process.pid)])
+print(
+  `Node ${process.version}, ${machine}. ` +
+    (canPin
+      ? `Measured on CPU ${MEASURED_CPU}, everything else on CPU ${SERVING_CPU}.`
+      : "Not pinned: figures are rough.")
+)
+
+const run = async (): Promise<boolean> => {
+  const supplier = await startWorker<number>("MockSupplier.ts", SERVING_CPU)
+  const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
+  const bareProxy = await startWorker<number>("BareProxy.ts", MEASURED_CPU, [String(supplier.ready)])
+  stops.push(load.stop, bareProxy.stop, supplier.stop)
+
+  const noKey = { keys: ["none"], stop: async () => {} }
+  const direct: Target = { ...noKey, name: "no proxy", port: supplier.ready, pids: [] }
+  const bare: Target = { ...noKey, name: "bare proxy", port: bareProxy.ready, pids: [bareProxy.pid] }
+  const nginx = await startNginx(supplier.ready, directory)
+  if (nginx === undefined) print("nginx is not installed: left out.")
+  else stops.push(nginx.stop)
+  if (!isBuilt()) print("apps/server is not built: Tollgate is left out.")
+  const tollgate = isBuilt() ? await startTollgate(supplier.ready, directory) : undefined
+  if (tollgate !== undefined) stops.push(tollgate.stop)
+
+  const proxies = [bare, nginx, tollgate].filter((target) => target !== undefined)
+  let received = { promptTokens: 0, completionTokens: 0, requests: 0 }
+  const bench = new Bench(load, plan, (target, { promptTokens, completionTokens, requests }) => {
+    if (target !== tollgate) return
+    received = {
+      promptTokens: received.promptTokens + promptTokens,
+      completionTokens: received.completionTokens + completionTokens,
+      requests: received.requests + requests
+    }
+  })
+
+  await bench.warmUp(proxies)
+  print(`\nWhole answers, ${plan.jsonConnections} connections, median of ${plan.rounds}`)
+  const json = await bench.json([direct, ...proxies])
+  print(roundsTable(json, jsonColumns, bare))
+  print(`\n${plan.streams} streams, one chunk each ${plan.chunkEveryMillis} ms, median of ${plan.rounds}`)
+  const streams = await bench.streams(proxies)
+  print(roundsTable(streams, streamColumns, bare))
+  print(`\nTime to the first byte of a stream, ${plan.ttfbConnections} connections, median of ${plan.rounds}`)
+  const ttfb = await bench.ttfb([direct, ...proxies])
+  print(ttfbTable(ttfb, direct))
+  print(`\nMemory of an open stream that says nothing, ${plan.idleStreams} open`)
+  const idle = await bench.idleStreams(proxies)
+  print(figuresTable("KiB/stream", idle, bare))
+  if (tollgate === undefined) return true
+  const fast = accept(tollgate, bare, json, streams, idle)
+  return (await booksAgree(tollgate, received)) && fast
+}
+
+const accept = (
+  tollgate: Target,
+  bare: Target,
+  json: Rounds,
+  streams: Rounds,
+  idle: ReadonlyMap<Target, number>
+): boolean => {
+  const ratio = (rounds: Rounds, column: (typeof jsonColumns)[number] | undefined): number =>
+    column === undefined
+      ? Number.NaN
+      : median(rounds.get(tollgate), column.figure) / median(rounds.get(bare), column.figure)
+  const lines = [
+    { what: "whole answers: requests/s, of the bare proxy's", figure: ratio(json, jsonColumns[0]), least: 0.3 },
+    { what: "streams: CPU per chunk, of the bare proxy's", figure: ratio(streams, streamColumns[1]), most: 1.3 },
+    { what: "memory: KiB per idle stream", figure: idle.get(tollgate) ?? Number.NaN, most: 45 }
+  ]
+  print("")
+  return lines
+    .map(({ what, figure, least, most }) => {
+      const met = (least === undefined || figure >= least) && (most === undefined || figure <= most)
+      const wanted = least === undefined ? `at most ${most}` : `at least ${least}`
+      print(`${met ? "met    " : "NOT MET"}  ${what}: ${figure.toFixed(2)} (${wanted})`)
+      return met
+    })
+    .every(Boolean)
+}
+
+/** Every charge is what was received, to the micro-USD, and the journals agree. */
+const booksAgree = async (
+  tollgate: TollgateTarget,
+  received: { readonly promptTokens: number; readonly completionTokens: number; readonly requests: number }
+): Promise<boolean> => {
+  const owed = BigInt(received.promptTokens) * PRICE.input + BigInt(received.completionTokens) * PRICE.output
+  const owedUsdMicro = owed / 1_000_000n
+  const charged = await tollgate.chargedUsdMicro()
+  const differences = await tollgate.audit()
+  const agree = charged === owedUsdMicro && differences === ""
+  print(
+    `${agree ? "met    " : "NOT MET"}  charges: ${charged} micro-USD for ${received.requests} requests, ` +
+      `${owedUsdMicro} by what clients received; audit ${differences === "" ? "clean" : differences}`
+  )
+  return agree
+}
+
+try {
+  process.exitCode = (await run()) ? 0 : 1
+} finally {
+  for (const stop of stops.reverse()) await stop()
+  rmSync(directory, { recursive: true, force: true })
+}

@@ -1,0 +1,200 @@
+/**
+ * Chat completions as applications see them: the official client, unmodified, against a whole gateway.
+ */
+import OpenAI from "openai"
+import { zodResponseFormat } from "openai/helpers/zod"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { z } from "zod"
+import { TestGateway } from "../support/TestGateway.ts"
+import { chatFrames, chunk, completion, usage, usageChunk } from "../support/upstream/ChatWire.ts"
+import { json, stream } from "../support/upstream/Script.ts"
+
+const hello = [{ role: "user" as const, content: "Say hello." }]
+
+let gateway: TestGateway
+let client: OpenAI
+
+beforeAll(async () => {
+  gateway = await TestGateway.start()
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+})
+afterAll(() => gateway.close())
+
+/** What a call took off the balance, in micro-USD. */
+const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
+  const before = await gateway.balanceUsdMicro()
+  await call()
+  await gateway.lastSettlement()
+  return before - (await gateway.balanceUsdMicro())
+}
+
+const readAll = async <Chunk>(chunks: AsyncIterable<Chunk>): Promise<ReadonlyArray<Chunk>> => {
+  const all: Array<Chunk> = []
+  for await (const chunk of chunks) all.push(chunk)
+  return all
+}
+
+describe("a whole answer", () => {
+  it("is the supplier's, under the public name and an id of ours, and costs exactly its usage", async () => {
+    gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
+    const debit = await debitOf(async () => {
+      const answer = await client.chat.completions.create({ model: "m", messages: hello })
+      expect(answer.model).toBe("m")
+      expect(answer.id).toMatch(/^chatcmpl-/)
+      expect(answer.id).not.toBe("chatcmpl-up-1")
+      expect(answer.choices[0]?.message.content).toBe("Hello!")
+      expect(answer.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
+    })
+    expect(debit).toBe(7n + 2n * 3n)
+  })
+
+  it("is asked of the supplier byte for byte, but for the model", async () => {
+    gateway.upstream.next(json(completion({ usage: usage(1, 1) })))
+    const body = `{ "seed": 12345678901234567890, "model" : "m", "messages":[{"role":"user","content":"\\u00e9"}],"x":1.0 }`
+    await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body
+    })
+    const request = gateway.upstream.requests.at(-1)
+    expect(request?.body.toString("utf8")).toBe(body.replace('"m"', '"upstream-model"'))
+    expect(request?.headers.authorization).not.toContain(gateway.key)
+  })
+
+  it("carries tools and what they are called with", async () => {
+    const call = { id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Solo"}' } }
+    const answer = completion({ usage: usage(5, 5) })
+    gateway.upstream.next(
+      json({
+        ...answer,
+        choices: [
+          { index: 0, message: { role: "assistant", content: null, tool_calls: [call] }, finish_reason: "tool_calls" }
+        ]
+      })
+    )
+    const tools = [{ type: "function" as const, function: { name: "weather", parameters: { type: "object" } } }]
+    const received = await client.chat.completions.create({ model: "m", messages: hello, tools })
+    expect(received.choices[0]?.message.tool_calls).toEqual([call])
+    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools })
+  })
+
+  it("is parsed to a schema by the client's own helper", async () => {
+    gateway.upstream.next(json(completion({ content: ['{"city":"Solo"}'], usage: usage(5, 5) })))
+    const received = await client.chat.completions.parse({
+      model: "m",
+      messages: hello,
+      response_format: zodResponseFormat(z.object({ city: z.string() }), "place")
+    })
+    expect(received.choices[0]?.message.parsed).toEqual({ city: "Solo" })
+  })
+
+  it("may be about a picture", async () => {
+    gateway.upstream.next(json(completion({ usage: usage(800, 2) })))
+    const content = [
+      { type: "text" as const, text: "What is this?" },
+      { type: "image_url" as const, image_url: { url: `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}` } }
+    ]
+    await client.chat.completions.create({ model: "m", messages: [{ role: "user", content }] })
+    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
+  })
+
+  it("without reported usage is counted here", async () => {
+    gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
+    const debit = await debitOf(async () => {
+      const answer = await client.chat.completions.create({ model: "m", messages: hello })
+      expect(answer.usage).toBeUndefined()
+    })
+    const settlement = await gateway.lastSettlement()
+    expect(settlement).toMatchObject({ usage_source: "local", charged_output: 20n })
+    expect(debit).toBe(settlement.charged_input + 40n)
+  })
+})
+
+describe("a stream", () => {
+  const parts = { content: ["Hel", "lo", "!"], usage: usage(7, 3) }
+
+  it("arrives delta by delta and costs exactly its usage", async () => {
+    gateway.upstream.next(stream(chatFrames(parts)))
+    const debit = await debitOf(async () => {
+      const chunks = await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
+      expect(chunks.map((each) => each.choices[0]?.delta.content ?? "").join("")).toBe("Hello!")
+      expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
+      expect(chunks.every(({ model }) => model === "m")).toBe(true)
+      expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("stop")
+    })
+    expect(debit).toBe(7n + 2n * 3n)
+  })
+
+  it.each([
+    ["absent", undefined, 0],
+    ["false", { include_usage: false }, 0],
+    ["null", null, 0],
+    ["true", { include_usage: true }, 1]
+  ])(
+    "with include_usage %s has the usage chunk the specification says, at the same price",
+    async (_, stream_options, expected) => {
+      gateway.upstream.next(stream(chatFrames(parts)))
+      const debit = await debitOf(async () => {
+        const chunks = await readAll(
+          await client.chat.completions.create({
+            model: "m",
+            messages: hello,
+            stream: true,
+            ...(stream_options === undefined ? {} : { stream_options })
+          })
+        )
+        const usageChunks = chunks.filter((each) => each.choices.length === 0)
+        expect(usageChunks).toHaveLength(expected)
+        expect(chunks.filter((each) => each.usage !== undefined && each.usage !== null)).toHaveLength(expected)
+        if (expected === 1)
+          expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
+      })
+      expect(debit).toBe(13n)
+      expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ stream_options: { include_usage: true } })
+    }
+  )
+
+  it("has no usage chunk when the supplier reports none, though it was asked for", async () => {
+    gateway.upstream.next(stream(chatFrames({ content: [" hello", " hello"] })))
+    const chunks = await readAll(
+      await client.chat.completions.create({
+        model: "m",
+        messages: hello,
+        stream: true,
+        stream_options: { include_usage: true }
+      })
+    )
+    expect(chunks.every((each) => each.choices.length === 1)).toBe(true)
+    expect(await gateway.lastSettlement()).toMatchObject({ usage_source: "local", charged_output: 2n })
+  })
+
+  it("is assembled by the client's own helper, tools included", async () => {
+    gateway.upstream.next(
+      stream([
+        chunk({
+          role: "assistant",
+          tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "weather", arguments: "" } }]
+        }),
+        chunk({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
+        chunk({ tool_calls: [{ index: 0, function: { arguments: '"Solo"}' } }] }),
+        chunk({}, "tool_calls"),
+        usageChunk(usage(9, 6))
+      ])
+    )
+    const tools = [{ type: "function" as const, function: { name: "weather", parameters: { type: "object" } } }]
+    const final = await client.chat.completions.stream({ model: "m", messages: hello, tools }).finalChatCompletion()
+    expect(final.choices[0]?.message.tool_calls?.[0]).toMatchObject({
+      function: { name: "weather", arguments: '{"city":"Solo"}' }
+    })
+  })
+
+  it("puts cached tokens apart on the bill", async () => {
+    gateway.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(100, 1, 60) })))
+    await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
+    expect(await gateway.lastSettlement()).toMatchObject({
+      charged_input: 40n,
+      charged_cache_read: 60n,
+      charged_output: 1n
+    })
+  })
+})

@@ -1,0 +1,248 @@
+/**
+ * A whole gateway in this process: the layers of the real server over a database of the test's own, its suppliers
+ * scripted.
+ *
+ *     const gateway = await TestGateway.start()
+ *     gateway.upstream.next(stream(chatFrames({ content: ["a"] })))
+ *     ... new OpenAI({ baseURL: gateway.url + "/v1", apiKey: gateway.key }) ...
+ *     await gateway.close()        // audits the books, and fails when they do not agree
+ */
+
+import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/relay/RelayMetrics"
+import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
+import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
+import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { Books } from "@tollgate/application/ports/Books"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
+import { Users } from "@tollgate/application/ports/Users"
+import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import type { CustomerBalances } from "@tollgate/domain/customer/CustomerBalances"
+import { Email } from "@tollgate/domain/customer/Email"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { Context, Effect, Either, Exit, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
+import * as Pg from "pg"
+import { type Config, readConfig } from "../../apps/server/src/Config.ts"
+import * as Live from "../../apps/server/src/Live.ts"
+import { ScriptedUpstream } from "./ScriptedUpstream.ts"
+import * as TestDatabase from "./TestDatabase.ts"
+
+const operator = { actor: "test", reason: "a test asked for it" }
+export const SUPPLIER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
+
+export interface SettlementRow {
+  readonly request_id: string
+  readonly ending: string
+  readonly usage_source: string
+  readonly charged_input: bigint
+  readonly charged_cache_read: bigint
+  readonly charged_output: bigint
+  readonly consumed_output: bigint
+  readonly cost_pico: bigint
+  readonly payg_pico: bigint
+  readonly writeoff_pico: bigint
+}
+
+export interface Customer {
+  readonly email: string
+  readonly userId: string
+  readonly key: string
+}
+
+export interface GatewayParts {
+  /** On the database of another gateway, as a second node. */
+  readonly beside?: TestGateway
+  readonly settings?: Readonly<Record<string, string>>
+  /** Members of the one provider and the one model, said otherwise. */
+  readonly provider?: object
+  readonly model?: object
+}
+
+let count = 0
+
+export class TestGateway {
+  readonly url: string
+  readonly upstream: ScriptedUpstream
+  readonly database: TestDatabase.Database
+  /** Who calls unless a test says otherwise: has one dollar. */
+  customer: Customer = { email: "", userId: "", key: "" }
+  readonly counters: RelayCounters
+  readonly #ports: Ports
+  readonly #scope: Scope.CloseableScope
+  readonly #pg: Pg.Pool
+
+  /** Prices: 1 micro-USD a token of input and 2 a token of output, so that a balance counts tokens. */
+  static async start(parts: GatewayParts = {}): Promise<TestGateway> {
+    const scope = await Effect.runPromise(Scope.make())
+    const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.extend(effect, scope))
+    const upstream = parts.beside?.upstream ?? (await inScope(Effect.promise(() => ScriptedUpstream.start())))
+    const database = parts.beside?.database ?? (await inScope(TestDatabase.make()))
+    const config = Either.getOrThrow(
+      readConfig({
+        NODE_ENV: "test",
+        PORT: "0",
+        METRICS_PORT: "0",
+        DATABASE_URL: database.url,
+        KEY_PEPPER: "the pepper that every test gateway has",
+        DRAIN_SECONDS: "1",
+        ...parts.settings
+      })
+    )
+    const ports = (await inScope(Layer.build(layers(config)))) as Ports
+    const gateway = new TestGateway(scope, ports, upstream, database)
+    if (parts.beside === undefined) await gateway.applyCatalog(parts)
+    gateway.customer = parts.beside?.customer ?? (await gateway.newCustomer(1_000_000n))
+    return gateway
+  }
+
+  private constructor(
+    scope: Scope.CloseableScope,
+    ports: Ports,
+    upstream: ScriptedUpstream,
+    database: TestDatabase.Database
+  ) {
+    const { port } = Context.get(ports, GatewayServer)
+    this.url = `http://127.0.0.1:${port}`
+    this.upstream = upstream
+    this.database = database
+    this.counters = Context.get(ports, RelayMetrics)
+    this.#ports = ports
+    this.#scope = scope
+    this.#pg = new Pg.Pool({ ...database.settings, max: 2 })
+    this.#pg.on("error", () => {})
+  }
+
+  get key(): string {
+    return this.customer.key
+  }
+
+  /** One provider, the scripted one, and one model, `m`; in force when this returns. */
+  async applyCatalog({ provider = {}, model = {} }: GatewayParts = {}): Promise<void> {
+    await this.applyCatalogFile({
+      providers: [
+        {
+          name: "scripted-supplier",
+          base_url: this.upstream.baseUrl,
+          api_key_env: "SUPPLIER_KEY",
+          protocols: ["chat"],
+          ...provider
+        }
+      ],
+      models: [
+        {
+          public_name: "m",
+          display_name: "M",
+          author: "Lab",
+          price_usd_micro_per_million_tokens: {
+            input: 1_000_000,
+            cache_read: 1_000_000,
+            cache_write: 1_000_000,
+            output: 2_000_000
+          },
+          routes: [{ provider: "scripted-supplier", upstream_model: "upstream-model" }],
+          ...model
+        }
+      ]
+    })
+  }
+
+  async applyCatalogFile(file: unknown): Promise<void> {
+    const terms = Either.getOrThrow(parseCatalogFile(file))
+    const { version } = await this.run(Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(terms, operator)))
+    const current = Context.get(this.#ports, CurrentCatalog)
+    await until(() => current.get().version >= version)
+  }
+
+  /** A customer with a key and so much pay-as-you-go credit. */
+  newCustomer(usdMicro: bigint): Promise<Customer> {
+    const email = Email.make(`caller-${++count}@example.com`)
+    return this.run(
+      Effect.gen(function* () {
+        const user = yield* (yield* Users).create(email, operator)
+        const { secret } = yield* (yield* ApiKeys).create(email, "test", operator)
+        if (usdMicro > 0n) {
+          const operationId = OperationId.make(`credit of ${email}`)
+          yield* (yield* PaygAccounts).credit({ email, amount: UsdMicro(usdMicro), operationId, operator })
+        }
+        return { email, userId: user.id, key: Redacted.value(secret) }
+      })
+    )
+  }
+
+  /** What is left, in whole micro-USD; every price of the default catalog is whole. */
+  async balanceUsdMicro(customer: Customer = this.customer): Promise<bigint> {
+    const { paygPico } = await this.balances(customer)
+    return paygPico / 1_000_000n
+  }
+
+  balances(customer: Customer = this.customer): Promise<CustomerBalances> {
+    return this.run(
+      Effect.gen(function* () {
+        const users = yield* Users
+        return yield* users.balances(yield* users.find(Email.make(customer.email)))
+      })
+    )
+  }
+
+  /** Rows of a query of the test's own. */
+  async query<Row extends object>(text: string, values: ReadonlyArray<unknown> = []): Promise<ReadonlyArray<Row>> {
+    return (await this.#pg.query<Row & Pg.QueryResultRow>(text, [...values])).rows
+  }
+
+  /** Done when no hold is open any more: everything was settled. */
+  async settled(): Promise<void> {
+    await until(async () => (await this.query("SELECT 1 FROM inference_hold")).length === 0)
+  }
+
+  /** The settlement of the latest request of a customer, once there is one for each request so far. */
+  async lastSettlement(): Promise<SettlementRow> {
+    await until(() => this.counters.openRequests === 0)
+    await this.settled()
+    const rows = await this.query<SettlementRow>("SELECT * FROM settlement ORDER BY request_id DESC LIMIT 1")
+    if (rows[0] === undefined) throw new Error("nothing was settled")
+    return rows[0]
+  }
+
+  run<A, E>(effect: Effect.Effect<A, E, PortTags>): Promise<A> {
+    return Effect.runPromise(Effect.provide(effect, this.#ports))
+  }
+
+  /** The checks of the audit that found something. */
+  audit(): Promise<ReadonlyArray<string>> {
+    return this.run(
+      Effect.map(
+        Effect.flatMap(Books, (books) => books.audit),
+        ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
+      )
+    )
+  }
+
+  /** Stops as SIGTERM would, and leaves the database and the supplier to others. */
+  stop(): Promise<void> {
+    return Effect.runPromise(Scope.close(this.#scope, Exit.void)).then(() => this.#pg.end())
+  }
+
+  async close(): Promise<void> {
+    await until(() => this.counters.openRequests === 0)
+    await this.settled()
+    const broken = await this.audit()
+    await this.stop()
+    await this.upstream.close()
+    if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
+  }
+}
+
+type PortTags = Users | ApiKeys | PaygAccounts | Catalogs | CurrentCatalog | Books | RelayMetrics | GatewayServer
+type Ports = Context.Context<PortTags>
+
+const layers = (config: Config) =>
+  Layer.provideMerge(
+    Layer.merge(Live.server(config), PgBooks.layer),
+    Live.ports(config, (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined))
+  ).pipe(Layer.provide(Logger.minimumLogLevel(LogLevel.None)))
+
+/** Waits for a condition; a test that waits in vain runs into its own time limit. */
+export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5))
+}

@@ -1,0 +1,37 @@
+/**
+ * A program that needs the embedded Postgres of a directory, for tests that kill it.
+ *
+ *     needPostgres <directory> wait    prints "ready" and stays; SIGTERM ends it in order
+ *     needPostgres <directory> write   prints every number that it has written durably
+ */
+import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { Effect, Fiber } from "effect"
+import * as Pg from "pg"
+
+const [, , directory = "", mode = "wait"] = process.argv
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const write = async (socketDir: string) => {
+  const client = new Pg.Client(fromSocket(socketDir))
+  await client.connect()
+  await client.query("CREATE TABLE IF NOT EXISTS written (n int PRIMARY KEY)")
+  for (let n = 1; ; n++) {
+    await client.query("INSERT INTO written VALUES ($1)", [n])
+    say(String(n))
+  }
+}
+
+const program = Effect.gen(function* () {
+  const { joined, lost, socketDir } = yield* EmbeddedPostgres.start({ directory })
+  say(`ready ${joined ? "joined" : "launched"}`)
+  process.on("SIGINT", () => say("interrupted"))
+  return yield* mode === "write" ? Effect.promise(() => write(socketDir)) : lost
+})
+
+const fiber = Effect.runFork(Effect.scoped(program))
+process.on("SIGTERM", () => Effect.runPromise(Fiber.interrupt(fiber)).then(() => process.exit(0)))
+Effect.runPromise(Fiber.join(fiber)).catch((error) => {
+  say(`lost ${error}`)
+  process.exit(1)
+})
