@@ -60,7 +60,7 @@ export default {
       name: "no-orphans",
       comment: "A file nobody imports is either dead or missing from its Live.ts.",
       severity: "error",
-      from: { orphan: true, pathNot: ["^apps/[a-z]+/src/main\\.ts$", "\\.json$"] },
+      from: { orphan: true, pathNot: ["^apps/[a-z]+/src/main\\.ts$", "^apps/[a-z]+/bin/", "\\.json$"] },
       to: {}
     },
     {

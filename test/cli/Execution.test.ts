@@ -66,6 +66,7 @@ describe("a command line", () => {
         const printed = yield* tollgate(...line.split(" "))
         expect(printed, line).toMatchObject({ code: 2, stdout: "" })
         expect(printed.stderr, line).toContain(hint)
+        expect(printed.stderr, line).not.toContain("\u001b")
         const asDocument = yield* tollgate(...line.split(" "), "--json")
         expect(asDocument.code, line).toBe(2)
         expect(documentOf(asDocument), line).toMatchObject({

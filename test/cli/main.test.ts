@@ -23,7 +23,8 @@ const aDirectory = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-describe("tollgate as a process", () => {
+// Each process takes a second or two to start, and longer where many tests run at once.
+describe("tollgate as a process", { timeout: 60_000 }, () => {
   it.scopedLive("prints one document on stdout and moves money once, whoever else does the same at the same time", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
@@ -45,17 +46,14 @@ describe("tollgate as a process", () => {
     })
   )
 
-  it.scopedLive("ends with 3 for a refusal and with 2 for nonsense and for questions nobody can answer", () =>
+  it.scopedLive("ends with 3 for a refusal, and with 2 for a question nobody can answer", () =>
     Effect.gen(function* () {
       const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
-      const [refused, nonsense, unanswered] = yield* Effect.all([
+      const [refused, unanswered] = yield* Effect.all([
         start(environment, "users", "show", "nobody@example.com").printed,
-        start(environment, "users", "frobnicate", "--json").printed,
         start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
       ])
       expect(refused).toMatchObject({ code: 3, stdout: "" })
-      expect(nonsense.code).toBe(2)
-      expect(documentOf(nonsense)).toMatchObject({ error: { code: "usage" } })
       expect(unanswered).toMatchObject({ code: 2, stdout: "" })
     })
   )

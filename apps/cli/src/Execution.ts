@@ -14,7 +14,6 @@ import { CommandFailed } from "./CommandFailed.ts"
 import { conclude } from "./Ending.ts"
 import { asksForHelp, cliConfig, helpNear, helpOn } from "./help/RequestedHelp.ts"
 import { run, tollgate, version } from "./Tollgate.ts"
-import { withPlainConsole } from "./terminal/PlainConsole.ts"
 
 /** Options that the library gives every command and that none of ours promises. */
 const UNPROMISED = /^--(wizard|completions|log-level)(=|$)/
@@ -24,7 +23,6 @@ export const execute = (args: ReadonlyArray<string>): Effect.Effect<number> =>
   dispatch(args).pipe(
     Effect.exit,
     Effect.flatMap((exit) => conclude(exit, { json: args.includes("--json"), help: helpNear(tollgate, args) })),
-    withPlainConsole,
     Effect.provide(environment)
   )
 

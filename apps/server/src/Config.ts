@@ -9,74 +9,72 @@ import * as ParseResult from "effect/ParseResult"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
-const Switch = Schema.transform(Schema.Literal("1", "0", "true", "false", "on", "off"), Schema.Boolean, {
-  strict: true,
-  decode: (text) => text === "1" || text === "true" || text === "on",
-  encode: (value) => (value ? "on" : "off")
-})
-const Port = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 65_535))
-const Seconds = Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, 3_600))
-const Word = Schema.String.pipe(Schema.pattern(/^[a-z][a-z0-9]{0,31}$/))
-const Secret = Schema.Redacted(Schema.String.pipe(Schema.minLength(32)))
+/** A value of this kind, and what to say when it is none; the value itself is never repeated. */
+const kind = <A, I>(needs: string, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
+  schema.annotations({ message: () => ({ message: `${needs} is needed`, override: true }) })
 
-const setting = <A, I>(schema: Schema.Schema<A, I>, description: string) => schema.annotations({ description })
+const wholeNumber = (from: number, to: number) => Schema.NumberFromString.pipe(Schema.int(), Schema.between(from, to))
+
+const Mode = kind("development, production or test", Schema.Literal("development", "production", "test"))
+const Text = kind("a text", Schema.NonEmptyString)
+const Port = kind("a port from 0 to 65535", wholeNumber(0, 65_535))
+const Seconds = kind("a whole number of seconds from 1 to 3600", wholeNumber(1, 3_600))
+const Word = kind(
+  "a word of small letters and digits, a letter first,",
+  Schema.String.pipe(Schema.pattern(/^[a-z][a-z0-9]{0,31}$/))
+)
+const Secret = kind("a secret of 32 characters or more", Schema.Redacted(Schema.String.pipe(Schema.minLength(32))))
+const DatabaseUrl = kind(
+  "an address like postgres://user:password@host:5432/database",
+  Schema.Redacted(Schema.String.pipe(Schema.pattern(/^postgres(ql)?:\/\//)))
+)
+const Switch = kind(
+  "on or off",
+  Schema.transform(Schema.Literal("1", "0", "true", "false", "on", "off"), Schema.Boolean, {
+    strict: true,
+    decode: (text) => text === "1" || text === "true" || text === "on",
+    encode: (value) => (value ? "on" : "off")
+  })
+)
+
+const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optionalWith(schema.annotations({ description }), { exact: true })
+const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A, description: string) =>
+  Schema.optionalWith(schema.annotations({ description }), { exact: true, default: () => value })
 
 /** The variables, in the order the operations page lists them. */
 export const Environment = Schema.Struct({
-  NODE_ENV: Schema.optionalWith(
-    setting(
-      Schema.Literal("development", "production", "test"),
-      "`production` refuses demo data, simulators and weak secrets"
-    ),
-    { default: () => "development" as const }
+  NODE_ENV: withDefault(Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
+  HOST: withDefault(Text, "127.0.0.1", "Address to listen on"),
+  PORT: withDefault(Port, 8080, "Port to listen on; 0 takes a free one"),
+  DATABASE_URL: optional(DatabaseUrl, "Postgres 15 or newer. Without it the server runs its own in DATA_DIR"),
+  DATA_DIR: withDefault(Text, ".tollgate", "Where the embedded Postgres and generated secrets live"),
+  CATALOG_FILE: optional(Text, "Catalog file applied at start"),
+  DEMO: optional(
+    Switch,
+    "Simulated supplier, demo catalog and a demo customer; default on in development without DATABASE_URL"
   ),
-  HOST: Schema.optionalWith(setting(Schema.NonEmptyString, "Address to listen on"), { default: () => "127.0.0.1" }),
-  PORT: Schema.optionalWith(setting(Port, "Port to listen on; 0 takes a free one"), { default: () => 8080 }),
-  DATABASE_URL: Schema.optional(
-    setting(
-      Schema.Redacted(Schema.String.pipe(Schema.pattern(/^postgres(ql)?:\/\//))),
-      "Postgres 15 or newer. Without it the server runs its own in DATA_DIR"
-    )
+  SIMULATOR_PORT: withDefault(
+    Port,
+    4011,
+    "Port of the simulated supplier, on loopback only; a second server uses the one that is there"
   ),
-  DATA_DIR: Schema.optionalWith(
-    setting(Schema.NonEmptyString, "Where the embedded Postgres and generated secrets live"),
-    { default: () => ".tollgate" }
+  JWT_SECRET: optional(Secret, "Signs reseller tokens; 32 characters or more. Development: generated into DATA_DIR"),
+  KEY_PEPPER: optional(
+    Secret,
+    "Keys the digests of API keys; 32 characters or more. Development: generated into DATA_DIR"
   ),
-  CATALOG_FILE: Schema.optional(setting(Schema.NonEmptyString, "Catalog file applied at start")),
-  DEMO: Schema.optional(
-    setting(
-      Switch,
-      "Simulated supplier, demo catalog and a demo customer; default on in development without DATABASE_URL"
-    )
+  SERVICE_NAME: withDefault(Word, "tollgate", "Name in the `x-<name>-billing` header"),
+  KEY_PREFIX: withDefault(Word, "tg", "First part of every API key"),
+  CORS_ORIGIN: withDefault(Text, "*", "Browser origin allowed to call; `*` for any"),
+  METRICS_PORT: withDefault(Port, 9464, "Prometheus metrics, on loopback only"),
+  KEEPALIVE_SECONDS: withDefault(Seconds, 15, "Silence on a stream before a keepalive comment"),
+  DRAIN_SECONDS: withDefault(
+    kind("a whole number of seconds from 0 to 25", wholeNumber(0, 25)),
+    20,
+    "How long running requests may finish at shutdown"
   ),
-  JWT_SECRET: Schema.optional(
-    setting(Secret, "Signs reseller tokens; 32 characters or more. Development: generated into DATA_DIR")
-  ),
-  KEY_PEPPER: Schema.optional(
-    setting(Secret, "Keys the digests of API keys; 32 characters or more. Development: generated into DATA_DIR")
-  ),
-  SERVICE_NAME: Schema.optionalWith(setting(Word, "Name in the `x-<name>-billing` header"), {
-    default: () => "tollgate"
-  }),
-  KEY_PREFIX: Schema.optionalWith(setting(Word, "First part of every API key"), { default: () => "tg" }),
-  CORS_ORIGIN: Schema.optionalWith(setting(Schema.NonEmptyString, "Browser origin allowed to call; `*` for any"), {
-    default: () => "*"
-  }),
-  METRICS_PORT: Schema.optionalWith(setting(Port, "Prometheus metrics, on loopback only"), { default: () => 9464 }),
-  KEEPALIVE_SECONDS: Schema.optionalWith(setting(Seconds, "Silence on a stream before a keepalive comment"), {
-    default: () => 15
-  }),
-  DRAIN_SECONDS: Schema.optionalWith(
-    setting(
-      Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 25)),
-      "How long running requests may finish at shutdown"
-    ),
-    { default: () => 20 }
-  ),
-  NODE_DEAD_AFTER_SECONDS: Schema.optionalWith(
-    setting(Seconds, "Silence after which a node is dead and its holds are settled"),
-    { default: () => 30 }
-  )
+  NODE_DEAD_AFTER_SECONDS: withDefault(Seconds, 30, "Silence after which a node is dead and its holds are settled")
 })
 
 type Values = typeof Environment.Type
@@ -92,10 +90,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): Either.Either<Config
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""))
   return Schema.decodeUnknownEither(Environment, { errors: "all" })(given).pipe(
     Either.mapLeft((error) =>
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ path, message }) => {
-        const name = String(path[0])
-        return `${name}: ${isSecret(name) ? "32 characters or more are needed" : message}`
-      })
+      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ path, message }) => `${path.join(".")}: ${message}`)
     ),
     Either.flatMap((values) => {
       const production = values.NODE_ENV === "production"
@@ -106,8 +101,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv): Either.Either<Config
     })
   )
 }
-
-const isSecret = (name: string): boolean => name === "JWT_SECRET" || name === "KEY_PEPPER" || name === "DATABASE_URL"
 
 const unfitForProduction = (config: Config): ReadonlyArray<string> => {
   const refusals: Array<string> = []

@@ -31,9 +31,10 @@ import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
-import { keepNode } from "@tollgate/application/operations/KeepNode"
+import { keepNode, rhythmFor } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Config } from "./Config.ts"
@@ -118,7 +119,8 @@ export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
 /** The inference protocols this server relays. A new one is one line. */
 const relayed = [relayRoute("/v1/chat/completions", chatProtocol)]
 
-const keeper = Layer.scopedDiscard(Effect.forkScoped(keepNode))
+const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
+  Layer.scopedDiscard(Effect.forkScoped(keepNode(rhythmFor(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))))
 
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>
@@ -142,5 +144,5 @@ export const server = (config: Config) =>
       Layer.provide(InFlight.layer)
     ),
     Metrics.layer(config.METRICS_PORT),
-    keeper
+    keeper(config)
   )

@@ -1,7 +1,7 @@
 /**
  * Everything a demo needs: a simulated supplier, a catalog that points to it, and a customer with a key and money.
  */
-import * as SimulatedUpstream from "@tollgate/adapters-upstream/simulator/SimulatedUpstream"
+import { startOrJoin } from "@tollgate/adapters-upstream/simulator/SharedSimulation"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { applyCatalog } from "../ApplyCatalog.ts"
@@ -13,7 +13,7 @@ import { demoCustomer } from "./DemoCustomer.ts"
 /** Runs until the scope ends; returns what to tell once the server is up. A catalog of the operator's own is kept. */
 export const startDemo = (config: Config) =>
   Effect.gen(function* () {
-    const { baseUrl: simulatorUrl } = yield* SimulatedUpstream.start()
+    const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
       yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo's catalog" })
     }

@@ -26,7 +26,14 @@ export interface SimulatedUpstream {
 
 const BASE_PATH = "/v1"
 const BODY_BYTES_AT_MOST = 33_554_432
-const MARK = { "x-simulated-upstream": "true" }
+const MARK_NAME = "x-simulated-upstream"
+const MARK = { [MARK_NAME]: "true" }
+
+/** What a catalog calls `base_url`. */
+export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
+
+/** Whether an answer came from a simulation. */
+export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
 /** Runs until its scope closes. */
 export const start = ({
@@ -52,7 +59,7 @@ export const start = ({
     )
     const address = server.address()
     const bound = typeof address === "object" && address !== null ? address.port : port
-    return { baseUrl: `http://127.0.0.1:${bound}${BASE_PATH}` }
+    return { baseUrl: addressOf(bound) }
   })
 
 const serve = (
