@@ -10,8 +10,12 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
-/** What befalls the next commit: the server never hears of it, or carries it out and nobody hears of that. */
-export type Accident = "commit lost" | "answer lost"
+/**
+ * What befalls the next commit. Lost: the connection breaks before the server hears of it. Its answer lost: the server
+ * carries it out, the connection breaks, and nobody hears of that. Stuck: the server waits for it, with its locks, and is
+ * not told either when we hang up.
+ */
+export type Accident = "commit lost" | "answer lost" | "commit stuck"
 
 const COMMIT = Buffer.from("COMMIT\0")
 
@@ -86,6 +90,10 @@ export class Cable {
         this.#accident = undefined
         if (accident === "commit lost") return end()
         if (accident === "answer lost") mute = true
+        if (accident === "commit stuck") {
+          near.off("close", end)
+          return
+        }
       }
       far.write(chunk)
     })

@@ -13,6 +13,7 @@ import type { Worker } from "./Worker.ts"
 export interface Plan {
   readonly rounds: number
   readonly warmUpMillis: number
+  readonly warmUpRequests: number
   readonly jsonMillis: number
   readonly jsonConnections: number
   readonly streams: number
@@ -28,6 +29,8 @@ export interface Round {
   readonly cpuMicros: number
 }
 
+const WARM_UP_TURNS = 8
+
 /** The rounds of one measurement, by target. */
 export type Rounds = ReadonlyMap<Target, ReadonlyArray<Round>>
 
@@ -42,11 +45,15 @@ export class Bench {
     this.#onOutcome = onOutcome
   }
 
+  /** Until the compiler has seen enough of every target, within reason. */
   async warmUp(targets: ReadonlyArray<Target>): Promise<void> {
-    const { warmUpMillis: millis } = this.#plan
+    const { warmUpMillis: millis, warmUpRequests, jsonConnections: connections } = this.#plan
     for (const target of targets) {
-      await this.#run(target, { ask: { kind: "json" }, connections: 64, millis })
-      await this.#run(target, { ask: { kind: "stream", chunks: 20, everyMillis: 5 }, connections: 64, millis })
+      let requests = 0
+      for (let turn = 0; turn < WARM_UP_TURNS && requests < warmUpRequests; turn++) {
+        requests += (await this.#run(target, { ask: { kind: "json" }, connections, millis })).outcome.requests
+      }
+      await this.#run(target, { ask: { kind: "stream", chunks: 50, everyMillis: 5 }, connections, millis })
     }
   }
 

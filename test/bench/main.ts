@@ -16,7 +16,8 @@ import { canPin, MEASURED_CPU, SERVING_CPU, startWorker } from "./Worker.ts"
 
 const full: Plan = {
   rounds: 3,
-  warmUpMillis: 1_500,
+  warmUpMillis: 1_000,
+  warmUpRequests: 10_000,
   jsonMillis: 2_500,
   jsonConnections: 64,
   streams: 300,
@@ -29,7 +30,7 @@ const full: Plan = {
 const quick: Plan = {
   ...full,
   rounds: 1,
-  warmUpMillis: 800,
+  warmUpRequests: 5_000,
   jsonMillis: 1_500,
   chunksPerStream: 300,
   ttfbMillis: 1_000,

@@ -30,6 +30,8 @@ import * as TestDatabase from "./TestDatabase.ts"
 
 const operator = { actor: "test", reason: "a test asked for it" }
 export const SUPPLIER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
+/** The same for every gateway, so that a key made at one is known at another. */
+export const TEST_PEPPER = "the pepper that every test gateway has"
 
 export interface SettlementRow {
   readonly request_id: string
@@ -57,6 +59,10 @@ export interface GatewayParts {
   /** Members of the one provider and the one model, said otherwise. */
   readonly provider?: object
   readonly model?: object
+  /** The way to the database, when it is not to be the direct one. */
+  readonly reach?: (database: TestDatabase.Database) => string
+  /** Takes every line this gateway logs, as JSON. */
+  readonly log?: (line: string) => void
 }
 
 let count = 0
@@ -83,13 +89,13 @@ export class TestGateway {
         NODE_ENV: "test",
         PORT: "0",
         METRICS_PORT: "0",
-        DATABASE_URL: database.url,
-        KEY_PEPPER: "the pepper that every test gateway has",
+        DATABASE_URL: parts.reach?.(database) ?? database.url,
+        KEY_PEPPER: TEST_PEPPER,
         DRAIN_SECONDS: "1",
         ...parts.settings
       })
     )
-    const ports = (await inScope(Layer.build(layers(config)))) as Ports
+    const ports = (await inScope(Layer.build(layers(config, parts.log)))) as Ports
     const gateway = new TestGateway(scope, ports, upstream, database)
     if (parts.beside === undefined) await gateway.applyCatalog(parts)
     gateway.customer = parts.beside?.customer ?? (await gateway.newCustomer(1_000_000n))
@@ -204,6 +210,15 @@ export class TestGateway {
     return rows[0]
   }
 
+  /** The settlement of a request, once it is there. */
+  async settlementOf(requestId: string): Promise<SettlementRow> {
+    for (;;) {
+      const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
+      if (row !== undefined) return row
+      await nextLook()
+    }
+  }
+
   run<A, E>(effect: Effect.Effect<A, E, PortTags>): Promise<A> {
     return Effect.runPromise(Effect.provide(effect, this.#ports))
   }
@@ -236,13 +251,21 @@ export class TestGateway {
 type PortTags = Users | ApiKeys | PaygAccounts | Catalogs | CurrentCatalog | Books | RelayMetrics | GatewayServer
 type Ports = Context.Context<PortTags>
 
-const layers = (config: Config) =>
+const layers = (config: Config, log: ((line: string) => void) | undefined) =>
   Layer.provideMerge(
     Layer.merge(Live.server(config), PgBooks.layer),
     Live.ports(config, (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined))
-  ).pipe(Layer.provide(Logger.minimumLogLevel(LogLevel.None)))
+  ).pipe(Layer.provide(log === undefined ? Logger.minimumLogLevel(LogLevel.None) : loggedTo(log)))
+
+const loggedTo = (log: (line: string) => void) =>
+  Layer.merge(
+    Logger.replace(Logger.defaultLogger, Logger.map(Logger.jsonLogger, log)),
+    Logger.minimumLogLevel(LogLevel.All)
+  )
 
 /** Waits for a condition; a test that waits in vain runs into its own time limit. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (!(await condition())) await nextLook()
 }
+
+const nextLook = () => new Promise((resolve) => setTimeout(resolve, 5))

@@ -370,6 +370,24 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
+      says: "tool calls without ids begin with their names",
+      sent: sse(
+        begin,
+        call({ function: { name: "f" } }),
+        call({ function: { arguments: "1" } }),
+        call({ function: { name: "g" } }),
+        "[DONE]"
+      ),
+      frames: [
+        toldBegin,
+        toldCall({ function: { name: "f" }, index: 0, type: "function" }),
+        toldCall({ function: { arguments: "1" }, index: 0 }),
+        toldCall({ function: { name: "g" }, index: 1, type: "function" }),
+        finished("tool_calls"),
+        "[DONE]"
+      ]
+    },
+    {
       says: "a call of a custom tool is of that type",
       sent: sse(begin, call({ id: "call_1", custom: { name: "c", input: "x" } }), stop, "[DONE]"),
       frames: [
@@ -411,6 +429,17 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
+      says: "choices without an index are numbered by their place",
+      sent: sse(choices({ delta: { content: "a" } }, { delta: { content: "b" }, finish_reason: "stop" }), "[DONE]"),
+      frames: [
+        told({ role: "assistant", content: "a" }),
+        told({ role: "assistant", content: "b" }, 1),
+        finished("stop", 1),
+        toldStop,
+        "[DONE]"
+      ]
+    },
+    {
       says: "a choice whose index cannot be one breaks the stream",
       sent: sse(begin, choices({ index: -1, delta: { content: "b" } })),
       frames: [toldBegin],
@@ -428,6 +457,13 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       { ...chunk({ content: "" }, "error"), error: { code: 502, message: "x" } },
       "UpstreamFailed"
     ],
+    ["an error in a choice", choices({ index: 0, delta: {}, error: { code: 502 } }), "UpstreamFailed"],
+    [
+      "an error in one choice of two",
+      choices({ index: 0, delta: { content: "lost" } }, { index: 1, delta: {}, finish_reason: "error" }),
+      "UpstreamFailed"
+    ],
+    ["an error that says the request is wrong", { error: { code: 400, message: "x" } }, "UpstreamRejected"],
     ["an error as the finish", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
   ]
     .map(([kind, frame, end]) => ({
@@ -476,7 +512,10 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: toldWhole
     }
   ],
-  N32: [{ says: "what follows [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: toldWhole }],
+  N32: [
+    { says: "[DONE] is understood with blanks after it", sent: sse(begin, hi, stop, "[DONE] "), frames: toldWhole },
+    { says: "what follows [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: toldWhole }
+  ],
   N33: [
     {
       says: "a frame that is no JSON breaks the stream",
@@ -508,6 +547,11 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         toldStop,
         "[DONE]"
       ]
+    },
+    {
+      says: "log probabilities of a token that is no text yet are told alone",
+      sent: sse(choices({ index: 0, delta: { content: "" }, logprobs: { content: [1] } }), hi, stop, "[DONE]"),
+      frames: [told({ role: "assistant" }, 0, { logprobs: { content: [1] } }), toldHi, toldStop, "[DONE]"]
     },
     {
       says: "log probabilities of a finish stay with it",

@@ -29,6 +29,7 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { aProvider } from "../../support/upstream/Candidates.ts"
 
+const SUPPLIER_KEY = Redacted.make("supplier-key")
 export const KEY = "tg_the_good_key"
 
 /** Accounts on paper: what was admitted, and how each request was measured. */
@@ -64,14 +65,14 @@ const ledger = (journal: Journal) =>
     checkpoint: () => Effect.void
   })
 
+const customer = Effect.succeed({
+  keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
+  userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
+})
+
 const keyRing = Layer.succeed(KeyRing, {
   authenticate: (presented) =>
-    Redacted.value(presented) === KEY
-      ? Effect.succeed({
-          keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
-          userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
-        })
-      : Effect.fail(new InvalidApiKey({ reason: "unknown" }))
+    Redacted.value(presented) === KEY ? customer : Effect.fail(new InvalidApiKey({ reason: "unknown" }))
 })
 
 const database = (journal: Journal) =>
@@ -124,6 +125,7 @@ export interface TestGateway {
   readonly url: string
   readonly journal: Journal
   readonly counters: RelayMetrics.RelayCounters
+  readonly inFlight: InFlight.InFlightRequests
   readonly logged: Array<string>
   /** Stops it as a server is stopped, and waits. */
   readonly close: () => Promise<void>
@@ -134,7 +136,7 @@ const open: Array<TestGateway> = []
 export const startGateway = async ({
   catalog,
   routes = [relayRoute("/v1/chat/completions", chatProtocol)],
-  upstreams = UndiciUpstreams.layer({ keys: () => Redacted.make("supplier-key") }),
+  upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -145,11 +147,11 @@ export const startGateway = async ({
       logged.push(line)
     })
   )
-  const server = GatewayServer.layer(
+  const gatewayServer = GatewayServer.layer(
     { ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 5, sweepMillis: 20, ...options },
     routes
-  ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer))
-  const live = server.pipe(
+  ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provideMerge(InFlight.layer))
+  const live = gatewayServer.pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         ledger(journal),
@@ -165,15 +167,20 @@ export const startGateway = async ({
     Layer.provide(logger)
   )
   const scope = Effect.runSync(Scope.make())
-  const { port, counters } = await Effect.runPromise(
-    Layer.buildWithScope(live, scope).pipe(
-      Effect.flatMap((context) =>
-        Effect.provide(
-          Effect.all({ server: GatewayServer.GatewayServer, counters: RelayMetrics.RelayMetrics }),
-          context
-        )
-      ),
-      Effect.map(({ server, counters }) => ({ port: server.port, counters }))
+  const {
+    server: { port },
+    counters,
+    inFlight
+  } = await Effect.runPromise(
+    Effect.flatMap(Layer.buildWithScope(live, scope), (context) =>
+      Effect.provide(
+        Effect.all({
+          server: GatewayServer.GatewayServer,
+          counters: RelayMetrics.RelayMetrics,
+          inFlight: InFlight.InFlight
+        }),
+        context
+      )
     )
   )
   let closing: Promise<void> | undefined
@@ -182,6 +189,7 @@ export const startGateway = async ({
     url: `http://127.0.0.1:${port}`,
     journal,
     counters,
+    inFlight,
     logged,
     close: () => {
       closing ??= Effect.runPromise(Scope.close(scope, Exit.void))
@@ -195,13 +203,20 @@ export const startGateway = async ({
 /** For `afterEach`: closes every gateway of the test; what each still holds. */
 export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
   const left: Array<unknown> = []
-  for (const gateway of open.splice(0)) {
+  closed = open.splice(0)
+  for (const gateway of closed) {
     await gateway.close()
     const { openRequests, openStreams, openExchanges, bodyBytes } = gateway.counters
     left.push({ openRequests, openStreams, openExchanges, bodyBytes })
   }
   return left
 }
+
+let closed: ReadonlyArray<TestGateway> = []
+
+/** What {@link closeGateways} finds when all went well. */
+export const nothingLeft = (): ReadonlyArray<unknown> =>
+  closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0 }))
 
 /** Resolves when it holds. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {

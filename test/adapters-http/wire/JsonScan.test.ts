@@ -192,6 +192,17 @@ describe("a scan of a body", () => {
     expect(refusal(body)?.message).toContain(message)
   })
 
+  it.each(["a", "options", "items"])("counts the levels inside '%s' like any others", (name) => {
+    const within = (levels: number) => {
+      const value = "[".repeat(levels) + "]".repeat(levels)
+      if (name === "items") return `{"items":[{"role":"a","x":${value}}]}`
+      return name === "options" ? `{"options":{"x":${value}}}` : `{"a":[${value}]}`
+    }
+    const above = name === "items" ? 3 : 2
+    expect(refusal(within(512 - above))).toBeUndefined()
+    expect(refusal(within(513 - above))?.message).toContain("more than 512 levels")
+  })
+
   it("accepts what is strange but well-formed", () => {
     const body = `{"model":-0.0e-999,"a":1e999,"b":"\\ud800","":{"":[]},"c":${"9".repeat(10_000)}}`
     expect(refusal(body)).toBeUndefined()
@@ -226,6 +237,13 @@ describe("the size of a body", () => {
       size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
       size(JSON.stringify({ prompt })) === bytesIn(prompt)
     )
+  })
+
+  it("takes an escape for the bytes it stands for", () => {
+    for (const character of ["\u0000", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\ude00"]) {
+      const size = Either.getOrThrow(scanned(`{"prompt":${written(character, escaped)}}`)).prompt?.textBytes
+      expect(size).toBe(Buffer.byteLength(character))
+    }
   })
 
   const base64 = "QUJD".repeat(500)

@@ -63,6 +63,11 @@ describe("an event stream", () => {
     2_000
   )
 
+  it("knows what came before a chunk that looks like an event of its own", () => {
+    const pieces = ["data: a\n\n", "event: x\n", "data: b\n\n", "data: c\n", "data: d\n\n", "data: e\r", "data: f\n\n"]
+    expect(decoded(...pieces)).toEqual([...data("a"), { event: "x", data: "b" }, ...data("c\nd", "e\nf")])
+  })
+
   it.each<[string, ReadonlyArray<string>]>([
     ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
     ["a line that ends too late", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],

@@ -1,4 +1,4 @@
-import { breakOfError, refusalOfStatus } from "@tollgate/adapters-http/wire/UpstreamRefusal"
+import { refusalOfError, refusalOfStatus } from "@tollgate/adapters-http/wire/UpstreamRefusal"
 import { describe, expect, it } from "vitest"
 
 const names = { publicName: "public-model", upstreamModel: "upstream-model", secretWords: ["primary"] }
@@ -76,16 +76,25 @@ describe("an error where an answer should be", () => {
     [{ code: "rate_limit_exceeded" }, "TechnicalLimit"],
     [{ type: "rate_limit_error" }, "TechnicalLimit"],
     [{ type: "overloaded_error" }, "UpstreamFailed"],
-    [{ code: 400 }, "UpstreamFailed"],
+    [{ code: 400 }, "UpstreamRejected"],
+    [{ type: "invalid_request_error" }, "UpstreamRejected"],
+    [{ code: "413" }, "RequestTooLarge"],
+    [{ code: 502, type: "x" }, "UpstreamFailed"],
     ["429", "UpstreamFailed"],
     [null, "UpstreamFailed"],
     [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
   ])("%j is %s", (error, tag) => {
-    expect(breakOfError(error)._tag).toBe(tag)
+    expect(refusalOfError(error)._tag).toBe(tag)
+  })
+
+  it("is not told in its own words", () => {
+    expect(refusalOfError({ code: 400, message: "primary says no" })).toMatchObject({
+      message: expect.stringContaining("does not accept this request")
+    })
   })
 
   it("keeps the text out of the log, where keys may stand in it", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
-    expect(breakOfError(error)).toMatchObject({ cause: "an error instead of an answer: invalid_api_key" })
+    expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of an answer: invalid_api_key" })
   })
 })

@@ -88,14 +88,15 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("forty different credits at once all arrive", () =>
+    it.effect("forty different credits at once all arrive, and each tells the balance it made", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
-        yield* Effect.all(
+        const outcomes = yield* Effect.all(
           Array.from({ length: 40 }, () => credit(user.email, 1n, anOperation())),
           { concurrency: "unbounded" }
         )
         expect((yield* (yield* Users).balances(user)).paygPico).toBe(40_000_000n)
+        expect(new Set(outcomes.map(({ balancePico }) => balancePico)).size).toBe(40)
       })
     )
 

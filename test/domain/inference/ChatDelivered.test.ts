@@ -17,6 +17,12 @@ describe("the content of a chat delta", () => {
       { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },
       "f{}"
     ],
+    ["a custom tool call's name and input", { tool_calls: [{ custom: { name: "c", input: "x" } }] }, "cx"],
+    [
+      "text and thoughts in parts",
+      { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }, { type: "text", text: "hi" }] },
+      "hmhi"
+    ],
     ["nothing in a role", { role: "assistant", content: null }, ""],
     ["nothing in an unknown shape", { content: 7, tool_calls: "x" }, ""]
   ])("is %s", (_, delta, content) => {

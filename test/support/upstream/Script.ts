@@ -102,6 +102,20 @@ export const until =
   (wire) =>
     Promise.race([fired, wire.gone])
 
+/** Does this over and over, until the client has left. */
+export const again =
+  (step: Step, everyMillis = 0): Step =>
+  async (wire) => {
+    let listening = true
+    void wire.gone.then(() => {
+      listening = false
+    })
+    while (listening) {
+      await step(wire)
+      await (everyMillis > 0 ? wait(everyMillis)(wire) : nextTurn())
+    }
+  }
+
 /** Says nothing more, and keeps the connection. */
 export const stall: Step = (wire) => wire.gone
 

@@ -7,7 +7,7 @@ import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 import type { AnswerContext, StreamBreak, TranslatedAnswer, Translation } from "../relay/RelayProtocol.ts"
-import { breakIn, breakOfError } from "../wire/UpstreamRefusal.ts"
+import { refusalIn, refusalOfError } from "../wire/UpstreamRefusal.ts"
 import { cleanMessage } from "./ChatDelta.ts"
 import { ChatStream } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
@@ -56,7 +56,7 @@ const fromCompletion = <A>(
     const completion = asObject(JSON.parse(body.toString()))
     if (completion === undefined) return Either.left(noCompletion("an answer that is no JSON object"))
     const choices = choicesOf(completion)
-    const broken = breakIn(completion) ?? firstBreak(choices)
+    const broken = refusalIn(completion) ?? firstBreak(choices)
     if (broken !== undefined) return Either.left(broken)
     return choices.length > 0 && choices.every(({ message }) => asObject(message) !== undefined)
       ? rewrite(completion)
@@ -71,7 +71,7 @@ const choicesOf = ({ choices }: JsonObject): ReadonlyArray<JsonObject> =>
 
 const firstBreak = (choices: ReadonlyArray<JsonObject>): StreamBreak | undefined => {
   const failed = choices.find((choice) => finishReasonOf(choice.finish_reason) === "error")
-  return failed && (breakIn(failed) ?? breakOfError(undefined))
+  return failed && (refusalIn(failed) ?? refusalOfError(undefined))
 }
 
 const cleanChoice = (choice: JsonObject, position: number): JsonObject => {

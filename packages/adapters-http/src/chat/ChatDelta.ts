@@ -23,10 +23,12 @@ export class ChatDeltas {
     if (this.begun && delta.role === undefined) return isEmpty(delta) ? undefined : delta
     const { role, ...said } = delta
     if (isEmpty(said) && (this.begun || typeof role !== "string")) return undefined
-    return this.begun ? said : { ...this.begin(), ...said }
+    return { ...this.begin(), ...said }
   }
 
+  /** A delta that says no more than its place wants. */
   begin(): JsonObject {
+    if (this.begun) return {}
     this.begun = true
     return { role: "assistant" }
   }

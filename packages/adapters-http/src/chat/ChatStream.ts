@@ -12,7 +12,7 @@ import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/J
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { AnswerContext, StreamBreak, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import type { SseEvent } from "../wire/SseDecoder.ts"
-import { breakIn, breakOfError } from "../wire/UpstreamRefusal.ts"
+import { refusalIn, refusalOfError } from "../wire/UpstreamRefusal.ts"
 import { ChatDeltas } from "./ChatDelta.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 import { type FinishReason, finishReasonOf } from "./FinishReason.ts"
@@ -50,11 +50,11 @@ export class ChatStream implements StreamTranslator {
 
   translate(event: SseEvent): Translation {
     if (this.#over || event.data === "") return nothing
-    if (event.data === "[DONE]") return this.#finish(true)
+    if (event.data.startsWith("[DONE]")) return this.#finish(true)
     try {
       const chunk = asObject(JSON.parse(event.data))
       if (chunk === undefined) return this.#break(unreadable())
-      return event.event === "error" ? this.#break(breakOfError(chunk.error ?? chunk)) : this.chunk(chunk)
+      return event.event === "error" ? this.#break(refusalOfError(chunk.error ?? chunk)) : this.chunk(chunk)
     } catch {
       return this.#break(unreadable())
     }
@@ -67,7 +67,7 @@ export class ChatStream implements StreamTranslator {
   /** One chunk; also a whole answer in the form of one, after which only {@link finish} is left. */
   chunk(chunk: JsonObject): Translation {
     const usage = this.#usage.see(chunk)
-    const broken = breakIn(chunk) ?? this.#eachChoice(asArray(chunk.choices))
+    const broken = refusalIn(chunk) ?? this.#eachChoice(asArray(chunk.choices))
     if (broken !== undefined) return this.#break(broken, usage)
     return this.#frames === "" && usage === undefined ? nothing : this.#take(usage, undefined)
   }
@@ -88,14 +88,15 @@ export class ChatStream implements StreamTranslator {
 
   #choice(given: JsonObject, position: number): StreamBreak | undefined {
     const reason = finishReasonOf(given.finish_reason)
-    if (reason === "error" || isThere(given.error)) return breakOfError(given.error)
+    if (reason === "error" || isThere(given.error)) return refusalOfError(given.error)
     const choice = this.#choiceAt(given.index ?? position)
     if (choice === undefined) return new UpstreamFailed({ cause: "a choice whose index is none" })
     const logprobs = isThere(given.logprobs) ? given.logprobs : undefined
-    const said = choice.deltas.clean(asObject(given.delta) ?? {})
-    const delta = said ?? (logprobs === undefined || reason !== undefined ? undefined : {})
+    const delta = choice.deltas.clean(asObject(given.delta) ?? {})
     if (delta !== undefined) this.#speak(choice, delta, logprobs)
-    if (reason !== undefined) this.#finishChoice(choice, reason, delta === undefined ? logprobs : undefined)
+    const left = delta === undefined ? logprobs : undefined
+    if (reason !== undefined) this.#finishChoice(choice, reason, left)
+    else if (left !== undefined) this.#speak(choice, choice.deltas.begin(), left)
     return undefined
   }
 
@@ -132,7 +133,7 @@ export class ChatStream implements StreamTranslator {
   /** A supplier that says it is done may have left out the finish; one that just stops must have sent it. */
   #finish(saidSo: boolean): Translation {
     const begun = [...this.#choices.values()].filter(({ deltas }) => deltas.begun)
-    const answered = begun.some(({ finished, spoke }) => finished || (saidSo && spoke))
+    const answered = begun.some(({ finished, spoke }) => finished || spoke)
     if (!answered || (!saidSo && begun.some(({ finished }) => !finished))) {
       return this.#break(new UpstreamFailed({ cause: answered ? "ended in mid-answer" : "ended without an answer" }))
     }

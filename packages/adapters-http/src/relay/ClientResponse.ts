@@ -161,7 +161,8 @@ export class ClientResponse implements Swept {
 
   /** One for all writes of a stream: they are taken in the order they were written. */
   readonly #taken = (error?: Error | null): void => {
-    if (error || this.#marks?.shift() !== true) return
+    // A write that was under way when the connection broke is reported like one that was taken.
+    if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
   }

@@ -136,6 +136,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   /** Draining does not wait any longer: ends what is not about to end by itself, as if the client had left. */
   cut(): void {
     if (this.#response.ended || this.#attempt?.answered === true) return
+    this.#failed = true
     this.#attempt?.abort()
     if (this.#response.committed) {
       // What was delivered is only certain when the socket took all of it.
@@ -162,10 +163,8 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   #tell(cause: Cause.Cause<RelayError>): void {
     const failure = Cause.failureOption(cause)
     if (!Chunk.isEmpty(Cause.defects(cause))) this.#settings.alarm(this.requestId, cause)
-    if (this.#response.gone || this.#response.ended) {
-      this.#failed = failure._tag === "Some"
-      return
-    }
+    this.#failed ||= failure._tag === "Some"
+    if (this.#response.gone || this.#response.ended) return
     this.#failed = true
     const error: RelayError = failure._tag === "Some" ? failure.value : { _tag: "InternalError" }
     if (this.#response.committed) this.#response.end(this.#relayed.errorFrames(error, this.requestId))

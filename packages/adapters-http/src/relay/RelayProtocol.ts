@@ -3,24 +3,19 @@
  * something went wrong. The relay itself knows no protocol.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
-import type {
-  InvalidRequest,
-  RequestTooLarge,
-  TechnicalLimit,
-  UpstreamFailed,
-  UpstreamRejected
-} from "@tollgate/domain/inference/InferenceErrors"
+import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Either from "effect/Either"
 import type { SupplierNames } from "../wire/CleanText.ts"
 import type { RelayError, WireErrorBody } from "../wire/InferenceErrors.ts"
 import type { SseEvent } from "../wire/SseDecoder.ts"
+import type { UpstreamRefusal } from "../wire/UpstreamRefusal.ts"
 
 export type { SupplierNames } from "../wire/CleanText.ts"
 
-/** How a stream can break once a supplier began to answer. */
-export type StreamBreak = UpstreamFailed | TechnicalLimit
+/** How an answer can break once a supplier began to give it. Some refuse a request only then, under a good status. */
+export type StreamBreak = UpstreamRefusal
 
 /** What one event of a supplier's stream becomes. */
 export interface Translation {
@@ -84,7 +79,7 @@ export interface RelayProtocol<Request extends InferenceRequest> {
     retryAfter: string | undefined,
     body: Buffer,
     names: SupplierNames
-  ) => UpstreamRejected | RequestTooLarge | TechnicalLimit | UpstreamFailed
+  ) => UpstreamRefusal
   /** Before anything was sent. */
   readonly errorBody: (error: RelayError, requestId: string) => WireErrorBody
   /** After the 200: whole frames; the stream ends right after them. */

@@ -106,49 +106,51 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   onHead(head: UpstreamHead): void {
-    if (this.phase === "over") return
-    this.heardAtMillis = performance.now()
-    this.#status = head.status
-    this.#retryAfter = head.retryAfter
-    if (head.status < 200 || head.status > 299) {
-      this.phase = "refused"
-      return
-    }
-    const reading = this.reading(head)
-    if (reading === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
-    else this.phase = reading
+    this.#guarded(() => this.#headed(head))
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.phase === "streaming") return this.streamed(chunk)
-    if (this.phase === "over" || this.phase === "waiting") return true
-    this.heardAtMillis = performance.now()
-    this.#bytes += chunk.length
-    this.#chunks.push(chunk)
-    if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
-    if (this.phase === "collecting" && this.#bytes > this.settings.answerBytes) {
-      this.broken(`answered with more than ${this.settings.answerBytes} bytes`, false)
+    try {
+      return this.phase === "streaming" ? this.streamed(chunk) : this.#gather(chunk)
+    } catch (defect) {
+      this.#defect(defect)
+      return true
     }
-    return true
   }
 
   onEnd(): void {
-    if (this.phase === "streaming") this.streamEnded()
-    else if (this.phase === "collecting") this.collected(this.#body())
-    else if (this.phase === "refused") this.#refused()
-    else if (this.phase === "waiting") this.broken("ended without an answer", true)
+    this.#guarded(() => {
+      if (this.phase === "streaming") this.streamEnded()
+      else if (this.phase === "collecting") this.collected(this.#body())
+      else if (this.phase === "refused") this.#refused()
+      else if (this.phase === "waiting") this.broken("ended without an answer", true)
+    })
   }
 
   onBroken(reason: string): void {
-    if (this.phase === "refused") this.#refused()
-    else if (this.phase !== "over") this.broken(reason, this.untouched())
+    this.#guarded(() => {
+      if (this.phase === "refused") this.#refused()
+      else if (this.phase !== "over") this.cutShort(reason)
+    })
   }
 
   sweep(nowMillis: number): void {
+    try {
+      this.watch(nowMillis)
+    } catch (defect) {
+      this.#defect(defect)
+    }
+  }
+
+  protected cutShort(reason: string): void {
+    this.broken(reason, this.untouched())
+  }
+
+  protected watch(nowMillis: number): void {
     const { firstByteMillis, idleMillis, totalMillis } = this.asked.candidate.provider.timeouts
     const silentMillis = nowMillis - this.heardAtMillis
     if (this.phase === "refused") {
-      if (silentMillis > REFUSAL_MILLIS) this.#refused()
+      if (silentMillis > Math.min(REFUSAL_MILLIS, idleMillis)) this.#refused()
       return
     }
     // What was asked and not answered in time may be billed to us, so no other route is asked as well.
@@ -206,6 +208,46 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.settings.sweep.delete(this)
     this.settings.counters.openExchanges -= 1
     this.#exchange?.close(verdict)
+  }
+
+  #headed(head: UpstreamHead): void {
+    if (this.phase === "over") return
+    this.heardAtMillis = performance.now()
+    this.#status = head.status
+    this.#retryAfter = head.retryAfter
+    if (head.status < 200 || head.status > 299) {
+      this.phase = "refused"
+      return
+    }
+    const reading = this.reading(head)
+    if (reading === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
+    else this.phase = reading
+  }
+
+  #gather(chunk: Buffer): boolean {
+    if (this.phase === "over" || this.phase === "waiting") return true
+    this.heardAtMillis = performance.now()
+    this.#bytes += chunk.length
+    this.#chunks.push(chunk)
+    if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
+    if (this.phase === "collecting" && this.#bytes > this.settings.answerBytes) {
+      this.broken(`answered with more than ${this.settings.answerBytes} bytes`, false)
+    }
+    return true
+  }
+
+  /** A fault of ours in a callback is this request's alone: whoever called must not suffer for it. */
+  #guarded(step: () => void): void {
+    try {
+      step()
+    } catch (defect) {
+      this.#defect(defect)
+    }
+  }
+
+  #defect(defect: unknown): void {
+    this.finish("undecided")
+    this.resume(Effect.die(defect))
   }
 
   #refused(): void {

@@ -70,17 +70,17 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     if (this.#completedAtMillis !== undefined) this.finish("served")
   }
 
-  override onBroken(reason: string): void {
-    if (this.#completedAtMillis === undefined) super.onBroken(reason)
+  protected override cutShort(reason: string): void {
+    if (this.#completedAtMillis === undefined) super.cutShort(reason)
     else this.finish("served")
   }
 
-  override sweep(nowMillis: number): void {
+  protected override watch(nowMillis: number): void {
     if (this.#completedAtMillis !== undefined) {
       if (nowMillis - this.#completedAtMillis > CLOSING_MILLIS) this.finish("served")
       return
     }
-    super.sweep(nowMillis)
+    super.watch(nowMillis)
     const { response } = this.asked
     const due = nowMillis - response.wroteAtMillis >= this.settings.keepaliveMillis
     if (due && this.phase !== "over" && !response.blocked) response.write(KEEPALIVE)

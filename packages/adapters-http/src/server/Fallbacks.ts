@@ -14,7 +14,7 @@ import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import { requestIdOf } from "./RequestIds.ts"
 import { pathOf } from "./RequestPath.ts"
-import { type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
+import { type KnownRoute, meantPath, methodsOf, notFoundMessage } from "./RouteHint.ts"
 import { internalError, type SurfaceError, statusOf, surfaceErrorBody } from "./SurfaceError.ts"
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
@@ -28,11 +28,15 @@ const unreadable = (path: string, issues: HttpApiError.HttpApiDecodeError["issue
   return isReseller(path) ? { code: "validation_error", message, details } : { code: "invalid_request", message }
 }
 
-const lost = (routes: ReadonlyArray<KnownRoute>, method: string, path: string): SurfaceError => {
+const lost = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  if (methods.length === 0) return { code: "not_found", message: notFoundMessage(routes, method, path) }
+  // A path of ours with the right method gets lost only when it cannot be unescaped.
+  if (methods.length === 0 || methods.includes(method)) {
+    const meant = meantPath(routes, path)
+    return respond({ code: "not_found", message: notFoundMessage(method, path, meant) }, meant)
+  }
   const allow = methods.join(", ")
-  return { code: "method_not_allowed", message: `${path} answers to ${allow} only.`, headers: { allow } }
+  return respond({ code: "method_not_allowed", message: `${path} answers to ${allow} only.`, headers: { allow } })
 }
 
 const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
@@ -48,16 +52,13 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-export const respond = (
-  error: SurfaceError
-): Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =>
-  Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
-    HttpServerResponse.text(surfaceErrorBody(error, pathOf(request.originalUrl), requestIdOf(request)), {
-      status: statusOf(error),
-      contentType: "application/json",
-      headers: error.headers ?? {}
-    })
-  )
+/** In the form that is read at this path: the request's own unless given. */
+const respond = (error: SurfaceError, path?: string) =>
+  Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    const body = surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request))
+    const headers = error.headers ?? {}
+    return HttpServerResponse.text(body, { status: statusOf(error), contentType: "application/json", headers })
+  })
 
 /** For every route of the API, and for the paths that are none. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
@@ -71,7 +72,7 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
         const path = pathOf(request.originalUrl)
         const error: unknown = Cause.squash(cause)
-        if (Predicate.isTagged(error, "RouteNotFound")) return respond(lost(routes, request.method, path))
+        if (Predicate.isTagged(error, "RouteNotFound")) return lost(routes, request.method, path)
         if (Predicate.isTagged(error, "HttpApiDecodeError")) {
           return respond(unreadable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }

@@ -8,10 +8,12 @@ import type * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpRouter from "@effect/platform/HttpRouter"
 import type { ServeError } from "@effect/platform/HttpServerError"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
 import * as Relay from "../relay/Relay.ts"
 import type { RelayMetrics } from "../relay/RelayMetrics.ts"
 import * as ApiListener from "./ApiListener.ts"
@@ -71,6 +73,9 @@ export const layer = (
         inFlight
       )
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
+      const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+      const alarm = (requestId: RequestId, defect: unknown) =>
+        runFork(Effect.logError("a request failed by a fault of ours", { request_id: requestId }, Cause.die(defect)))
       const routes = new Map(relayRoutes.map((route) => [route.path, route]))
 
       const refuse = (
@@ -80,13 +85,18 @@ export const layer = (
         error: SurfaceError
       ) => {
         const body = surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId)
-        const own = ["content-type", "application/json", "cache-control", "no-store", "connection", "close"]
+        const own = ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))]
+        own.push("cache-control", "no-store", "connection", "close")
         for (const [name, value] of Object.entries(error.headers ?? {})) own.push(name, value)
         response.writeHead(statusOf(error), headers.with(requestId, own))
         response.end(body)
       }
-      const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
-        const requestId = ids.next()
+      const dispatch = (
+        request: IncomingMessage,
+        response: ServerResponse,
+        requestId: RequestId,
+        continues: boolean
+      ) => {
         const target = request.url ?? "/"
         if (request.headers.host === undefined && request.httpVersion === "1.1") {
           refuse(request, response, requestId, noHost)
@@ -105,6 +115,17 @@ export const layer = (
           request.url = withoutTrailingSlash(target)
           if (continues) response.writeContinue()
           api.serve(request, response, requestId)
+        }
+      }
+
+      const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
+        const requestId = ids.next()
+        try {
+          dispatch(request, response, requestId, continues)
+        } catch (defect) {
+          // Thrown out of a listener it would end the process, and every other request with it.
+          alarm(requestId, defect)
+          response.destroy()
         }
       }
 

@@ -20,11 +20,18 @@ export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): Read
   return [...methods].sort()
 }
 
-export const notFoundMessage = (routes: ReadonlyArray<KnownRoute>, method: string, path: string): string => {
+/** The route that was meant; undefined when none comes to mind. */
+export const meantPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")
-  const meant = [`/v1${bare}`, bare].find((candidate) => candidate !== path && methodsOf(routes, candidate).length > 0)
-  const shown = path.length > 200 ? `${path.slice(0, 200)}...` : path
-  return meant === undefined || bare === ""
+  if (bare === "") return undefined
+  return [`/v1${bare}`, bare].find((candidate) => candidate !== path && methodsOf(routes, candidate).length > 0)
+}
+
+const MAX_SHOWN = 200
+
+export const notFoundMessage = (method: string, path: string, meant: string | undefined): string => {
+  const shown = path.length > MAX_SHOWN ? `${path.slice(0, MAX_SHOWN)}...` : path
+  return meant === undefined
     ? `There is no ${method} ${shown}. The routes of this service are listed at /docs.`
     : `There is no ${method} ${shown}. Did you mean ${meant}? Check the base address of your client.`
 }

@@ -49,8 +49,8 @@ const compare = (name: Buffer, bytes: Buffer, start: number): "same" | "near" | 
     const wanted = name[i] as number
     const byte = bytes[start + i] as number
     if (byte === wanted) continue
-    const lowered = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
-    if (lowered !== wanted) return "different"
+    // This bit is what sets lower case apart; no other character becomes a letter by it.
+    if ((byte | 0x20) !== wanted) return "different"
     same = false
   }
   return same ? "same" : "near"

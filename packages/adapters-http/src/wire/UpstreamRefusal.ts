@@ -35,25 +35,27 @@ export const refusalOfStatus = (
   }
 }
 
-/** The failure that stands where an answer, or a part of one, should: as a member, or as an object of its own kind. */
-export const breakIn = (answer: JsonObject): TechnicalLimit | UpstreamFailed | undefined => {
-  if (answer.error !== undefined && answer.error !== null) return breakOfError(answer.error)
-  return answer.object === "error" || answer.type === "error" ? breakOfError(answer) : undefined
+/** The error that stands where an answer, or a part of one, should: as a member, or as an object of its own kind. */
+export const refusalIn = (answer: JsonObject): UpstreamRefusal | undefined => {
+  if (answer.error !== undefined && answer.error !== null) return refusalOfError(answer.error)
+  return answer.object === "error" || answer.type === "error" ? refusalOfError(answer) : undefined
 }
 
-export const breakOfError = (error: unknown): TechnicalLimit | UpstreamFailed => {
+/** What an error under a good status means: what it would have meant under its own. Its words are not passed on. */
+export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const said = asObject(error)
-  const limited = [said?.code, said?.status, said?.status_code, said?.type].some(
-    (sign) => Number(sign) === 429 || LIMIT_SIGNS.has(String(sign))
-  )
-  return limited
-    ? new TechnicalLimit({ retryAfterSeconds: DEFAULT_RETRY_SECONDS })
-    : new UpstreamFailed({ cause: `an error instead of an answer${signOf(said)}` })
+  const signs = [said?.code, said?.status, said?.status_code, said?.type].map(String)
+  const is = (...known: ReadonlyArray<string>) => signs.some((sign) => known.includes(sign))
+  if (is("429", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED")) {
+    return new TechnicalLimit({ retryAfterSeconds: DEFAULT_RETRY_SECONDS })
+  }
+  if (is("413")) return new RequestTooLarge({ limitBytes: null })
+  if (is("400", "422", "invalid_request_error")) return new UpstreamRejected({ message: REJECTED, param: null })
+  return new UpstreamFailed({ cause: `an error instead of an answer${signOf(said)}` })
 }
 
 const DEFAULT_RETRY_SECONDS = 5
 const MAX_RETRY_SECONDS = 60
-const LIMIT_SIGNS: ReadonlySet<string> = new Set(["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"])
 
 /** Only seconds are understood, not dates: never less than one, which would be "at once". */
 const retryAfterSeconds = (header: string | undefined): number => {

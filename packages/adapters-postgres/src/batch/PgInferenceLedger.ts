@@ -31,7 +31,7 @@ export interface LedgerOptions extends LaneLimits, ConnectionLimits {
 }
 
 export const defaults: LedgerOptions = {
-  lanes: 2,
+  lanes: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
   unsettled: 8_192,

@@ -1,9 +1,7 @@
 /**
  * A pool of connections for the stores: provides the SQL client of Effect over node-postgres.
  */
-
 import type { SqlClient } from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,19 +16,17 @@ export interface PgPoolOptions {
 /** Does not connect before the first statement, so that a server can start while its database is still away. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
-): Layer.Layer<PgClient.PgClient | SqlClient, SqlError, PgSettings> =>
-  Layer.unwrapEffect(
-    Effect.map(PgSettings, (settings) =>
-      PgClient.layerFromPool({
-        acquire: Effect.acquireRelease(
-          Effect.sync(() => {
-            const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: 60_000 })
-            // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
-            pool.on("error", () => {})
-            return pool
-          }),
-          (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("2 seconds"))
-        )
-      })
-    )
-  )
+): Layer.Layer<PgClient.PgClient | SqlClient, never, PgSettings> =>
+  Effect.map(PgSettings, (settings) =>
+    PgClient.layerFromPool({
+      acquire: Effect.acquireRelease(
+        Effect.sync(() => {
+          const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: 60_000 })
+          // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+          pool.on("error", () => {})
+          return pool
+        }),
+        (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("2 seconds"))
+      )
+    })
+  ).pipe(Layer.unwrapEffect, Layer.orDie)

@@ -11,6 +11,7 @@ import { KeyRing, type Principal } from "@tollgate/application/ports/KeyRing"
 import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, parse } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -67,6 +68,7 @@ export const make = (options: KeyRingOptions = defaults) =>
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
     const scope = yield* Effect.scope
+    const own = yield* Effect.context<never>()
     const keys = new ExpiringMap<string, Known>(options.capacity)
     const strangers = new ExpiringMap<string, Known>(options.strangers)
     const lookups = new Map<string, Deferred.Deferred<Principal, InvalidApiKey | Overloaded>>()
@@ -108,33 +110,35 @@ export const make = (options: KeyRingOptions = defaults) =>
         )
       )
 
-    /** However many ask for one key at a time, the database is asked once, and by nobody's request. */
+    /** However many ask for one key at a time, the database is asked once, and as part of nobody's request. */
     const lookUp = (digest: string, key: KeyMaterial): Answer =>
-      Effect.suspend(() => {
+      Effect.uninterruptibleMask((restore) => {
         const underWay = lookups.get(digest)
-        if (underWay !== undefined) return Deferred.await(underWay)
+        if (underWay !== undefined) return restore(Deferred.await(underWay))
         if (lookups.size >= options.lookups) return OVERLOADED
         const lookup = Deferred.unsafeMake<Principal, InvalidApiKey | Overloaded>(FiberId.none)
         lookups.set(digest, lookup)
-        return find(digest, key).pipe(
+        return Effect.interruptible(find(digest, key)).pipe(
           Effect.ensuring(Effect.sync(() => lookups.delete(digest))),
           Effect.intoDeferred(lookup),
+          Effect.mapInputContext((_: Context.Context<never>) => own),
           Effect.forkIn(scope),
-          Effect.zipRight(Deferred.await(lookup))
+          Effect.zipRight(restore(Deferred.await(lookup)))
         )
       })
 
     return KeyRing.of({
-      authenticate: (presented) => {
-        const text = Redacted.value(presented)
-        if (text.length > MAX_LENGTH) return UNKNOWN
-        const digest = hash("sha256", text, "base64")
-        const known = keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis)
-        if (known !== undefined) return known.answer
-        const key = parse(keyMac.prefix, text)
-        if (Either.isLeft(key) || strangers.get(digest, options.strangerMillis) !== undefined) return UNKNOWN
-        return lookUp(digest, key.right)
-      }
+      authenticate: (presented) =>
+        Effect.suspend(() => {
+          const text = Redacted.value(presented)
+          if (text.length > MAX_LENGTH) return UNKNOWN
+          const digest = hash("sha256", text, "base64")
+          const known = keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis)
+          if (known !== undefined) return known.answer
+          const key = parse(keyMac.prefix, text)
+          if (Either.isLeft(key) || strangers.get(digest, options.strangerMillis) !== undefined) return UNKNOWN
+          return lookUp(digest, key.right)
+        })
     })
   })
 

@@ -1,5 +1,7 @@
 /**
  * This process among the running servers: a row that says when it was last heard of, by the database's clock.
+ *
+ * A node without a row is as dead as one that is silent, so rows of long ago can go.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type NodeId, Nodes } from "@tollgate/application/ports/Nodes"
@@ -18,6 +20,7 @@ export const make = Effect.gen(function* () {
   const leave = sqlErrorsAreDefects(sql`
     UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${self} AND left_at IS NULL`)
   yield* beat
+  yield* sqlErrorsAreDefects(sql`DELETE FROM gateway_node WHERE beat_at < clock_timestamp() - interval '7 days'`)
   return Nodes.of({ self, beat: Effect.asVoid(beat), leave: Effect.asVoid(leave) })
 })
 

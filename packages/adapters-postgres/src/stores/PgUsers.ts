@@ -58,10 +58,11 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
 
       balances: ({ id }) =>
         Effect.gen(function* () {
+          // The kinds stand apart because each has an index of its own.
           const rows = yield* sql<AccountRow>`
             SELECT a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending
             FROM account a LEFT JOIN model m ON m.id = a.model_id
-            WHERE a.user_id = ${id} AND a.kind IN ('payg', 'plan')
+            WHERE a.user_id = ${id} AND (a.kind = 'payg' OR a.kind = 'plan')
             ORDER BY m.public_name COLLATE "C"`
           const payg = rows.find((row) => row.public_name === null)
           return {

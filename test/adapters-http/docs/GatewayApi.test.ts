@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { catalogOf, closeGateways, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+
+let gateway: TestGateway
+beforeEach(async () => {
+  gateway = await startGateway({ catalog: catalogOf({}) })
+})
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+interface Operation {
+  readonly summary?: string
+  readonly security: ReadonlyArray<object>
+  readonly responses: { readonly [status: string]: { readonly description: string; readonly content?: object } }
+}
+interface Specification {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly securitySchemes: object }
+}
+const specification = async (): Promise<Specification> =>
+  (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Specification
+
+describe("the specification", () => {
+  it("has every route, and every route says what it is for", async () => {
+    const { paths } = await specification()
+    expect(Object.keys(paths).sort()).toEqual([
+      "/",
+      "/healthz",
+      "/readyz",
+      "/v1/chat/completions",
+      "/v1/models",
+      "/v1/models/{model}"
+    ])
+    for (const operations of Object.values(paths)) {
+      for (const { summary } of Object.values(operations)) expect(summary).toBeTruthy()
+    }
+  })
+
+  it("tells how chat answers: whole, as a stream, and with every error it can give", async () => {
+    const chat = (await specification()).paths["/v1/chat/completions"]?.post
+    expect(Object.keys(chat?.responses["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
+    expect(Object.keys(chat?.responses ?? {})).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+    expect(chat?.responses["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
+  })
+
+  it("asks for a key in one of two headers where one is needed, and only there", async () => {
+    const { paths, components } = await specification()
+    expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey"])
+    expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])
+    expect(paths["/healthz"]?.get?.security).toEqual([])
+  })
+
+  it("lets unknown members of a chat request pass", async () => {
+    const text = JSON.stringify(await specification())
+    expect(JSON.parse(text).components.schemas.ChatCompletionRequest.additionalProperties).not.toBe(false)
+  })
+})
+
+describe("the documentation page", () => {
+  it("is whole in itself: it loads nothing from anywhere", async () => {
+    const response = await fetch(`${gateway.url}/docs`)
+    const page = await response.text()
+    expect(response.headers.get("content-type")).toContain("text/html")
+    const markup = page.replace(/<(script|style)[^>]*>[\s\S]*?<\/\1>/g, "")
+    expect(markup).not.toMatch(/(src|href)=/)
+    const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ""
+    expect(style.length).toBeGreaterThan(1_000)
+    expect(style).not.toMatch(/@import|@font-face|url\((?!["']?data:)/)
+    expect(page).toContain("/v1/chat/completions")
+  })
+})

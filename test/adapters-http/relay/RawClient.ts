@@ -1,0 +1,144 @@
+/**
+ * A client over a bare socket: sends any bytes, sees every byte, and leaves when it is told to.
+ */
+import { connect, type Socket } from "node:net"
+import { KEY } from "./TestGateway.ts"
+
+export interface RawResponse {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+}
+
+export class RawClient {
+  readonly socket: Socket
+  /** Everything received. */
+  text = ""
+  closed = false
+  #changed: Array<() => void> = []
+
+  static connect(port: number): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: "127.0.0.1" }, () => resolve(new RawClient(socket)))
+      socket.once("error", reject)
+    })
+  }
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.setNoDelay(true)
+    socket.on("error", () => {})
+    socket.on("data", (data) => {
+      this.text += data.toString("latin1")
+      this.#wake()
+    })
+    socket.on("close", () => {
+      this.closed = true
+      this.#wake()
+    })
+  }
+
+  send(bytes: string | Uint8Array): this {
+    this.socket.write(bytes)
+    return this
+  }
+
+  /** Sends a whole chat request. */
+  ask(body: object, headers: ReadonlyArray<string> = [`authorization: Bearer ${KEY}`]): this {
+    return this.send(chatRequest(JSON.stringify(body), headers))
+  }
+
+  async until(holds: (client: RawClient) => boolean, what = "what the test waits for"): Promise<this> {
+    const deadline = performance.now() + 8_000
+    while (!holds(this)) {
+      const millis = deadline - performance.now()
+      if (millis <= 0) throw new Error(`${what} did not come; received: ${this.text.slice(-2_000)}`)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, millis)
+        this.#changed.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+    return this
+  }
+
+  untilText(text: string): Promise<this> {
+    return this.until((client) => client.text.includes(text), JSON.stringify(text))
+  }
+
+  untilClosed(): Promise<this> {
+    return this.until((client) => client.closed, "the end of the connection")
+  }
+
+  /** The next whole response with a content-length, or whatever came until the connection closed. */
+  async response(): Promise<RawResponse> {
+    await this.until((client) => client.closed || client.#whole() !== undefined, "a response")
+    const end = this.#whole() ?? this.text.length
+    const response = parse(this.text.slice(0, end))
+    this.text = this.text.slice(end)
+    return response
+  }
+
+  leave(): void {
+    this.socket.destroy()
+  }
+
+  /** Where the first response ends. */
+  #whole(): number | undefined {
+    const headEnd = this.text.indexOf("\r\n\r\n")
+    if (headEnd < 0) return undefined
+    const { status, headers } = parse(this.text.slice(0, headEnd + 4))
+    const bodyStart = headEnd + 4
+    if (status === 204 || status === 100) return bodyStart
+    const length = headers.get("content-length")
+    if (length !== undefined)
+      return this.text.length >= bodyStart + Number(length) ? bodyStart + Number(length) : undefined
+    const last = this.text.indexOf("0\r\n\r\n", bodyStart)
+    return headers.get("transfer-encoding") === "chunked" && last >= 0 ? last + 5 : undefined
+  }
+
+  #wake(): void {
+    for (const wake of this.#changed.splice(0)) wake()
+  }
+}
+
+export const parse = (text: string): RawResponse => {
+  const headEnd = text.indexOf("\r\n\r\n")
+  const [statusLine = "", ...lines] = text.slice(0, headEnd).split("\r\n")
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(":")
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const
+    })
+  )
+  return { status: Number(statusLine.split(" ")[1]), headers, body: text.slice(headEnd + 4) }
+}
+
+export const chatRequest = (body: string, headers: ReadonlyArray<string>): string =>
+  [
+    "POST /v1/chat/completions HTTP/1.1",
+    "host: gateway",
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    "",
+    body
+  ].join("\r\n")
+
+/** A request for the model of the tests. */
+export const hello = (parts: object = {}) => ({ model: "m", messages: [{ role: "user", content: "hi" }], ...parts })
+export const helloStream = hello({ stream: true })
+
+/** Asks with fetch, as SDKs do. */
+export const post = (url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body)
+  })
+
+/** The contents of the deltas in a stream's text. */
+export const contents = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/"content":"([^"]+)"/g)].map(([, content]) => content ?? "")

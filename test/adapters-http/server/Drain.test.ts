@@ -1,0 +1,142 @@
+import { Effect } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
+import { signal } from "../../support/upstream/Script.ts"
+import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
+import { contents, hello, helloStream, RawClient } from "../relay/RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const start = async (options: object = {}) => {
+  const upstreams = new FakeUpstreams()
+  const gateway = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer, ...options })
+  return { upstreams, gateway }
+}
+
+/** A client whose stream has delivered `a`, and its supplier. */
+const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
+  const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+  const supplier = (await upstreams.next()).stream()
+  supplier.event(chunk({ content: "a" }))
+  await client.untilText('"a"')
+  return { client, supplier }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
+
+describe("a server that is stopped", () => {
+  it("lets a stream come to its end, and takes nothing new meanwhile", async () => {
+    const running = await start()
+    const { gateway } = running
+    const [asking, listing, probing, alive] = await Promise.all(
+      Array.from({ length: 4 }, () => RawClient.connect(gateway.port))
+    )
+    // A connection counts as kept once it was used.
+    for (const kept of [asking, listing, probing, alive]) await kept?.send(get("/healthz")).response()
+    const { client, supplier } = await streaming(running)
+    const closing = gateway.close()
+    await eventually(() => gateway.inFlight.draining)
+
+    const refused = await asking?.ask(hello()).response()
+    expect([refused?.status, refused?.headers.get("connection"), refused?.headers.get("retry-after")]).toEqual([
+      503,
+      "close",
+      "1"
+    ])
+    expect(refused?.body).toContain('"code":"overloaded"')
+    expect((await listing?.send(get("/v1/models")).response())?.status).toBe(503)
+    const unready = await probing?.send(get("/readyz")).response()
+    expect([unready?.status, JSON.parse(unready?.body ?? "")]).toEqual([
+      503,
+      { status: "not_ready", reason: "draining" }
+    ])
+    const healthy = await alive?.send(get("/healthz")).response()
+    expect([healthy?.status, healthy?.headers.get("connection")]).toEqual([200, "close"])
+    await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
+
+    supplier.event(chunk({ content: "b" }))
+    supplier.event(chunk({}, "stop"))
+    supplier.data("data: [DONE]\n\n")
+    supplier.end()
+    await client.untilText("[DONE]")
+    await closing
+    expect(contents(client.text)).toEqual(["a", "b"])
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
+  })
+
+  it("stops at once when nothing is going on", async () => {
+    const { gateway } = await start({ drainSeconds: 30 })
+    const idle = await RawClient.connect(gateway.port)
+    const startedAt = performance.now()
+    await gateway.close()
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    await idle.untilClosed()
+  })
+
+  it("cuts off what outlasts the grace, says so, and charges what was delivered", async () => {
+    const running = await start({ drainSeconds: 0.1 })
+    const { gateway, upstreams } = running
+    const { client, supplier } = await streaming(running)
+    const waiting = (await RawClient.connect(gateway.port)).ask(hello())
+    const unanswered = await upstreams.next()
+    await gateway.close()
+    await client.untilClosed()
+    expect(client.text).toContain('"code":"overloaded"')
+    expect(client.text).not.toContain("[DONE]")
+    expect((await waiting.response()).status).toBe(503)
+    expect([supplier.verdict, unanswered.verdict]).toEqual(["undecided", "undecided"])
+    const charged = gateway.journal.settled.map(({ ending, charge }) => [ending, charge.charged.output])
+    expect(charged).toHaveLength(2)
+    expect(charged).toContainEqual(["client_gone", 1n])
+    expect(charged).toContainEqual(["client_gone", 0n])
+  })
+
+  it("does not wait for a client that does not even take its last words", async () => {
+    const running = await start({ drainSeconds: 0.1 })
+    const { client, supplier } = await streaming(running)
+    client.socket.pause()
+    const flood = "x".repeat(1_000_000)
+    while (supplier.event(chunk({ content: flood }))) await new Promise((resolve) => setImmediate(resolve))
+    await running.gateway.close()
+    expect(running.gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
+    client.leave()
+  })
+
+  it("waits for settlements, also of clients that have left", async () => {
+    const running = await start({ drainSeconds: 0.1 })
+    const { gateway } = running
+    const settling = signal()
+    gateway.journal.beforeSettlingLater = Effect.promise(() => settling.fired)
+    const { client } = await streaming(running)
+    client.leave()
+    let closed = false
+    const closing = gateway.close().then(() => {
+      closed = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect([closed, gateway.journal.settled.length]).toEqual([false, 0])
+    settling.fire()
+    await closing
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
+  })
+
+  it("still writes the answer it is settling", async () => {
+    const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
+    const settling = signal()
+    gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
+    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const supplier = (await upstreams.next()).head(200)
+    supplier.data(JSON.stringify(completion({ usage: usage(1, 1) })))
+    supplier.end()
+    const closing = gateway.close()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    settling.fire()
+    const { status, headers } = await client.response()
+    expect([status, headers.get("connection")]).toEqual([200, "close"])
+    await closing
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
+  })
+})

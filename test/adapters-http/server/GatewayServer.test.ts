@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
+import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
+import { hello, helloStream, RawClient } from "../relay/RawClient.ts"
+import { catalogOf, closeGateways, KEY, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+
+let gateway: TestGateway
+let upstreams: FakeUpstreams
+beforeEach(async () => {
+  upstreams = new FakeUpstreams()
+  gateway = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer, uploadSeconds: 0.3 })
+})
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const send = async (bytes: string) => {
+  const client = await RawClient.connect(gateway.port)
+  const response = await client.send(bytes).response()
+  client.leave()
+  return response
+}
+const get = (path: string, method = "GET", ...headers: ReadonlyArray<string>) =>
+  send(
+    [`${method} ${path} HTTP/1.1`, "host: x", "connection: close", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
+  )
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+describe("every response", () => {
+  const head = (line: string, ...headers: ReadonlyArray<string>) => [line, ...headers, "", ""].join("\r\n")
+  const kinds: ReadonlyArray<readonly [string, number, string]> = [
+    ["a page", 200, head("GET / HTTP/1.1", "host: x")],
+    ["a head", 200, head("HEAD / HTTP/1.1", "host: x", "connection: close")],
+    ["a list", 200, head("GET /v1/models HTTP/1.1", "host: x", `x-api-key: ${KEY}`)],
+    ["a refusal of the relay", 401, head("POST /v1/chat/completions HTTP/1.1", "host: x", "content-length: 0")],
+    ["a refusal of the router", 401, head("GET /v1/models HTTP/1.1", "host: x")],
+    ["a preflight", 204, head("OPTIONS /v1/messages HTTP/1.1", "host: x", "connection: close")],
+    ["a lost path", 404, head("GET /nowhere HTTP/1.1", "host: x")],
+    ["a wrong method", 405, head("DELETE /v1/models HTTP/1.1", "host: x")],
+    ["no host", 400, head("GET / HTTP/1.1")],
+    ["no HTTP", 400, "HELLO\r\n\r\n"],
+    ["an unknown expectation", 417, head("GET / HTTP/1.1", "host: x", "expect: miracles")],
+    ["headers too large", 431, head("GET / HTTP/1.1", "host: x", `x-large: ${"x".repeat(17_000)}`)],
+    ["headers that never end", 408, "GET / HTTP/1.1\r\nhost: x\r\n"]
+  ]
+
+  it.each(kinds)("carries its id twice, is not sniffed and not cached: %s", async (_, status, bytes) => {
+    const response = await send(bytes)
+    const { headers } = response
+    expect(response.status).toBe(status)
+    expect(headers.get("x-request-id")).toMatch(UUID_V7)
+    expect(headers.get("request-id")).toBe(headers.get("x-request-id"))
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect([headers.has("server"), headers.has("x-powered-by")]).toEqual([false, false])
+    if (status >= 400) {
+      expect(headers.get("content-type")).toContain("application/json")
+      const body = JSON.parse(response.body)
+      expect(body.request_id ?? body.error.request_id).toBe(headers.get("x-request-id"))
+      expect([typeof body.error.code, typeof body.error.message]).toEqual(["string", "string"])
+    }
+  })
+
+  it("has an id of our own making, whatever the client sends", async () => {
+    const { headers } = await get("/", "GET", "x-request-id: mine", "request-id: mine")
+    expect(headers.get("x-request-id")).toMatch(UUID_V7)
+  })
+
+  it("can be read by a page in a browser", async () => {
+    const { headers } = await get("/v1/models")
+    expect(headers.get("access-control-allow-origin")).toBe("*")
+    expect(headers.get("access-control-expose-headers")).toBe(
+      "x-request-id, request-id, retry-after, x-tollgate-billing"
+    )
+  })
+})
+
+describe("routing", () => {
+  it("relays a post to a protocol's path, with a trailing slash or a query too", async () => {
+    for (const path of ["/v1/chat/completions", "/v1/chat/completions/", "/v1/chat/completions?beta=true"]) {
+      const body = JSON.stringify(hello())
+      const client = await RawClient.connect(gateway.port)
+      client.send(
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+      )
+      const supplier = (await upstreams.next()).head(200)
+      supplier.data(JSON.stringify(completion({ usage: usage(1, 1) })))
+      supplier.end()
+      expect((await client.response()).status).toBe(200)
+      client.leave()
+    }
+  })
+
+  it.each([
+    ["/chat/completions", "/v1/chat/completions"],
+    ["/v1/v1/chat/completions", "/v1/chat/completions"],
+    ["//v1/chat/completions", "/v1/chat/completions"],
+    ["/models", "/v1/models"],
+    ["/v1/healthz", "/healthz"]
+  ])("shows who asks for %s the way to %s, in the body that inference clients read", async (path, meant) => {
+    const { status, body } = await get(path, "POST", "content-length: 0")
+    const { type, error } = JSON.parse(body)
+    expect([status, type, error.code]).toEqual([404, meant.startsWith("/v1") ? "error" : type, "not_found"])
+    expect(error.message).toContain(`Did you mean ${meant}?`)
+  })
+
+  it("is not deceived by a path that only resembles one", async () => {
+    const { status, body } = await get("/v1/ch%61t/completions", "POST", "content-length: 0")
+    expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
+  })
+
+  it("says plainly that there is nothing", async () => {
+    const { status, body } = await get(`/${"x".repeat(3_000)}`)
+    expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
+    expect(body.length).toBeLessThan(500)
+  })
+
+  it.each([
+    ["GET", "/v1/chat/completions", "POST"],
+    ["POST", "/v1/models", "GET, HEAD"],
+    ["PUT", "/v1/models/m", "GET, HEAD"],
+    ["POST", "/docs", "GET, HEAD"]
+  ])("does not take %s at %s", async (method, path, allow) => {
+    const { status, headers, body } = await get(path, method, "content-length: 0")
+    expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
+  })
+
+  it("answers preflights on every path without a key, naming the headers asked for", async () => {
+    for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
+      const { status, headers } = await send(
+        `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
+          "access-control-request-headers: authorization,x-stainless-os\r\nconnection: close\r\n\r\n"
+      )
+      expect([status, headers.get("access-control-allow-headers")]).toEqual([204, "authorization,x-stainless-os"])
+      expect(headers.get("access-control-allow-methods")).toContain("POST")
+    }
+  })
+
+  it("offers nothing to browsers when no origin is allowed", async () => {
+    const closed = await startGateway({ catalog: catalogOf({}), corsAllowOrigin: undefined })
+    const response = await fetch(`${closed.url}/v1/models`, { method: "OPTIONS" })
+    expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([405, null])
+  })
+})
+
+describe("readiness", () => {
+  it("is the database's, and life is not", async () => {
+    expect((await get("/readyz")).status).toBe(200)
+    gateway.journal.reachable = false
+    const { status, body } = await get("/readyz")
+    expect([status, JSON.parse(body).reason]).toEqual([503, "database_unreachable"])
+    expect((await get("/healthz")).status).toBe(200)
+  })
+})
+
+describe("a broken request", () => {
+  it("in the middle of a stream ends that stream only", async () => {
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const supplier = (await upstreams.next()).stream()
+    supplier.event(chunk({ content: "a" }))
+    await client.untilText('"a"')
+    client.send("\u0000\u0001 garbage \r\n\r\n")
+    await client.untilClosed()
+    expect(client.text).not.toContain("HTTP/1.1 400")
+    expect((await get("/healthz")).status).toBe(200)
+  })
+
+  it("cannot smuggle a second one past the first", async () => {
+    const { status } = await send(
+      "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    expect(status).toBe(400)
+  })
+})

@@ -1,0 +1,32 @@
+import { meantPath, methodsOf } from "@tollgate/adapters-http/server/RouteHint"
+import { describe, expect, it } from "vitest"
+
+const routes = [
+  { method: "POST", path: "/v1/messages" },
+  { method: "GET", path: "/v1/models" },
+  { method: "GET", path: "/v1/models/:model" },
+  { method: "POST", path: "/api/reseller/customers/:userID/keys" },
+  { method: "GET", path: "/docs" }
+]
+
+describe("the hint on a lost path", () => {
+  it.each([
+    ["/messages", "/v1/messages"],
+    ["/v1/v1/messages", "/v1/messages"],
+    ["/v1/v1/v1/models/x", "/v1/models/x"],
+    ["/v1/docs", "/docs"],
+    ["/v1//messages", "/v1/messages"]
+  ])("of %s is %s", (path, meant) => {
+    expect(meantPath(routes, path)).toBe(meant)
+  })
+
+  it.each(["/", "/v1", "/v2/messages", "/messages/x"])("of %s is none", (path) => {
+    expect(meantPath(routes, path)).toBeUndefined()
+  })
+})
+
+it("knows the methods of a path with parameters", () => {
+  expect(methodsOf(routes, "/v1/models/anything")).toEqual(["GET", "HEAD"])
+  expect(methodsOf(routes, "/api/reseller/customers/u1/keys")).toEqual(["POST"])
+  expect(methodsOf(routes, "/api/reseller/customers//x/keys")).toEqual([])
+})

@@ -1,0 +1,154 @@
+/**
+ * Customers with exact balances, requests that cost an exact amount, and the ledgers that serve them.
+ *
+ * One request, as {@link aRequest} makes it, is 96 tokens of input and 1 of output: at 1,000 and 4,000 pico-USD a token
+ * exactly a tenth of a micro-USD.
+ */
+
+import { randomBytes } from "node:crypto"
+import { SqlClient } from "@effect/sql"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/batch/PgInferenceLedger"
+import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
+import { uuidV7 } from "@tollgate/adapters-postgres/client/UuidV7"
+import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
+import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import {
+  type Admission,
+  InferenceLedger,
+  type Measured,
+  type Settling
+} from "@tollgate/application/ports/InferenceLedger"
+import type { Principal } from "@tollgate/application/ports/KeyRing"
+import { Nodes } from "@tollgate/application/ports/Nodes"
+import type { Model } from "@tollgate/domain/catalog/Model"
+import type { User } from "@tollgate/domain/customer/User"
+import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import type * as Pg from "pg"
+import * as Stores from "../../support/Stores.ts"
+
+export const REQUEST_PICO = 100_000n
+
+export interface Customer {
+  readonly user: User
+  readonly principal: Principal
+  readonly model: Model
+}
+
+/** With so much pay-as-you-go credit, and so many tokens of the model. */
+export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTokens?: bigint }) =>
+  Effect.gen(function* () {
+    const user = balance.usdMicro === undefined ? yield* Stores.aUser : yield* Stores.aPayer(balance.usdMicro)
+    const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
+    const model = yield* Stores.aModel("m")
+    const customer: Customer = { user, principal: { keyId: key.id, userId: user.id }, model }
+    if (balance.planTokens !== undefined) yield* mint(customer, balance.planTokens)
+    return customer
+  })
+
+let mints = 0
+
+/** Gives a customer tokens, as a reseller's mint will. */
+export const mint = ({ user, model }: Customer, tokens: bigint) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
+      VALUES (gen_random_uuid(), 'plan', 'token', ${user.id}, ${model.id}) ON CONFLICT DO NOTHING`
+    yield* sql`WITH plan AS (
+        UPDATE account SET credits_posted = credits_posted + ${tokens}
+        WHERE kind = 'plan' AND user_id = ${user.id} AND model_id = ${model.id} RETURNING id)
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+      SELECT gen_random_uuid(), 'mint_grant', ${`mint ${user.id} ${++mints}`}, 'token',
+        '00000000-0000-0000-0000-000000000003', id, ${tokens}, 'ada' FROM plan`
+  }).pipe(Effect.orDie)
+
+export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
+
+export const aRequest = ({ principal, model }: Customer, input = 96n, output = 1n): Admission => ({
+  requestId: aRequestId(),
+  principal,
+  modelId: model.id,
+  priceId: model.priceId,
+  price: model.price,
+  protocol: "chat",
+  streamed: true,
+  estimate: { inputFloor: Tokens(input), inputCeiling: Tokens(input), output: Tokens(output) }
+})
+
+export const measured = (ending: Ending, input = 96n, output = 1n): Measured => {
+  const usage = TokenUsage.plain(Tokens(input), Tokens(output))
+  const charge = ending === "failed" ? nothing : { charged: usage, consumed: usage, source: "upstream" as const }
+  return { ending, charge, ttftMillis: 12, durationMillis: 345 }
+}
+
+export const complete = (admission: Admission, input = 96n, output = 1n): Settling => ({
+  admission,
+  measure: () => measured("complete", input, output)
+})
+
+export const failed = (admission: Admission): Settling => ({ admission, measure: () => measured("failed") })
+
+/** A node of its own with its ledger; stopped with the scope. */
+export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
+  Effect.gen(function* () {
+    const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
+    // What a test does to a ledger on purpose need not be reported.
+    const built = yield* Layer.build(
+      PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
+    ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+    return { ledger: Context.get(built, InferenceLedger), nodes: Context.get(built, Nodes) }
+  })
+
+export interface Standing {
+  readonly payg: readonly [remaining: bigint, pending: bigint]
+  readonly plan: readonly [remaining: bigint, pending: bigint]
+}
+
+/** What a customer has left and what is set aside of it. */
+export const standing = ({ user }: Customer) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ kind: "payg" | "plan"; remaining: bigint; pending: bigint }>`
+      SELECT kind, credits_posted - debits_posted AS remaining, debits_pending AS pending
+      FROM account WHERE user_id = ${user.id}`
+    const of = (kind: string) => {
+      const row = rows.find((found) => found.kind === kind)
+      return [row?.remaining ?? 0n, row?.pending ?? 0n] as const
+    }
+    return { payg: of("payg"), plan: of("plan") } satisfies Standing
+  }).pipe(Effect.orDie)
+
+/** The endings in the journal of a customer, by request. */
+export const journal = ({ user }: Customer) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ request_id: string; ending: Ending }>`
+      SELECT request_id, ending FROM settlement WHERE user_id = ${user.id}`
+    return new Map(rows.map(({ request_id, ending }) => [RequestId(request_id), ending]))
+  }).pipe(Effect.orDie)
+
+export const openHolds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM inference_hold`
+  return row?.count
+}).pipe(Effect.orDie)
+
+/** Ends the connections of every ledger, from the server's side; how many. */
+export const terminateLedgers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tollgate ledger'`
+  return rows.length
+}).pipe(Effect.orDie)
+
+/** How many statements wait for somebody's lock, even when asked inside a transaction. */
+export const lockWaits = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`SELECT pg_stat_clear_snapshot()`
+  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return row?.count
+}).pipe(Effect.orDie)

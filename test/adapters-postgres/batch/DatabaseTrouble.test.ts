@@ -1,0 +1,41 @@
+import { ConnectionLost, describe as described, isTrouble } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
+import * as Pg from "pg"
+import { describe, expect, it } from "vitest"
+
+const refusal = (code: string) => Object.assign(new Pg.DatabaseError("no", 0, "error"), { code })
+
+describe("trouble of the database", () => {
+  it.each([
+    ["a deadlock", "40P01"],
+    ["a lost race", "40001"],
+    ["too many connections", "53300"],
+    ["a full disk", "53100"],
+    ["a shutdown", "57P01"],
+    ["a start", "57P03"],
+    ["a statement that took too long", "57014"],
+    ["a broken connection", "08006"],
+    ["a standby", "25006"],
+    ["a wrong password", "28P01"],
+    ["a missing table", "42P01"]
+  ])("%s is one", (_, code) => {
+    expect(isTrouble(refusal(code))).toBe(true)
+  })
+
+  it("a lost connection is one", () => {
+    expect(isTrouble(new ConnectionLost("gone"))).toBe(true)
+  })
+
+  it.each([
+    ["a broken constraint", refusal("23514")],
+    ["a number out of range", refusal("22003")],
+    ["a row of which there is one", refusal("23505")],
+    ["our own mistake", new TypeError("undefined is not a function")]
+  ])("%s is none", (_, error) => {
+    expect(isTrouble(error)).toBe(false)
+  })
+
+  it("is told without the row it was about", () => {
+    const error = Object.assign(refusal("23514"), { constraint: "fits", detail: "Failing row contains (secret)" })
+    expect(described(error)).toBe("23514 no (fits)")
+  })
+})

@@ -1,0 +1,164 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { ConnectionLost } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
+import {
+  type Call,
+  type ConnectionLimits,
+  DedicatedConnection
+} from "@tollgate/adapters-postgres/batch/DedicatedConnection"
+import { Effect } from "effect"
+import type * as Pg from "pg"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+import { Cable } from "../Cable.ts"
+import { terminateLedgers } from "./Customers.ts"
+
+const limits: ConnectionLimits = { connectMillis: 5_000, transactionMillis: 5_000 }
+
+const opened = (settings: Pg.ClientConfig, changes: Partial<ConnectionLimits> = {}) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new DedicatedConnection(settings, { ...limits, ...changes })),
+    (connection) => Effect.sync(() => connection.close())
+  )
+
+const aConnection = Effect.flatMap(TestDatabase.TestDatabase, ({ settings }) => opened(settings))
+
+const wired = (changes: Partial<ConnectionLimits> = {}) =>
+  Effect.gen(function* () {
+    const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
+    return { cable, connection: yield* opened(cable.settings, changes) }
+  })
+
+const note = (word: string): Call => ({
+  statement: { name: "note", text: "INSERT INTO note (word) VALUES ($1)" },
+  values: [word]
+})
+const writing =
+  (...words: ReadonlyArray<string>) =>
+  async () => ({ result: words.length, writes: words.map(note) })
+
+const lockAll = { name: "lock_all", text: "SELECT word FROM note FOR UPDATE" }
+
+const words = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return (yield* sql<{ word: string }>`SELECT word FROM note ORDER BY word`).map(({ word }) => word)
+})
+
+/** What the attempt failed with, and what it left in doubt. */
+const failing = <A>(attempt: (doubt: (result: A) => void) => Promise<A>) =>
+  Effect.promise(async () => {
+    const doubts: Array<A> = []
+    try {
+      await attempt((result) => doubts.push(result))
+    } catch (error) {
+      return { error, doubts }
+    }
+    throw new Error("the transaction did not fail")
+  })
+
+describe("a connection of the ledger's own", () => {
+  layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
+    const prepared = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE IF NOT EXISTS note (word text PRIMARY KEY CHECK (word <> 'forbidden'))`
+      yield* sql`TRUNCATE note`
+    })
+
+    it.scoped("writes all of a transaction or nothing, and works on after a refusal", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const connection = yield* aConnection
+        expect(yield* Effect.promise(() => connection.transact(writing("a", "b")))).toBe(2)
+        const refused = yield* failing((doubt: (n: number) => void) =>
+          connection.transact(writing("c", "forbidden"), doubt)
+        )
+        expect(refused).toMatchObject({ error: { code: "23514" }, doubts: [] })
+        const thrown = yield* failing(() =>
+          connection.transact(async (ask) => {
+            await ask(note("d").statement, ["d"])
+            throw new RangeError("decided otherwise")
+          })
+        )
+        expect(thrown.error).toBeInstanceOf(RangeError)
+        yield* Effect.promise(() => connection.transact(writing("e")))
+        expect(yield* words).toEqual(["a", "b", "e"])
+      })
+    )
+
+    it.scoped("connects again when it was ended", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const connection = yield* aConnection
+        yield* Effect.promise(() => connection.transact(writing("before")))
+        expect(yield* terminateLedgers).toBe(1)
+        yield* Effect.retry(
+          Effect.tryPromise(() => connection.transact(writing("after"))),
+          { times: 1 }
+        )
+        expect(yield* words).toEqual(["after", "before"])
+      })
+    )
+
+    for (const [accident, written] of [
+      ["commit lost", []],
+      ["answer lost", ["perhaps"]]
+    ] as const) {
+      it.scoped(`tells that it does not know what became of a commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          yield* prepared
+          const { cable, connection } = yield* wired()
+          yield* Effect.promise(() => connection.transact(writing()))
+          cable.atNextCommit(accident)
+          const lost = yield* failing((doubt: (n: number) => void) => connection.transact(writing("perhaps"), doubt))
+          expect(lost.error).toBeInstanceOf(ConnectionLost)
+          expect(lost.doubts).toEqual([1])
+          yield* Effect.promise(() => connection.transact(writing()))
+          expect(yield* words).toEqual(written)
+        })
+      )
+    }
+
+    it.scoped("does not wait longer than its limit for a server that hangs", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })
+        yield* Effect.promise(() => connection.transact(writing()))
+        cable.freeze()
+        // Once on the connection it has, once on a new one.
+        for (const _ of [1, 2]) {
+          const { error, doubts } = yield* Effect.timeout(
+            failing((doubt: (n: number) => void) => connection.transact(writing("never"), doubt)),
+            2_000
+          )
+          expect(error).toBeInstanceOf(ConnectionLost)
+          expect(doubts).toEqual([])
+        }
+        cable.mend()
+        yield* Effect.promise(() => connection.transact(writing("again")))
+        expect(yield* words).toEqual(["again"])
+      })
+    )
+
+    it.scoped("ends what its predecessor had begun before it begins anything", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const { cable, connection } = yield* wired()
+        yield* Effect.promise(() => connection.transact(writing("contested")))
+        cable.atNextCommit("commit stuck")
+        const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
+        const sql = yield* SqlClient.SqlClient
+        const idle = sql`SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'tollgate ledger' AND state = 'idle in transaction'`
+        yield* Effect.repeat(idle, { until: (rows) => rows.length === 1 })
+        connection.close()
+        yield* failing(() => stuck)
+        const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
+        expect(
+          yield* Effect.timeout(
+            Effect.promise(() => locked),
+            2_000
+          )
+        ).toEqual([["contested"]])
+      })
+    )
+  })
+})

@@ -1,0 +1,70 @@
+import { inspect } from "node:util"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
+import { Effect, Either, Redacted } from "effect"
+import * as Pg from "pg"
+import { describe, expect, it } from "vitest"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+const read = (url: string) => PgSettings.fromUrl(Redacted.make(url))
+const settingsOf = (url: string) => Either.getOrThrow(read(url))
+const reasonOf = (url: string) => Either.getOrThrow(Either.flip(read(url))).reason
+
+describe("the settings of an address", () => {
+  it("are its parts", () => {
+    const { password, ...settings } = settingsOf("postgres://ada:s%40crt@db.example:6543/books")
+    expect(settings).toMatchObject({ host: "db.example", port: 6543, user: "ada", database: "books", ssl: false })
+    expect(typeof password === "function" && password()).toBe("s@crt")
+  })
+
+  it("do not show the password when they are printed", () => {
+    const settings = settingsOf("postgres://ada:hunter2@db.example/books")
+    expect(inspect(settings, { depth: 9 }) + JSON.stringify(settings)).not.toContain("hunter2")
+  })
+
+  it.each([
+    ["disable", false],
+    ["prefer", { rejectUnauthorized: false }],
+    ["require", { rejectUnauthorized: false }],
+    ["verify-full", {}]
+  ])("take sslmode=%s as libpq does", (mode, ssl) => {
+    expect(settingsOf(`postgres://ada@db.example/books?sslmode=${mode}`).ssl).toEqual(ssl)
+  })
+
+  it("can name the directory of a unix socket", () => {
+    expect(settingsOf("postgres://postgres@/books?host=%2Ftmp%2Fsocket")).toMatchObject({
+      host: "/tmp/socket",
+      user: "postgres",
+      database: "books"
+    })
+  })
+
+  it("are the same kind of thing however they were come by: connections open", async () => {
+    const database = await Effect.runPromise(
+      Effect.scoped(
+        Effect.flatMap(TestDatabase.make(), ({ url }) =>
+          Effect.promise(async () => {
+            const client = new Pg.Client(settingsOf(url))
+            await client.connect()
+            const { rows } = await client.query(
+              "SELECT current_setting('application_name') AS app, count(*) AS n FROM account"
+            )
+            await client.end()
+            return rows[0]
+          })
+        )
+      )
+    )
+    expect(database).toEqual({ app: "tollgate", n: 4n })
+  })
+
+  it("are refused with a reason that does not repeat the address", () => {
+    expect(reasonOf("mysql://ada:hunter2@db.example/books")).toMatch(/postgres:\/\//)
+    for (const url of [
+      "postgres://ada:hunter2@db.example:port/books",
+      "postgres://ada:hunter2@[db.example/books",
+      "postgres://ada:hunter2@db.example/books?sslmode=verify-full&sslrootcert=/nowhere.pem"
+    ]) {
+      expect(reasonOf(url)).not.toContain("hunter2")
+    }
+  })
+})

@@ -1,0 +1,117 @@
+import { SqlClient } from "@effect/sql"
+import { SqlError } from "@effect/sql/SqlError"
+import { describe, expect, layer } from "@effect/vitest"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { transact } from "@tollgate/adapters-postgres/client/Transact"
+import { Cause, Data, Deferred, Effect, Exit } from "effect"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+class Refused extends Data.TaggedError("Refused") {}
+
+let tables = 0
+/** A table of its own with the numbers 0 and 0 in it. */
+const aTable = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const table = `counter_${++tables}`
+  yield* sql.unsafe(
+    `CREATE TABLE ${table} (id int PRIMARY KEY, n int NOT NULL); INSERT INTO ${table} VALUES (1, 0), (2, 0)`
+  )
+  return sql(table)
+})
+
+/** Both have come here before either goes on; later rounds pass. */
+const meetingOfTwo = Effect.gen(function* () {
+  const both = yield* Deferred.make<void>()
+  let arrived = 0
+  return Effect.suspend(() => (++arrived === 2 ? Deferred.succeed(both, undefined) : Deferred.await(both)))
+})
+
+const defectOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
+  Exit.isFailure(exit) ? [...Cause.defects(exit.cause)][0] : undefined
+
+describe("a transaction", () => {
+  layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
+    it.effect("is run again when the commit finds that it lost against another one", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const table = yield* aTable
+        const meet = yield* meetingOfTwo
+        let rounds = 0
+        // Each reads both numbers and writes one of them: one after the other is fine, side by side is not.
+        const skewed = (id: number) =>
+          transact(
+            Effect.gen(function* () {
+              rounds++
+              yield* sql`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE`
+              const [row] = yield* sql<{ sum: bigint }>`SELECT sum(n) AS sum FROM ${table}`
+              yield* meet
+              yield* sql`UPDATE ${table} SET n = ${String(row?.sum)}::int + 1 WHERE id = ${id}`
+            })
+          )
+        yield* Effect.all([skewed(1), skewed(2)], { concurrency: 2 })
+        expect(rounds).toBeGreaterThan(2)
+        expect(yield* sql`SELECT n FROM ${table} ORDER BY n`).toEqual([{ n: 1 }, { n: 2 }])
+      })
+    )
+
+    it.effect("is run again when it was chosen to end a deadlock", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const table = yield* aTable
+        const meet = yield* meetingOfTwo
+        const crossed = (first: number, second: number) =>
+          transact(
+            Effect.gen(function* () {
+              yield* sql`SET LOCAL deadlock_timeout = '10ms'`
+              yield* sql`UPDATE ${table} SET n = n + 1 WHERE id = ${first}`
+              yield* meet
+              yield* sql`UPDATE ${table} SET n = n + 1 WHERE id = ${second}`
+            })
+          )
+        yield* Effect.all([crossed(1, 2), crossed(2, 1)], { concurrency: 2 })
+        expect(yield* sql`SELECT n FROM ${table}`).toEqual([{ n: 2 }, { n: 2 }])
+      })
+    )
+
+    it.effect("leaves nothing behind when the domain refuses, and passes the refusal on", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const table = yield* aTable
+        const refused = sql`UPDATE ${table} SET n = 9`.pipe(Effect.zipRight(new Refused()), transact)
+        expect(yield* Effect.flip(refused)).toEqual(new Refused())
+        expect(yield* sql`SELECT n FROM ${table}`).toEqual([{ n: 0 }, { n: 0 }])
+      })
+    )
+
+    it.effect("is a defect when the database refuses a statement, or the commit", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const table = yield* aTable
+        const twice = yield* Effect.exit(transact(sql`INSERT INTO ${table} VALUES (1, 1)`))
+        expect(sqlState(defectOf(twice))).toBe("23505")
+        yield* sql`ALTER TABLE ${table} ADD COLUMN twin int REFERENCES ${table} (id) DEFERRABLE INITIALLY DEFERRED`
+        const late = yield* Effect.exit(transact(sql`UPDATE ${table} SET twin = 7`))
+        expect(defectOf(late)).toBeInstanceOf(SqlError)
+        expect(sqlState(defectOf(late))).toBe("23503")
+      })
+    )
+
+    it.effect("does not begin inside another one", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const exit = yield* Effect.exit(transact(transact(sql`SELECT 1`)))
+        expect(String(defectOf(exit))).toContain("inside another one")
+      })
+    )
+
+    it.effect("gives integers of 64 bits as they are, and times as dates", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const big = 9_007_199_254_740_993n
+        const [row] =
+          yield* sql`SELECT ${big}::int8 AS big, '2026-01-02T03:04:05.678Z'::timestamptz AS at, 7::int AS small`
+        expect(row).toEqual({ big, at: new Date("2026-01-02T03:04:05.678Z"), small: 7 })
+      })
+    )
+  })
+})

@@ -1,0 +1,310 @@
+/**
+ * Clients that leave: whenever and however they do, they pay for what reached them, the supplier is told at once, and
+ * nothing is left behind.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import OpenAI from "openai"
+import * as Pg from "pg"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { promptTokens } from "../support/LocalCount.ts"
+import { RawClient } from "../support/RawClient.ts"
+import type { ReceivedRequest } from "../support/ScriptedUpstream.ts"
+import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
+import { chunk, completion, usage, usageChunk } from "../support/upstream/ChatWire.ts"
+import {
+  again,
+  done,
+  event,
+  json,
+  type Step,
+  script,
+  signal,
+  silence,
+  stall,
+  until as when
+} from "../support/upstream/Script.ts"
+
+const QUESTION = "Say hello."
+const messages = [{ role: "user" as const, content: QUESTION }]
+const PROMPT = promptTokens(QUESTION)
+/** One token each. */
+const CONTENT = [" hello", " hello", " hello", " hello"]
+const ALL = BigInt(CONTENT.length)
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await TestGateway.start()
+})
+afterAll(() => gateway.close())
+
+const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<RawClient> =>
+  RawClient.post(gateway.url, "/v1/chat/completions", {
+    key: customer.key,
+    body: { model: "m", messages, stream: true, stream_options: { include_usage: true }, ...body }
+  })
+
+const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
+
+/** The supplier sees that nobody wants its answer any more; it would go on generating, and billing, otherwise. */
+const abandoned = async (request: ReceivedRequest): Promise<void> => {
+  const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
+  expect(inTime, "the supplier was told within a second").toBe(true)
+}
+
+const nothingIsLeft = async (): Promise<void> => {
+  const { counters } = gateway
+  await until(() => counters.openRequests + counters.openStreams + counters.openExchanges + counters.bodyBytes === 0)
+  await gateway.settled()
+  expect(await gateway.query("SELECT id FROM account WHERE debits_pending <> 0")).toEqual([])
+}
+
+const leavings: ReadonlyArray<readonly [how: string, leave: (client: RawClient) => void]> = [
+  ["a FIN", (client) => client.leave()],
+  ["an RST", (client) => client.reset()]
+]
+
+interface Moment {
+  readonly when: string
+  /** What the supplier says up to then, and then it goes on thinking. */
+  readonly said: ReadonlyArray<Step>
+  readonly isNow: (body: string) => boolean
+  readonly due: readonly [input: bigint, output: bigint]
+  readonly ending?: string
+}
+
+const role = event(chunk({ role: "assistant", content: "" }))
+const contents = CONTENT.map((content) => event(chunk({ content })))
+const finish = event(chunk({}, "stop"))
+/** Before the finish, so that a client which has seen that knows the figures have arrived. */
+const figures = event(usageChunk(usage(70, CONTENT.length)))
+
+const moments: ReadonlyArray<Moment> = [
+  { when: "once the role was told", said: [role], isNow: (body) => body.includes('"role"'), due: [0n, 0n] },
+  ...contents.map((_, i): Moment => {
+    const k = i + 1
+    return {
+      when: `after ${k} of ${CONTENT.length} chunks`,
+      said: [role, ...contents.slice(0, k)],
+      isNow: (body) => contentsIn(body) === k,
+      due: [PROMPT, BigInt(k)]
+    }
+  }),
+  {
+    when: "after the finish",
+    said: [role, ...contents, finish],
+    isNow: (body) => body.includes('"stop"'),
+    due: [PROMPT, ALL]
+  },
+  {
+    when: "after the finish, the usage being known",
+    said: [role, ...contents, figures, finish],
+    isNow: (body) => body.includes('"stop"'),
+    due: [70n, ALL]
+  },
+  {
+    when: "after 2 chunks, when the supplier has already counted more",
+    said: [event({ ...chunk({ content: " hello hello" }), usage: usage(70, 9) })],
+    isNow: (body) => body.includes(" hello hello"),
+    due: [70n, 2n]
+  }
+]
+
+describe.each(leavings)("a stream whose client leaves with %s", (_, leave) => {
+  it("before the first byte costs nothing", async () => {
+    gateway.upstream.next(silence)
+    const client = await ask()
+    const request = await gateway.upstream.received()
+    leave(client)
+    await abandoned(request)
+    await nothingIsLeft()
+    const settlement = await gateway.lastSettlement()
+    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
+  })
+
+  it.each(moments)("$when costs what it received", async ({ said, isNow, due: [input, output] }) => {
+    const before = await gateway.balanceUsdMicro()
+    gateway.upstream.next(script({ steps: [...said, stall] }))
+    const client = await ask()
+    const request = await gateway.upstream.received()
+    const { headers } = await client.until(({ body }) => isNow(body))
+    leave(client)
+    await abandoned(request)
+    await nothingIsLeft()
+    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
+    expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+  })
+
+  it.each([
+    ["reported", [figures], 70n],
+    ["not reported", [], PROMPT]
+  ])("after [DONE] was complete; usage %s", async (_, reported, input) => {
+    gateway.upstream.next(script({ steps: [role, ...contents, ...reported, finish, done] }))
+    const client = await ask()
+    await gateway.upstream.received()
+    const { headers } = await client.until(({ body }) => body.includes("[DONE]"))
+    leave(client)
+    await nothingIsLeft()
+    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+    expect(settlement).toMatchObject({ ending: "complete", charged_input: input, charged_output: ALL })
+  })
+})
+
+it("the official client's abort costs what it received", async () => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+  gateway.upstream.next(script({ steps: [role, ...contents.slice(0, 2), stall] }))
+  const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
+  const request = await gateway.upstream.received()
+  let received = 0
+  for await (const { choices } of stream) {
+    if (choices[0]?.delta.content === " hello") received += 1
+    if (received === 2) stream.controller.abort()
+  }
+  await abandoned(request)
+  await nothingIsLeft()
+  expect(await gateway.lastSettlement()).toMatchObject({
+    ending: "client_gone",
+    charged_input: PROMPT,
+    charged_output: 2n
+  })
+})
+
+it("a client that leaves while the supplier goes on talking pays for what it received, and what was on its way", async () => {
+  gateway.upstream.next(script({ steps: [again(event(chunk({ content: " hello" })))] }))
+  const client = await ask()
+  const request = await gateway.upstream.received()
+  const { headers, body } = await client.until(({ body }) => contentsIn(body) > 2)
+  client.reset()
+  await abandoned(request)
+  await nothingIsLeft()
+  const { ending, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
+  expect(ending).toBe("client_gone")
+  expect(Number(charged_output)).toBeGreaterThanOrEqual(contentsIn(body))
+  expect(request.sentBytes()).toBeGreaterThan(
+    Number(charged_output) * JSON.stringify(chunk({ content: " hello" })).length
+  )
+})
+
+it("a client that stops reading pays for what its socket took, and its supplier is made to wait", async () => {
+  // Much to send, little to pay for: a frame of 16 KiB whose content is one token.
+  const padding = { content: [{ token: "x".repeat(16_384), logprob: 0, top_logprobs: [] }] }
+  const frame = { ...chunk({}), choices: [{ index: 0, delta: { content: " hello" }, logprobs: padding }] }
+  gateway.upstream.next(script({ steps: [event(frame), again(event(frame))] }))
+  const writtenBefore = gateway.counters.answerBytes
+  const client = await ask()
+  const request = await gateway.upstream.received()
+  const { headers, body } = await client.until(({ body }) => contentsIn(body) > 1)
+  client.pause()
+  await blocked(request)
+  const [, frameBytes = 0] = body.split("\n\n").map((each) => Buffer.byteLength(`${each}\n\n`))
+  const written = Math.floor((gateway.counters.answerBytes - writtenBefore) / frameBytes)
+  client.reset()
+  await abandoned(request)
+  await nothingIsLeft()
+
+  const { charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
+  expect(charged_input).toBe(PROMPT)
+  // The last write was never taken whole, and little is written ahead of the socket.
+  expect(Number(charged_output)).toBeLessThan(written)
+  expect(Number(charged_output)).toBeGreaterThan(written - 32)
+})
+
+/** The supplier's own socket takes nothing more. */
+const blocked = async (request: ReceivedRequest): Promise<void> => {
+  for (let sent = -1; sent !== request.sentBytes(); await sleep(200)) sent = request.sentBytes()
+}
+
+describe("a whole answer whose client does not wait for it", () => {
+  it.each(leavings)("costs nothing when the client leaves with %s before the supplier answered", async (_, leave) => {
+    const before = await gateway.balanceUsdMicro()
+    gateway.upstream.next(silence)
+    const client = await ask({ stream: false })
+    const request = await gateway.upstream.received()
+    leave(client)
+    await abandoned(request)
+    await nothingIsLeft()
+    expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", usage_source: "none", cost_pico: 0n })
+    expect(await gateway.balanceUsdMicro()).toBe(before)
+  })
+
+  it("costs nothing when the client leaves while the supplier is in the middle of it", async () => {
+    const body = JSON.stringify(completion({ usage: usage(7, 3) }))
+    gateway.upstream.next({ ...json({}), length: body.length, steps: [(wire) => wire.send(body.slice(0, 40)), stall] })
+    const client = await ask({ stream: false })
+    const request = await gateway.upstream.received()
+    await until(() => request.sentBytes() > 0)
+    client.reset()
+    await abandoned(request)
+    await nothingIsLeft()
+    expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
+  })
+
+  it("costs nothing when the client leaves while the answer waits for its settlement", async () => {
+    const customer = await gateway.newCustomer(1_000n)
+    const answered = signal()
+    const answer = json(completion({ usage: usage(7, 3) }))
+    gateway.upstream.next({ ...answer, steps: [when(answered), ...answer.steps] })
+    const client = await ask({ stream: false }, customer)
+    const request = await gateway.upstream.received()
+    await withLockedAccount(customer, async () => {
+      answered.fire()
+      await request.over
+      await waitingForLocks(1)
+      client.reset()
+      await until(() => gateway.counters.openExchanges === 0)
+    })
+    await nothingIsLeft()
+    expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
+  })
+})
+
+it("a request whose client leaves while its hold is being made is never sent to a supplier", async () => {
+  const customer = await gateway.newCustomer(1_000n)
+  const asked = gateway.upstream.requests.length
+  await withLockedAccount(customer, async () => {
+    const client = await ask({}, customer)
+    await waitingForLocks(1)
+    client.reset()
+    // Nothing tells that the gateway has seen it; the database takes several turns longer to go on.
+    await sleep(20)
+  })
+  await nothingIsLeft()
+  expect(gateway.upstream.requests.length).toBe(asked)
+  expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
+})
+
+it("a client that leaves in the middle of its upload leaves nothing", async () => {
+  const settled = await gateway.query("SELECT 1 FROM settlement")
+  const client = await RawClient.connect(gateway.url)
+  client.head("POST", "/v1/chat/completions", [
+    ["authorization", `Bearer ${gateway.key}`],
+    ["content-length", "1000"]
+  ])
+  client.say('{"model":')
+  await until(() => gateway.counters.bodyBytes > 0)
+  client.reset()
+  await nothingIsLeft()
+  expect(await gateway.query("SELECT 1 FROM settlement")).toHaveLength(settled.length)
+})
+
+/** Somebody else keeps the customer's balance to himself for as long as `work` takes. */
+const withLockedAccount = async (customer: Customer, work: () => Promise<void>): Promise<void> => {
+  const other = new Pg.Client(gateway.database.settings)
+  await other.connect()
+  try {
+    await other.query("BEGIN")
+    await other.query("SELECT 1 FROM account WHERE user_id = $1 FOR UPDATE", [customer.userId])
+    await work()
+  } finally {
+    await other.end()
+  }
+}
+
+const waitingForLocks = (sessions: number): Promise<void> =>
+  until(async () => {
+    const waiting = await gateway.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    return waiting.length >= sessions
+  })

@@ -1,0 +1,174 @@
+/**
+ * Servers die without warning, again and again, while customers are being served; what customers were charged is then
+ * compared with what they received, token by token.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { StreamClient } from "../support/StreamClient.ts"
+import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
+import { asPlayed, type Play, PROMPT_TOKENS } from "../support/upstream/Play.ts"
+import { signal } from "../support/upstream/Script.ts"
+
+const KILLS = 20
+const CLIENTS = 32
+const CUSTOMERS = 5
+const CREDIT_USD_MICRO = 5_000_000n
+const DEAD_AFTER_SECONDS = 2
+/** What docs/operations.md promises of the last checkpoint of a dead server. */
+const CHECKPOINT_AGE_MILLIS = 5_000
+
+const PLAYS: ReadonlyArray<Play> = [
+  { deltas: 3 },
+  { deltas: 20, everyMillis: 15 },
+  { deltas: 20, everyMillis: 15, unreported: true },
+  { deltas: 60, everyMillis: 25 }
+]
+/** Longer than any server lives. */
+const LONG: Play = { deltas: 1_000, everyMillis: 30 }
+
+interface Server {
+  readonly process: ServerProcess
+  killedAtMillis: number
+}
+
+interface Call {
+  readonly client: StreamClient
+  readonly server: Server
+  readonly play: Play
+}
+
+/** Keeps the database, the supplier and the books; serves nobody and sweeps nothing. */
+let observer: TestGateway
+let customers: ReadonlyArray<Customer>
+
+const stop = signal()
+const calls: Array<Call> = []
+/** The largest checkpoint each request was seen with. */
+const checkpointed = new Map<string, bigint>()
+
+beforeAll(async () => {
+  observer = await TestGateway.start({ settings: { NODE_DEAD_AFTER_SECONDS: "3600" } })
+  observer.upstream.always(asPlayed(stop))
+  customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => observer.newCustomer(CREDIT_USD_MICRO)))
+})
+afterAll(() => observer.close())
+
+const startServer = async (): Promise<Server> => ({
+  process: await ServerProcess.beside(observer, { NODE_DEAD_AFTER_SECONDS: String(DEAD_AFTER_SECONDS) }),
+  killedAtMillis: Number.POSITIVE_INFINITY
+})
+
+/** One client after the other until told to stop, each at a server that is there. */
+const keepCalling = async (nth: number, servers: ReadonlyArray<Server>, stopped: () => boolean): Promise<void> => {
+  for (let round = nth; !stopped(); round++) {
+    const alive = servers.filter(({ killedAtMillis }) => killedAtMillis === Number.POSITIVE_INFINITY)
+    const server = alive[Math.floor(Math.random() * alive.length)] as Server
+    const play = nth % 4 === 0 ? LONG : (PLAYS[round % PLAYS.length] as Play)
+    const customer = customers[nth % CUSTOMERS] as Customer
+    const client = StreamClient.open(server.process.url, customer.key, play)
+    await client.over
+    calls.push({ client, server, play })
+  }
+}
+
+const rememberCheckpoints = async (): Promise<void> => {
+  const holds = await observer.query<{ request_id: string; checkpoint_output: bigint }>(
+    "SELECT request_id, checkpoint_output FROM inference_hold WHERE checkpoint_output > 0"
+  )
+  for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
+}
+
+it(`no request is lost, charged twice or charged beyond what arrived, though servers are killed ${KILLS} times`, async () => {
+  const servers = [await startServer(), await startServer()]
+  let stopped = false
+  const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))
+
+  for (let kill = 0; kill < KILLS; kill++) {
+    // One of the two lives longer, so that there are old streams with several checkpoints too.
+    const which = kill % 5 === 4 ? 1 : 0
+    const victim = servers[which] as Server
+    const heard = calls.length
+    await until(() => calls.length > heard + CLIENTS / 2)
+    await sleep(Math.random() * 600)
+    await rememberCheckpoints()
+    victim.killedAtMillis = performance.now()
+    await victim.process.kill()
+    servers[which] = await startServer()
+  }
+  stopped = true
+  stop.fire()
+  await Promise.all(load)
+
+  // The servers that are left settle what the dead ones held.
+  await observer.settled()
+  for (const { process } of servers) expect(await process.stop()).toEqual({ code: 0, signal: null })
+
+  const settlements = new Map(
+    (await observer.query<SettlementRow>("SELECT * FROM settlement")).map((row) => [row.request_id, row])
+  )
+  const answered = calls.filter(({ client }) => client.status === 200)
+  const wrong = answered.flatMap((call) => {
+    const row = settlements.get(call.client.requestId)
+    const faults = row === undefined ? ["not settled"] : faultsOf(call, row)
+    return faults.map((fault) => `${fault}: ${describeCall(call, row)}`)
+  })
+  expect(wrong).toEqual([])
+  expect(calls.filter(({ client }) => client.ending === "refused").map(({ client }) => client.body)).toEqual([])
+
+  const known = new Set(answered.map(({ client }) => client.requestId))
+  const unheard = [...settlements.values()].filter(({ request_id }) => !known.has(request_id))
+  expect(unheard.filter(({ cost_pico }) => cost_pico > 0n)).toEqual([])
+
+  for (const customer of customers) {
+    const [charged] = await observer.query<{ pico: string; written_off: string }>(
+      `SELECT coalesce(sum(payg_pico), 0) AS pico, coalesce(sum(writeoff_pico), 0) AS written_off
+       FROM settlement WHERE user_id = $1`,
+      [customer.userId]
+    )
+    const { paygPico } = await observer.balances(customer)
+    expect(paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - BigInt(charged?.pico ?? "0"))
+    expect(charged?.written_off).toBe("0")
+  }
+  expect(await observer.audit()).toEqual([])
+
+  // Without these it would have proved nothing.
+  const orphaned = [...settlements.values()].filter(({ ending }) => ending === "orphaned")
+  expect(orphaned.length).toBeGreaterThan(KILLS)
+  expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(0)
+  expect(answered.filter(({ client }) => client.ending === "done").length).toBeGreaterThan(KILLS * 10)
+}, 75_000)
+
+const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyArray<string> => {
+  const received = BigInt(client.deltas.length)
+  const faults: Array<string> = []
+  if (row.charged_output > received) faults.push("charged beyond what arrived")
+  if (received === 0n && row.cost_pico > 0n) faults.push("charged for nothing")
+  if (row.charged_output < (checkpointed.get(client.requestId) ?? 0n)) faults.push("charged less than its checkpoint")
+
+  // A stream that ended just before its server died may have been on its way to its settlement.
+  const hadTime = client.endedAtMillis < server.killedAtMillis - CHECKPOINT_AGE_MILLIS
+  if (client.ending === "done" && row.ending === "complete") {
+    if (row.charged_output !== received) faults.push("not charged what it used")
+    if (!play.unreported && row.charged_input !== BigInt(PROMPT_TOKENS)) faults.push("prompt not charged as reported")
+  } else if (client.ending === "done" && hadTime) {
+    faults.push("complete, but not settled as such")
+  } else if (row.ending !== "orphaned" && row.ending !== "failed") {
+    faults.push("cut, but not settled as orphaned")
+  } else {
+    const old = client.deltas.filter((at) => at < server.killedAtMillis - CHECKPOINT_AGE_MILLIS).length
+    if (row.charged_output < BigInt(old)) faults.push("its checkpoint was too old")
+  }
+  return faults
+}
+
+const describeCall = ({ client, play, server }: Call, row: SettlementRow | undefined): string =>
+  JSON.stringify({
+    request: client.requestId,
+    play,
+    ending: client.ending,
+    received: client.deltas.length,
+    lastedMillis: Math.round(client.endedAtMillis - client.openedAtMillis),
+    endedBeforeKillMillis: Math.round(server.killedAtMillis - client.endedAtMillis),
+    settled: row && { ending: row.ending, source: row.usage_source, output: String(row.charged_output) }
+  })

@@ -1,0 +1,239 @@
+/**
+ * Several gateways on one database: money, keys and the catalog are the same everywhere, and a node that is taken for
+ * dead while it lives does no harm.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
+import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { Email } from "@tollgate/domain/customer/Email"
+import { Effect, Layer, ManagedRuntime } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { StreamClient } from "../support/StreamClient.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
+import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
+import { signal } from "../support/upstream/Script.ts"
+
+const DEAD_AFTER_SECONDS = "1"
+const operator = { actor: "test", reason: "a test asked for it" }
+
+let a: TestGateway
+let b: TestGateway
+
+beforeAll(async () => {
+  a = await TestGateway.start({ settings: { NODE_DEAD_AFTER_SECONDS: "3600" } })
+  b = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: "3600" } })
+  a.upstream.always(asPlayed())
+})
+afterAll(async () => {
+  await b.stop()
+  await a.close()
+})
+
+/** A whole answer from one of the nodes. */
+const ask = async (node: TestGateway, { key }: Customer, play: Play, more: object = {}): Promise<Response> => {
+  const messages = [{ role: "user", content: "Say hello." }]
+  const response = await fetch(`${node.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", messages, max_tokens: play.deltas, ...played(play), ...more })
+  })
+  await response.arrayBuffer()
+  return response
+}
+
+const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRow>> =>
+  a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [userId])
+
+const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amount) => all + amount, 0n)
+
+describe("the last tokens of a balance", () => {
+  const play: Play = { deltas: 5 }
+
+  /** What a request sets aside at the prices of the test: found out by looking at one that is under way. */
+  const reservedMicro = async (): Promise<bigint> => {
+    const go = signal()
+    const rich = await a.newCustomer(1_000_000n)
+    a.upstream.always((request) => {
+      const answer = asPlayed()(request)
+      return { ...answer, steps: [() => go.fired, ...answer.steps] }
+    })
+    const asked = ask(a, rich, play)
+    let held: bigint | undefined
+    await until(async () => {
+      const [hold] = await a.query<{ payg_pico: bigint }>("SELECT payg_pico FROM inference_hold WHERE user_id = $1", [
+        rich.userId
+      ])
+      held = hold?.payg_pico
+      return held !== undefined
+    })
+    go.fire()
+    await asked
+    return (held ?? 0n) / 1_000_000n
+  }
+
+  /** Two hundred at once, half of them at each node. */
+  const race = async (customer: Customer, promptTokens: number): Promise<ReadonlyArray<number>> => {
+    a.upstream.always(asPlayed())
+    const asked = Array.from({ length: 200 }, (_, i) => ask(i % 2 === 0 ? a : b, customer, { ...play, promptTokens }))
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    expect(statuses.filter((status) => status !== 200 && status !== 402)).toEqual([])
+    await a.settled()
+    return statuses
+  }
+
+  it("are sold once, however many ask for them at both nodes", async () => {
+    const each = await reservedMicro()
+    const customer = await a.newCustomer(each * 10n)
+    const statuses = await race(customer, Number(each) - 2 * play.deltas)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+    const settlements = await settlementsOf(customer)
+    expect(settlements.filter(({ cost_pico }) => cost_pico > 0n)).toHaveLength(10)
+    expect(sum(settlements.map(({ writeoff_pico }) => writeoff_pico))).toBe(0n)
+    expect(await a.balances(customer)).toMatchObject({ paygPico: 0n })
+    expect(await a.audit()).toEqual([])
+  })
+
+  it("may be fewer than the last answer needs: then it costs what is left, and the rest is written off", async () => {
+    const each = await reservedMicro()
+    const customer = await a.newCustomer(each * 10n + each / 2n)
+    const statuses = await race(customer, Number(each) - 2 * play.deltas)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(11)
+    const settlements = await settlementsOf(customer)
+    const paid = sum(settlements.map(({ payg_pico }) => payg_pico))
+    const writtenOff = sum(settlements.map(({ writeoff_pico }) => writeoff_pico))
+    expect(paid).toBe((each * 10n + each / 2n) * 1_000_000n)
+    expect(paid + writtenOff).toBe(each * 11n * 1_000_000n)
+    expect(await a.balances(customer)).toMatchObject({ paygPico: 0n })
+    expect(await a.audit()).toEqual([])
+  })
+})
+
+describe("what one node does", () => {
+  it("to a key counts at the other from the next request on", async () => {
+    const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
+    for (const customer of customers) {
+      expect((await ask(b, customer, { deltas: 1 })).status).toBe(200)
+      await a.run(
+        Effect.gen(function* () {
+          const keys = yield* ApiKeys
+          const [key] = yield* keys.list(Email.make(customer.email))
+          if (key !== undefined) yield* keys.revoke(key.id, operator)
+        })
+      )
+      expect((await ask(b, customer, { deltas: 1 })).status).toBe(401)
+      expect((await ask(a, customer, { deltas: 1 })).status).toBe(401)
+    }
+  })
+
+  it("to the catalog is served by both, and what was admitted before keeps its price", async () => {
+    const customer = await a.newCustomer(10_000n)
+    const go = signal()
+    const before = StreamClient.open(b.url, customer.key, { deltas: 1_000, everyMillis: 5 })
+    a.upstream.always(asPlayed(go))
+    await before.received(1)
+    const dearer = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 20_000_000 }
+    await a.applyCatalog({ model: { public_name: "m2", price_usd_micro_per_million_tokens: dearer } })
+    await until(async () => (await ask(b, customer, { deltas: 1 }, { model: "m2" })).status === 200)
+    for (const node of [a, b]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(404)
+    await a.applyCatalog({ model: { price_usd_micro_per_million_tokens: dearer } })
+    await until(async () => (await ask(b, customer, { deltas: 1 })).status === 200)
+
+    go.fire()
+    expect(await before.over).toBe("done")
+    const settled = await a.settlementOf(before.requestId)
+    const cost = BigInt(PROMPT_TOKENS) + 2n * BigInt(before.deltas.length)
+    expect(settled.cost_pico).toBe(cost * 1_000_000n)
+    await a.applyCatalog()
+    await until(async () => {
+      const after = await ask(b, customer, { deltas: 1 })
+      const { cost_pico } = await a.settlementOf(after.headers.get("x-request-id") ?? "")
+      return cost_pico === (BigInt(PROMPT_TOKENS) + 2n) * 1_000_000n
+    })
+  })
+})
+
+describe("a node that others take for dead", () => {
+  it("though it was only paused, charges nothing twice and goes on", async () => {
+    const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
+    const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
+    const customer = await a.newCustomer(10_000n)
+    const go = signal()
+    a.upstream.always(asPlayed(go))
+    const client = StreamClient.open(paused.url, customer.key, { deltas: 1_000, everyMillis: 20 })
+    await until(async () => {
+      const [hold] = await a.query<{ seen: bigint }>(
+        "SELECT checkpoint_output AS seen FROM inference_hold WHERE user_id = $1",
+        [customer.userId]
+      )
+      return hold !== undefined && hold.seen > 0n
+    })
+    paused.signal("SIGSTOP")
+    const swept = await a.settlementOf(client.requestId)
+    expect(swept).toMatchObject({ ending: "orphaned", usage_source: "checkpoint", writeoff_pico: 0n })
+    const receivedSoFar = client.deltas.length
+    paused.signal("SIGCONT")
+    await client.received(receivedSoFar + 10)
+    go.fire()
+
+    expect(await client.over).toBe("done")
+    a.upstream.always(asPlayed())
+    const next = StreamClient.open(paused.url, customer.key, { deltas: 3 })
+    expect(await next.over).toBe("done")
+    const settled = await a.settlementOf(next.requestId)
+    expect(settled).toMatchObject({ ending: "complete", charged_output: 3n })
+    expect(await settlementsOf(customer)).toHaveLength(2)
+    expect(await a.settlementOf(client.requestId)).toEqual(swept)
+    const { paygPico } = await a.balances(customer)
+    expect(paygPico).toBe(10_000n * 1_000_000n - swept.cost_pico - settled.cost_pico)
+    expect(await paused.stop()).toEqual({ code: 0, signal: null })
+    await sweeper.stop()
+    expect(await a.audit()).toEqual([])
+  })
+
+  it("while it settles, leaves each request to whoever comes first", async () => {
+    const customer = await a.newCustomer(1_000_000n)
+    const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600 })
+    const sweeper = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
+    const sweep = () => sweeper.runPromise(Effect.flatMap(OpenHolds, (open) => open.sweep))
+    await sweep()
+    const calls: Array<StreamClient> = []
+    // All streams end at once and are swept at once, a little later each time.
+    for (let laterMillis = 0; laterMillis < 40; laterMillis += 4) {
+      const go = signal()
+      a.upstream.always(asPlayed(go))
+      const play = { deltas: 1_000, everyMillis: 20 }
+      const clients = Array.from({ length: 20 }, (_, i) => StreamClient.open((i % 2 ? a : b).url, customer.key, play))
+      for (const client of clients) await client.received(1)
+      // The rows of the nodes say goodbye, and the nodes do not know.
+      await a.query("UPDATE gateway_node SET left_at = clock_timestamp()")
+      go.fire()
+      await sleep(laterMillis)
+      await sweep()
+      for (const client of clients) expect(await client.over).toBe("done")
+      await a.settled()
+      await a.query("UPDATE gateway_node SET left_at = NULL")
+      calls.push(...clients)
+    }
+    await sweeper.dispose()
+
+    const settlements = new Map((await settlementsOf(customer)).map((row) => [row.request_id, row]))
+    expect(settlements.size).toBe(calls.length)
+    const complete = calls.filter(({ requestId }) => settlements.get(requestId)?.ending === "complete")
+    console.log(complete.length, calls.length)
+    expect(complete.length).toBeGreaterThan(0)
+    expect(complete.length).toBeLessThan(calls.length)
+    for (const { requestId, deltas } of calls) {
+      const { ending, charged_output } = settlements.get(requestId) as SettlementRow
+      const received = BigInt(deltas.length)
+      if (ending === "complete") expect(charged_output).toBe(received)
+      else expect(charged_output).toBeLessThanOrEqual(received)
+    }
+    const { paygPico } = await a.balances(customer)
+    const charged = sum([...settlements.values()].map(({ cost_pico }) => cost_pico))
+    expect(paygPico).toBe(1_000_000n * 1_000_000n - charged)
+    expect(await a.audit()).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+/**
+ * One thing a supplier can do wrong, what its client is told then, and what that costs.
+ */
+import { errorBody } from "../../support/upstream/ChatWire.ts"
+import type { Script, Step } from "../../support/upstream/Script.ts"
+
+export interface Fault {
+  /** A sentence whose subject is the supplier. */
+  readonly supplier: string
+  /** What the client asks for. */
+  readonly asked: "stream" | "answer"
+  readonly at?: Whereabouts
+  /** Members of the provider's timeouts in the catalog. */
+  readonly timeouts?: object
+  readonly says: (audience: Audience) => Script
+  readonly told: Told
+  readonly due: Due
+}
+
+/** Where the supplier is believed to be. */
+export type Whereabouts = "where nobody listens" | "behind a certificate nobody trusts" | "where no TLS is spoken"
+
+export type Told =
+  /** An error instead of an answer. */
+  | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
+  /** A stream of so much text that raises an error. */
+  | { readonly as: "broken stream"; readonly text: string; readonly code: string }
+  /** What happens until time is up is a matter of luck. */
+  | { readonly as: "broken stream"; readonly text: "some"; readonly code: string }
+  /** An answer after all, with the usage that is due where the supplier reports it. */
+  | { readonly as: "answer"; readonly text: string }
+
+export type Figures = readonly [prompt: number, completion: number]
+
+export type Due =
+  | "nothing"
+  /** The prompt and the text the client has, both counted here. */
+  | "what arrived"
+  /** These tokens, as the supplier reports them. */
+  | Figures
+  /** The prompt as the supplier reports it, and the text the client has. */
+  | { readonly prompt: number }
+
+export const refusal = (status: number, code: string, retryAfter?: string): Told => ({
+  as: "refusal",
+  status,
+  code,
+  ...(retryAfter === undefined ? {} : { retryAfter })
+})
+
+/** What most faults come to. */
+export const failure = refusal(502, "upstream_error")
+
+export const brokenAfter = (text: string, code = "upstream_error"): Told => ({ as: "broken stream", text, code })
+
+/** Tells a script how far its client has listened, so that it can go wrong at that very moment. */
+export class Audience {
+  #heard = 0
+  #waiting: Array<() => void> = []
+
+  hear(): void {
+    this.#heard += 1
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  /** Goes on when the client has so many chunks, or has left. */
+  has(chunks: number): Step {
+    return (wire) => Promise.race([this.#reach(chunks), wire.gone])
+  }
+
+  async #reach(chunks: number): Promise<void> {
+    while (this.#heard < chunks) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+}
+
+// What suppliers let slip, and no client may ever see.
+
+export const SUPPLIER = "secret-supplier"
+export const HIDDEN_MODEL = "hidden-model"
+const HOST = "kwyjibo.example"
+const COST = "0.00731"
+
+export const leaks: ReadonlyArray<string> = [SUPPLIER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
+
+/** Headers by which suppliers can be told apart. */
+export const telltales: Readonly<Record<string, string>> = {
+  server: HOST,
+  via: `1.1 ${HOST}`,
+  "x-request-id": "req_kwyjibo_1",
+  "x-ratelimit-limit-tokens": "1234",
+  "openai-organization": SUPPLIER,
+  "set-cookie": `session=kwyjibo; Domain=${HOST}`
+}
+
+/** Members that name the supplier or what it costs us. */
+export const traces = {
+  provider: SUPPLIER,
+  system_fingerprint: "fp_kwyjibo",
+  x_supplier: { host: HOST },
+  cost: Number(COST)
+}
+
+/** An error that says everything it should not. */
+export const indiscretion = errorBody(
+  `${HIDDEN_MODEL}-7 of ${SUPPLIER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
+  "kwyjibo_error",
+  "kwyjibo_type"
+)

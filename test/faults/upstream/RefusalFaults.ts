@@ -1,0 +1,93 @@
+/**
+ * Suppliers that cannot be reached, do not answer, or refuse.
+ */
+import { errorBody } from "../../support/upstream/ChatWire.ts"
+import {
+  bytes,
+  cut,
+  hangUp,
+  hangUpHard,
+  json,
+  raw,
+  type Script,
+  script,
+  silence,
+  stall,
+  text
+} from "../../support/upstream/Script.ts"
+import { type Fault, failure, HIDDEN_MODEL, indiscretion, refusal, type Told } from "./Fault.ts"
+
+type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
+
+/** Whatever was asked for, nothing came and nothing is due. */
+const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
+  (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
+
+const soon = { first_byte_ms: 200, idle_ms: 200 }
+
+const unreachable: ReadonlyArray<Unanswered> = [
+  { supplier: "is not there", at: "where nobody listens" },
+  { supplier: "shows a certificate nobody trusts", at: "behind a certificate nobody trusts" },
+  { supplier: "speaks no TLS where it should", at: "where no TLS is spoken" },
+  { supplier: "resets the connection before it answers", says: hangUpHard },
+  { supplier: "hangs up before it answers", says: hangUp },
+  { supplier: "says nothing until the time for the first byte is over", says: silence, timeouts: soon },
+  { supplier: "sends the half of a head and stops", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
+  { supplier: "sends the half of a head and hangs up", says: half("HTTP/1.1 200 OK\r\ncontent-", cut) },
+  { supplier: "answers in no known protocol", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
+  { supplier: "answers with a head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
+  { supplier: "sends only hints of an answer", says: half("HTTP/1.1 103 Early Hints\r\n\r\n"), timeouts: soon },
+  { supplier: "answers that there is no content", says: script({ status: 204, framing: "length", length: 0 }) },
+  { supplier: "offers another protocol", says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut) }
+]
+
+function half(head: string, after = stall): Script {
+  return script({ status: "none", steps: [raw(head), after] })
+}
+
+const refuses = (status: number, told: Told, headers: Readonly<Record<string, string>> = {}): Unanswered => ({
+  supplier: `answers ${status}${Object.entries(headers).map(([name, value]) => ` with ${name} '${value}'`)}`,
+  says: json(indiscretion, status, headers),
+  told
+})
+
+const limited = (retryAfter: string): Told => refusal(429, "technical_limit", retryAfter)
+
+const refusals: ReadonlyArray<Unanswered> = [
+  ...[400, 422].map((status) => refuses(status, refusal(400, "invalid_request"))),
+  ...[401, 402, 403, 404, 405, 406, 408, 409, 410, 415, 418, 451].map((status) => refuses(status, failure)),
+  refuses(413, refusal(413, "request_too_large")),
+  refuses(429, limited("5")),
+  refuses(429, limited("7"), { "retry-after": "7" }),
+  refuses(429, limited("1"), { "retry-after": "0.2" }),
+  refuses(429, limited("60"), { "retry-after": "86400" }),
+  refuses(429, limited("5"), { "retry-after": "0" }),
+  refuses(429, limited("5"), { "retry-after": "-3" }),
+  refuses(429, limited("5"), { "retry-after": "soon" }),
+  refuses(429, limited("5"), { "retry-after": "Fri, 20 Nov 2026 08:00:00 GMT" }),
+  ...[500, 501, 502, 503, 504, 520, 529, 599].map((status) => refuses(status, failure)),
+  ...[300, 301, 302, 303, 307, 308].map((status) => refuses(status, failure, { location: "/v1/elsewhere" })),
+  { supplier: "answers 400 without a body", says: text("", "", 400), told: refusal(400, "invalid_request") },
+  {
+    supplier: "answers 400 with a page",
+    says: text(`<h1>${HIDDEN_MODEL}`, "text/html", 400),
+    told: refusal(400, "invalid_request")
+  },
+  {
+    supplier: "answers 400 because it does not like our key",
+    says: json(errorBody("API key not valid. Please pass a valid API key."), 400),
+    told: failure
+  },
+  {
+    supplier: "announces a refusal and never says it",
+    says: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
+    told: failure
+  },
+  {
+    supplier: "refuses at the length of a book",
+    says: script({ status: 400, steps: [bytes("x".repeat(200_000)), stall] }),
+    told: refusal(400, "invalid_request")
+  }
+]
+
+export const refusalFaults: ReadonlyArray<Fault> = [...unreachable, ...refusals].flatMap(unanswered)

@@ -1,0 +1,170 @@
+/**
+ * A client that is nothing but a socket: it says exactly what a test says, sees every byte of the answer, and leaves
+ * when and how the test wants.
+ *
+ *     const client = await RawClient.post(gateway.url, "/v1/chat/completions", { key: gateway.key, body: { ... } })
+ *     await client.until(({ body }) => body.includes("hello"))
+ *     client.reset()
+ *
+ * One request a connection.
+ */
+import { connect, type Socket } from "node:net"
+
+/** What has come so far. */
+export interface RawAnswer {
+  /** 0 as long as there is no head. */
+  readonly status: number
+  /** Names in lower case; of repeated ones the last. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Without the framing of chunks. */
+  readonly body: string
+  /** The body has come to its end. */
+  readonly whole: boolean
+}
+
+export interface RawPost {
+  readonly key?: string | undefined
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>
+  /** A text goes out as it is, anything else as JSON. */
+  readonly body: unknown
+}
+
+export class RawClient {
+  readonly #socket: Socket
+  #received = Buffer.alloc(0)
+  #wake = () => {}
+  /** The server has closed its half, or the connection is gone. */
+  ended = false
+
+  /** Opens a connection to a server such as `http://127.0.0.1:8080`. */
+  static async connect(url: string): Promise<RawClient> {
+    const { hostname, port } = new URL(url)
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+    await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject))
+    return new RawClient(socket)
+  }
+
+  static async post(url: string, path: string, { key, headers = [], body }: RawPost): Promise<RawClient> {
+    const client = await RawClient.connect(url)
+    const bytes = typeof body === "string" ? body : JSON.stringify(body)
+    client.head("POST", path, [
+      ...(key === undefined ? [] : [["authorization", `Bearer ${key}`] as const]),
+      ["content-type", "application/json"],
+      ["content-length", String(Buffer.byteLength(bytes))],
+      ...headers
+    ])
+    client.say(bytes)
+    return client
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    const end = () => {
+      this.ended = true
+      this.#wake()
+    }
+    socket.on("error", () => {})
+    socket.on("end", end)
+    socket.on("close", end)
+    socket.on("data", (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+      this.#wake()
+    })
+  }
+
+  /** Bytes as they are. */
+  say(bytes: string | Uint8Array): void {
+    this.#socket.write(bytes)
+  }
+
+  /** A request line and headers. */
+  head(method: string, path: string, headers: ReadonlyArray<readonly [name: string, value: string]>): void {
+    const lines = [["host", "gateway.test"] as const, ...headers].map(([name, value]) => `${name}: ${value}\r\n`)
+    this.say(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`)
+  }
+
+  /** Every byte that came. */
+  get received(): string {
+    return this.#received.toString("utf8")
+  }
+
+  get answer(): RawAnswer {
+    return readAnswer(this.#received, this.ended)
+  }
+
+  /** Waits for the answer to come so far; fails when the server is done without that. */
+  async until(enough: (answer: RawAnswer) => boolean): Promise<RawAnswer> {
+    for (;;) {
+      const { answer } = this
+      if (enough(answer)) return answer
+      if (this.ended) throw new Error(`the answer ended early:\n${this.received}`)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** The answer to its last byte. */
+  whole(): Promise<RawAnswer> {
+    return this.until(({ whole }) => whole)
+  }
+
+  /** Done when the server has closed the connection. */
+  async closed(): Promise<void> {
+    while (!this.ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** Takes nothing more off the socket. */
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  /** Leaves politely: FIN. */
+  leave(): void {
+    this.#socket.end()
+  }
+
+  /** Leaves without a word: RST. */
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+}
+
+const readAnswer = (bytes: Buffer, ended: boolean): RawAnswer => {
+  const end = bytes.indexOf("\r\n\r\n")
+  if (end < 0) return { status: 0, headers: {}, body: "", whole: false }
+  const [statusLine = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
+  const status = Number(statusLine.split(" ")[1])
+  if (status === 100) return readAnswer(bytes.subarray(end + 4), ended)
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":")
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+    })
+  )
+  const rest = bytes.subarray(end + 4)
+  if (headers["transfer-encoding"] === "chunked") return { status, headers, ...withoutChunks(rest) }
+  const length = headers["content-length"]
+  const whole = length === undefined ? ended || status === 204 : rest.length >= Number(length)
+  return { status, headers, body: rest.toString("utf8"), whole }
+}
+
+const withoutChunks = (bytes: Buffer): { readonly body: string; readonly whole: boolean } => {
+  const chunks: Array<Buffer> = []
+  let whole = false
+  for (let at = 0; !whole; ) {
+    const lineEnd = bytes.indexOf("\r\n", at)
+    if (lineEnd < 0) break
+    const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16)
+    const end = lineEnd + 2 + size
+    if (bytes.length < end + 2) break
+    chunks.push(bytes.subarray(lineEnd + 2, end))
+    whole = size === 0
+    at = end + 2
+  }
+  return { body: Buffer.concat(chunks).toString("utf8"), whole }
+}

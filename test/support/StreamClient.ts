@@ -1,0 +1,117 @@
+/**
+ * A client of one chat stream over a connection of its own: keeps every frame and when it arrived.
+ *
+ *     const client = StreamClient.open(gateway.url, gateway.key)
+ *     await client.received(3)     // deltas of content
+ *     client.leave()
+ */
+import { type ClientRequest, type IncomingMessage, request } from "node:http"
+import { type Play, played } from "./upstream/Play.ts"
+
+export interface Frame {
+  readonly data: string
+  readonly atMillis: number
+}
+
+/** What the end of a call looks like from here. */
+export type Ending =
+  /** The stream came to its `[DONE]`. */
+  | "done"
+  /** The stream was ended in order, after an error frame. */
+  | "error"
+  /** The connection broke before the stream was ended. */
+  | "cut"
+  /** Another status than 200. */
+  | "refused"
+  /** No answer at all. */
+  | "unanswered"
+
+export class StreamClient {
+  readonly url: string
+  readonly openedAtMillis = performance.now()
+  endedAtMillis = Number.POSITIVE_INFINITY
+  status = 0
+  requestId = ""
+  /** Of a refusal. */
+  body = ""
+  ending: Ending | undefined
+  readonly frames: Array<Frame> = []
+  /** When each delta of content arrived. */
+  readonly deltas: Array<number> = []
+  readonly over: Promise<Ending>
+  readonly #request: ClientRequest
+  #rest = ""
+  #waiting: Array<() => void> = []
+
+  /** Asks for a stream; what the supplier is to play travels in the request. */
+  static open(url: string, key: string, play?: Play, more: object = {}): StreamClient {
+    const messages = [{ role: "user", content: "Say hello." }]
+    return new StreamClient(url, key, { model: "m", stream: true, messages, ...played(play), ...more })
+  }
+
+  private constructor(url: string, key: string, body: object) {
+    this.url = url
+    const bytes = Buffer.from(JSON.stringify(body))
+    this.#request = request(`${url}/v1/chat/completions`, {
+      method: "POST",
+      agent: false,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": bytes.length }
+    })
+    this.over = new Promise((resolve) => {
+      const end = (ending: Ending) => {
+        this.ending ??= ending
+        this.endedAtMillis = performance.now()
+        this.#wake()
+        resolve(this.ending)
+      }
+      this.#request.on("error", () => end(this.status === 0 ? "unanswered" : "cut"))
+      this.#request.on("response", (response) => this.#read(response, end))
+    })
+    this.#request.end(bytes)
+  }
+
+  /** Waits for so many deltas, or for the end if there are fewer. */
+  async received(deltas: number): Promise<void> {
+    while (this.deltas.length < deltas && this.ending === undefined) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+
+  leave(): void {
+    this.#request.destroy()
+  }
+
+  #read(response: IncomingMessage, end: (ending: Ending) => void): void {
+    this.status = response.statusCode ?? 0
+    this.requestId = String(response.headers["x-request-id"])
+    response.setEncoding("utf8")
+    response.on("data", (text: string) => {
+      if (this.status === 200) this.#take(text)
+      else this.body += text
+    })
+    response.on("error", () => end("cut"))
+    response.on("close", () => end("cut"))
+    response.on("end", () => {
+      if (this.status !== 200) end("refused")
+      else if (!response.complete) end("cut")
+      else end(this.frames.at(-1)?.data === "[DONE]" ? "done" : "error")
+    })
+  }
+
+  #take(text: string): void {
+    const atMillis = performance.now()
+    const frames = (this.#rest + text).split("\n\n")
+    this.#rest = frames.pop() ?? ""
+    for (const frame of frames) {
+      if (!frame.startsWith("data: ")) continue
+      const data = frame.slice("data: ".length)
+      this.frames.push({ data, atMillis })
+      if (/"content":"[^"]/.test(data)) this.deltas.push(atMillis)
+    }
+    this.#wake()
+  }
+
+  #wake(): void {
+    for (const resume of this.#waiting.splice(0)) resume()
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * A listener on the line between clients and a gateway: everything passes, and every byte on its way to a client is
+ * kept, whoever the client is.
+ */
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+export class Wiretap {
+  readonly url: string
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  /** One list a connection. */
+  readonly #heard: Array<Array<Buffer>> = []
+
+  /** Clients of the returned address reach this one. */
+  static start(url: string): Promise<Wiretap> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true })
+    return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new Wiretap(server, url))))
+  }
+
+  private constructor(server: Server, url: string) {
+    const address = server.address()
+    this.url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    this.#server = server
+    const { hostname, port } = new URL(url)
+    server.on("connection", (client: Socket) => {
+      const gateway = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true })
+      const heard: Array<Buffer> = []
+      this.#heard.push(heard)
+      gateway.on("data", (bytes) => heard.push(bytes))
+      for (const [from, to] of [
+        [client, gateway],
+        [gateway, client]
+      ] as const) {
+        this.#sockets.add(from)
+        from.pipe(to)
+        from.on("error", () => to.destroy())
+        from.on("close", () => this.#sockets.delete(from))
+      }
+    })
+  }
+
+  /** All that clients were told, a text for each connection. */
+  get transcripts(): ReadonlyArray<string> {
+    return this.#heard.map((chunks) => Buffer.concat(chunks).toString("utf8"))
+  }
+
+  /** Where one of these words was told to a client, in any case of its letters: what stands around it. */
+  leaksOf(words: ReadonlyArray<string>): ReadonlyArray<string> {
+    return this.transcripts.flatMap((transcript) => leaksIn(transcript, words))
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
+
+const AROUND = 120
+
+export const leaksIn = (text: string, words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const searched = text.toLowerCase()
+  return words.flatMap((word) => {
+    const at = searched.indexOf(word.toLowerCase())
+    return at < 0 ? [] : [`${word}: ...${text.slice(Math.max(0, at - AROUND), at + AROUND)}...`]
+  })
+}
