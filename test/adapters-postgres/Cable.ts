@@ -10,6 +10,10 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
+/** What befalls the next BEGIN: it arrives garbled, so that the server refuses it and hears what comes with it. */
+const BEGIN = Buffer.from("BEGIN ")
+const GARBLED = Buffer.from("BEGUN ")
+
 /**
  * What befalls the next commit. Lost: the connection breaks before the server hears of it. Its answer lost: the server
  * carries it out, the connection breaks, and nobody hears of that. Stuck: the server waits for it, with its locks, and is
@@ -26,6 +30,8 @@ export class Cable {
   readonly #sockets = new Set<Socket>()
   #state: "sound" | "cut" | "frozen" = "sound"
   #accident: Accident | undefined
+  #happened: () => void = () => {}
+  #garbles = false
 
   static readonly scoped = (settings: Pg.ClientConfig): Effect.Effect<Cable, never, Scope.Scope> =>
     Effect.acquireRelease(
@@ -60,8 +66,16 @@ export class Cable {
     for (const socket of this.#sockets) socket.resume()
   }
 
-  atNextCommit(accident: Accident): void {
+  garbleNextBegin(): void {
+    this.#garbles = true
+  }
+
+  /** Resolves when it has happened. */
+  atNextCommit(accident: Accident): Promise<void> {
     this.#accident = accident
+    return new Promise((resolve) => {
+      this.#happened = resolve
+    })
   }
 
   #join(near: Socket, far: Socket): void {
@@ -85,9 +99,15 @@ export class Cable {
       else near.write(chunk)
     })
     near.on("data", (chunk) => {
+      const begin = this.#garbles ? chunk.indexOf(BEGIN) : -1
+      if (begin >= 0) {
+        this.#garbles = false
+        GARBLED.copy(chunk, begin)
+      }
       if (chunk.includes(COMMIT)) {
         const accident = this.#accident
         this.#accident = undefined
+        if (accident !== undefined) this.#happened()
         if (accident === "commit lost") return end()
         if (accident === "answer lost") mute = true
         if (accident === "commit stuck") {

@@ -1,12 +1,14 @@
 /**
  * Which adapter stands behind which port, and in which order they stop.
  *
- * Layers close in the reverse of the order they are built in: the server drains first, then the node says goodbye, then
- * the ledger writes what is left, and the database goes last.
+ * Layers close in the reverse of the order they are built in: the server drains first, then the ledger writes what is
+ * left, then the node says goodbye, and the database goes last.
  */
 import { join } from "node:path"
 import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
+import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
 import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -117,8 +119,13 @@ export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
   )
 
 /** The inference protocols this server relays. A new one is one line. */
-const relayed = [relayRoute("/v1/chat/completions", chatProtocol)]
+const relayed = [
+  relayRoute("/v1/chat/completions", chatProtocol),
+  relayRoute("/v1/messages", messagesProtocol),
+  countTokensRoute()
+]
 
+/** Outlives the server above it: a node that takes its time to drain must not be taken for dead. */
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
   Layer.scopedDiscard(Effect.forkScoped(keepNode(rhythmFor(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))))
 
@@ -143,6 +150,5 @@ export const server = (config: Config) =>
       Layer.provide(GatewayApiLive.layer),
       Layer.provide(InFlight.layer)
     ),
-    Metrics.layer(config.METRICS_PORT),
-    keeper(config)
-  )
+    Metrics.layer(config.METRICS_PORT)
+  ).pipe(Layer.provide(keeper(config)))

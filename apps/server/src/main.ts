@@ -66,6 +66,10 @@ const fail = (lines: ReadonlyArray<string>): void => {
   process.exitCode = 1
 }
 
+// Effect's own handlers hear the first signal; without these a second one would end the process before it has settled
+// what it serves.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {})
+
 Either.match(readConfig(process.env), {
   onLeft: fail,
   onRight: (config) => NodeRuntime.runMain(run(config), { disablePrettyLogger: true })

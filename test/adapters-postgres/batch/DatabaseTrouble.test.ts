@@ -1,4 +1,9 @@
-import { ConnectionLost, describe as described, isTrouble } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
+import {
+  ConnectionLost,
+  describe as described,
+  isTrouble,
+  isUnfit
+} from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
 import * as Pg from "pg"
 import { describe, expect, it } from "vitest"
 
@@ -15,6 +20,8 @@ describe("trouble of the database", () => {
     ["a statement that took too long", "57014"],
     ["a broken connection", "08006"],
     ["a standby", "25006"],
+    ["a plan of an older schema", "0A000"],
+    ["a statement that the session has forgotten", "26000"],
     ["a wrong password", "28P01"],
     ["a missing table", "42P01"]
   ])("%s is one", (_, code) => {
@@ -23,6 +30,11 @@ describe("trouble of the database", () => {
 
   it("a lost connection is one", () => {
     expect(isTrouble(new ConnectionLost("gone"))).toBe(true)
+  })
+
+  it("is a reason for another connection, unless it was only a lost race", () => {
+    expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isUnfit)).toBe(true)
+    expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isUnfit)).toBe(false)
   })
 
   it.each([

@@ -64,7 +64,7 @@ describe("when the database is in trouble, the ledger", () => {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
           yield* served(ledger, aRequest(customer))
-          cable.atNextCommit(accident)
+          void cable.atNextCommit(accident)
           const requests = Array.from({ length: 9 }, () => aRequest(customer))
           yield* Effect.all(requests.map(ledger.admit), atOnce)
           expect((yield* standing(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
@@ -82,13 +82,26 @@ describe("when the database is in trouble, the ledger", () => {
           const { ledger, cable } = yield* wired()
           const request = aRequest(customer)
           yield* ledger.admit(request)
-          cable.atNextCommit(accident)
+          void cable.atNextCommit(accident)
           expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
           expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
           expect((yield* journal(customer)).size).toBe(1)
         })
       )
     }
+
+    it.scoped("settles though the server refuses to begin the transaction and takes what comes with it", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, cable } = yield* wired()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        cable.garbleNextBegin()
+        expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
+        expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
 
     it.scoped("refuses within the deadline while it is away, and serves again when it is back", () =>
       Effect.gen(function* () {

@@ -141,7 +141,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     if (this.#response.committed) {
       // What was delivered is only certain when the socket took all of it.
       this.#response.onTaken = () => this.#interrupt()
-      this.#response.end(this.#relayed.errorFrames(cutOff, this.requestId))
+      this.#response.end(this.#errorFrames(cutOff))
     } else {
       this.#response.refuse(this.#relayed.errorBody(cutOff, this.requestId))
       this.#interrupt()
@@ -167,8 +167,12 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     if (this.#response.gone || this.#response.ended) return
     this.#failed = true
     const error: RelayError = failure._tag === "Some" ? failure.value : { _tag: "InternalError" }
-    if (this.#response.committed) this.#response.end(this.#relayed.errorFrames(error, this.requestId))
+    if (this.#response.committed) this.#response.end(this.#errorFrames(error))
     else this.#response.refuse(this.#relayed.errorBody(error, this.requestId))
+  }
+
+  #errorFrames(error: RelayError): string {
+    return this.#attempt?.errorFrames(error) ?? this.#relayed.errorFrames(error, this.requestId)
   }
 
   #count(): void {

@@ -33,6 +33,8 @@ export interface StreamTranslator {
   readonly translate: (event: SseEvent) => Translation
   /** The supplier closed its stream without having said that it ended. */
   readonly close: () => Translation
+  /** The frames that end this stream with an error, where they depend on what was told before. */
+  readonly fail?: (error: RelayError, requestId: string) => string
 }
 
 /** A whole answer, rewritten for the client. */
@@ -82,6 +84,6 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   ) => UpstreamRefusal
   /** Before anything was sent. */
   readonly errorBody: (error: RelayError, requestId: string) => WireErrorBody
-  /** After the 200: whole frames; the stream ends right after them. */
+  /** After the 200, unless the translator has its own: whole frames; the stream ends right after them. */
   readonly errorFrames: (error: RelayError, requestId: string) => string
 }

@@ -24,6 +24,7 @@ import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { RelayError } from "../wire/InferenceErrors.ts"
 import type { ClientResponse } from "./ClientResponse.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
 import type { RelayProtocol, StreamBreak } from "./RelayProtocol.ts"
@@ -171,23 +172,29 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.fail({ error: new UpstreamFailed({ cause: reason }), elsewhere }, "failed")
   }
 
-  /** A good head, and then something that is no answer. */
+  /** A good head, and then something that is no answer: a failure, or a refusal told late. */
   protected misanswered(error: StreamBreak): void {
-    const limited = error._tag === "TechnicalLimit"
-    this.fail({ error, elsewhere: limited || this.untouched() }, limited ? "served" : "failed")
+    const failed = error._tag === "UpstreamFailed"
+    const elsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
+    this.fail({ error, elsewhere }, failed ? "failed" : "served")
   }
 
   protected fail(failed: AttemptFailed, verdict: Verdict): void {
     this.finish(verdict)
     this.#report(failed.error)
-    const { response, protocol, requestId } = this.asked
+    const { response } = this.asked
     if (!response.committed) {
       this.resume(Effect.fail(failed))
       return
     }
     // What was delivered before the failure is only certain when the socket took all of it.
     response.onTaken = () => this.resume(Effect.fail({ error: failed.error, elsewhere: false }))
-    response.end(protocol.errorFrames(failed.error, requestId))
+    response.end(this.errorFrames(failed.error))
+  }
+
+  /** What ends a response whose status is sent. */
+  errorFrames(error: RelayError): string {
+    return this.asked.protocol.errorFrames(error, this.asked.requestId)
   }
 
   /** The exchange with the supplier is over, if it is not yet, and this is what it showed. */

@@ -8,6 +8,7 @@ import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { Attempt, InferenceRequest } from "@tollgate/application/inference/RelayClient"
 import type { UpstreamHead } from "@tollgate/application/ports/Upstreams"
 import * as Effect from "effect/Effect"
+import type { RelayError } from "../wire/InferenceErrors.ts"
 import { SseDecoder, type SseEvent } from "../wire/SseDecoder.ts"
 import type { AnswerContext, StreamTranslator, Translation } from "./RelayProtocol.ts"
 import { type Asked, type AttemptSettings, type Resume, RouteAttempt } from "./RouteAttempt.ts"
@@ -41,6 +42,10 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#context = context
     this.#translator = asked.protocol.stream(asked.request, context)
     asked.response.streams(delivery.text, () => this.flow())
+  }
+
+  override errorFrames(error: RelayError): string {
+    return this.#translator.fail?.(error, this.asked.requestId) ?? super.errorFrames(error)
   }
 
   protected reading(head: UpstreamHead): "streaming" | "collecting" {

@@ -74,9 +74,13 @@ const TELLING: ReadonlyArray<RegExp> = [
 
 /** A model may be named with a path before its id, and its id with a version after it. */
 const modelPattern = (ids: ReadonlyArray<string>): RegExp => {
-  const alternatives = [...ids].sort((a, b) => b.length - a.length).map(escaped)
+  const alternatives = [...ids].sort((a, b) => b.length - a.length).map((id) => escaped(id) + (isWord(id) ? END : ""))
   return new RegExp(`(?<![\\w/.-])(?:[\\w.-]{1,64}/){0,6}(?:${alternatives.join("|")})(?:[-_.:@/]?[a-z0-9])*`, "gi")
 }
+
+/** A model called `max` is not meant by `maximum`. */
+const isWord = (id: string): boolean => /^[a-z]+$/i.test(id)
+const END = "(?![a-z])"
 
 /** `vendor/model` is also known as `model`. */
 const idsOf = (upstreamModel: string): ReadonlyArray<string> => {

@@ -45,6 +45,13 @@ export class MemberValues {
     return undefined
   }
 
+  /** An integer of at least 1 that must be there. */
+  count(member: Found, param: string): number {
+    const value = isThere(member) ? this.integer(member, param) : 0
+    if (value !== undefined && value < 1) this.#refuse(param, "must be an integer of at least 1")
+    return value ?? 0
+  }
+
   #text({ start, end }: ScannedMember): string {
     return this.#body.toString("utf8", start, end)
   }

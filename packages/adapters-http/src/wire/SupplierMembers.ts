@@ -18,7 +18,8 @@ const MEMBERS: ReadonlySet<string> = new Set([
   "time_info"
 ])
 
-const PREFIXES = /^(?:x[_-]|provider|vendor|native_|upstream|gateway|openrouter|litellm|azure|groq|bedrock|vertex)/i
+const PREFIXES =
+  /^(?:x[_-]|provider|vendor|native_|upstream|gateway|openrouter|litellm|amazon|azure|groq|bedrock|vertex)/i
 
 export const isSupplierMember = (name: string): boolean => MEMBERS.has(name) || PREFIXES.test(name)
 

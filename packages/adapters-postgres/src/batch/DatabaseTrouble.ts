@@ -12,15 +12,21 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost"
 }
 
-/**
- * SQLSTATE classes: connection, transaction state, authorization, catalog and schema names, rollback, rights and
- * schema, resources, object state, operator intervention, system.
- */
-const TROUBLE = new Set(["08", "25", "28", "3D", "3F", "40", "42", "53", "55", "57", "58"])
+const LOST_RACE = "40"
 
-export const isTrouble = (error: unknown): boolean =>
-  error instanceof ConnectionLost ||
-  (error instanceof Pg.DatabaseError && error.code !== undefined && TROUBLE.has(error.code.slice(0, 2)))
+/**
+ * SQLSTATE classes: connection, plans of an older schema, transaction state, prepared statements, authorization,
+ * catalog and schema names, rights and schema, resources, object state, operator intervention, system.
+ */
+const UNFIT = new Set(["08", "0A", "25", "26", "28", "3D", "3F", "42", "53", "55", "57", "58"])
+
+const classOf = (error: unknown): string | undefined =>
+  error instanceof Pg.DatabaseError ? error.code?.slice(0, 2) : undefined
+
+export const isTrouble = (error: unknown): boolean => isUnfit(error) || classOf(error) === LOST_RACE
+
+/** Trouble that another connection may not have: with a server that took over, or a session of today's schema. */
+export const isUnfit = (error: unknown): boolean => error instanceof ConnectionLost || UNFIT.has(classOf(error) ?? "")
 
 /** What a log may say of a failure: never the row it was about. */
 export const describe = (error: unknown): string => {

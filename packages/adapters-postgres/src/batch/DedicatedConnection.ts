@@ -8,7 +8,7 @@
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
-import { ConnectionLost } from "./DatabaseTrouble.ts"
+import { ConnectionLost, isUnfit } from "./DatabaseTrouble.ts"
 
 /** A statement of fixed text, prepared under its name. */
 export interface Statement {
@@ -44,12 +44,18 @@ interface Open {
 }
 
 /** Names a backend for as long as the server runs; process ids alone are used again. */
-interface Backend {
-  readonly pid: number
-  readonly startedAt: string
-}
+type Backend = readonly [pid: unknown, startedAt: unknown]
 
-const NO_BACKEND: Backend = { pid: 0, startedAt: "-infinity" }
+// DEFERRABLE says nothing here but that this transaction is under way; it only means something to a serializable reader.
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE DEFERRABLE"
+
+/**
+ * What is asked travels together with the BEGIN. Should the server refuse that, the rest runs all the same, each
+ * statement on its own and committed at once; so whatever asks and changes something has this among its conditions.
+ */
+export const IN_TRANSACTION = "current_setting('transaction_deferrable') = 'on'"
+
+const NO_BACKEND: Backend = [0, "-infinity"]
 
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
@@ -72,7 +78,7 @@ export class DedicatedConnection {
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     try {
-      const begun = query(client, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+      const begun = query(client, BEGIN)
       begun.catch(ignore)
       const { result, writes } = await work(
         async (statement, values) => (await prepared(client, statement, values)).rows
@@ -86,8 +92,12 @@ export class DedicatedConnection {
       }
       return result
     } catch (error) {
-      // Waits for everything that was sent; a connection that cannot even do this is of no more use.
-      await query(client, "ROLLBACK").catch(() => this.#drop(open))
+      // Waits for everything that was sent.
+      const rolledBack = await query(client, "ROLLBACK").then(
+        () => true,
+        () => false
+      )
+      if (!rolledBack || isUnfit(error)) this.#drop(open)
       throw error
     } finally {
       clearTimeout(timer)
@@ -128,12 +138,11 @@ export class DedicatedConnection {
 
   /** Ends the backend before this one, should it still be there, and remembers this one. */
   async #succeed(client: Pg.Client): Promise<void> {
-    const { pid, startedAt } = this.#backend
-    const { rows: ended } = await prepared(client, END, [pid, startedAt, this.#limits.connectMillis])
+    const { rows: ended } = await prepared(client, END, [...this.#backend, this.#limits.connectMillis])
     if (ended.some(([gone]) => gone !== true)) throw new ConnectionLost("the earlier connection has not ended yet")
     const { rows } = await query(client, OWN)
-    const [ownPid, ownStart] = rows[0] ?? []
-    this.#backend = { pid: Number(ownPid), startedAt: String(ownStart) }
+    const [[pid, startedAt] = NO_BACKEND] = rows
+    this.#backend = [pid, startedAt]
   }
 
   #drop(open: Open): void {
@@ -146,6 +155,7 @@ export class DedicatedConnection {
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${transactionMillis};
+  SET default_transaction_deferrable = off;
   SET plan_cache_mode = force_generic_plan;
   SET enable_seqscan = off`
 

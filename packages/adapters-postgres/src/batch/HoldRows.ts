@@ -13,7 +13,7 @@ import { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Held, Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Ask, Statement } from "./DedicatedConnection.ts"
+import { type Ask, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
 import { insertInto } from "./MultiRowInsert.ts"
 
 export interface NewHold {
@@ -56,7 +56,7 @@ export interface TakenHold {
 export const takingHolds = (name: string, which: string): Statement => ({
   name,
   text: `
-    DELETE FROM inference_hold WHERE ${which}
+    DELETE FROM inference_hold WHERE ${IN_TRANSACTION} AND ${which}
     RETURNING request_id, user_id, api_key_id, model_id, price_id, protocol, streamed,
       plan_tokens, payg_pico, checkpoint_input, checkpoint_output, held_at::text`
 })

@@ -6,13 +6,26 @@
  * them refuse admissions instead. A batch that meets trouble is tried again until the trouble is over; one that holds
  * a row the database will not take is halved until that row is alone.
  */
-import type { Admission, Measured, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
-import * as Charge from "@tollgate/domain/inference/Charge"
-import { type InsufficientBalance, type InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Admission, Settling } from "@tollgate/application/ports/InferenceLedger"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import { afterBackoff } from "./Backoff.ts"
+import {
+  type Admit,
+  type Batch,
+  doubted,
+  EMPTY,
+  halves,
+  release,
+  reply,
+  type Settle,
+  size,
+  stillWanted,
+  type WaitingAdmission,
+  type WaitingSettling
+} from "./Batch.ts"
 import { isTrouble } from "./DatabaseTrouble.ts"
-import type { AdmissionEntry, LedgerOutcome, LedgerWork, SettlingEntry } from "./LedgerTransaction.ts"
+import type { LedgerOutcome, LedgerWork } from "./LedgerTransaction.ts"
 
 export interface LaneLimits {
   /** Admissions, and settlements, in one transaction. */
@@ -32,32 +45,11 @@ export type LaneEvent =
   | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
   | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
 
-export type Admit = Exit.Exit<void, InsufficientBalance | InvalidApiKey | Overloaded>
-export type Settle = Exit.Exit<Settled | undefined>
-
-interface WaitingAdmission extends AdmissionEntry {
-  perhaps: boolean
-  readonly since: number
-  /** Absent once it was answered. */
-  answer: ((admit: Admit) => void) | undefined
-}
-
-interface WaitingSettling extends SettlingEntry {
-  perhaps: Settled | undefined
-  readonly answer: ((settle: Settle) => void) | undefined
-}
-
-interface Batch extends LedgerWork {
-  readonly settlings: ReadonlyArray<WaitingSettling>
-  readonly admissions: ReadonlyArray<WaitingAdmission>
-}
-
 /** Carries out work in one transaction; `doubt` takes what it came to when the outcome of the commit is unknown. */
 export type CarryOut = (work: LedgerWork, doubt: (outcome: LedgerOutcome) => void) => Promise<LedgerOutcome>
 
 const OVERLOADED: Admit = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
-const EMPTY: Batch = { settlings: [], admissions: [] }
-const NOT_SERVED: Measured = { ending: "failed", charge: Charge.nothing, ttftMillis: undefined, durationMillis: 0 }
+const STOPPED: Settle = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const LOOKS_PER_DEADLINE = 10
 
 export class Lane {
@@ -97,7 +89,7 @@ export class Lane {
 
   settle(settling: Settling, answer?: (settle: Settle) => void): void {
     if (this.#stopped) {
-      answer?.(stopped)
+      answer?.(STOPPED)
       return
     }
     this.#settlings.push({ settling, perhaps: undefined, answer })
@@ -110,13 +102,16 @@ export class Lane {
     for (const waiting of this.#admissions.splice(0)) reply(waiting, OVERLOADED)
     if (this.#working) {
       await new Promise<void>((resolve) => {
-        this.#idle = resolve
-        setTimeout(resolve, flushMillis)
+        const timer = setTimeout(resolve, flushMillis)
+        this.#idle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
       })
     }
     this.#stopped = true
     const left = this.unsettled
-    for (const { answer } of [...this.#batch.settlings, ...this.#settlings.splice(0)]) answer?.(stopped)
+    for (const { answer } of [...this.#batch.settlings, ...this.#settlings.splice(0)]) answer?.(STOPPED)
     return left
   }
 
@@ -145,7 +140,7 @@ export class Lane {
       const wanted = attempt === 0 ? batch : stillWanted(batch)
       if (size(wanted) === 0) return
       try {
-        const outcome = await this.#carryOut(wanted, (doubted) => doubt(wanted, doubted))
+        const outcome = await this.#carryOut(wanted, (outcome) => doubted(wanted, outcome))
         this.#recovered()
         this.#answer(wanted, outcome)
         return
@@ -215,49 +210,4 @@ export class Lane {
     this.#tell({ _tag: "Recovered", afterMillis: Math.round(performance.now() - this.#troubledSince) })
     this.#troubledSince = undefined
   }
-}
-
-const stopped: Settle = Exit.die(new Error("the ledger stopped before the settlement was written"))
-
-const size = ({ settlings, admissions }: Batch): number => settlings.length + admissions.length
-
-const halves = ({ settlings, admissions }: Batch): ReadonlyArray<Batch> => {
-  if (settlings.length > 0 && admissions.length > 0) {
-    return [
-      { settlings, admissions: [] },
-      { settlings: [], admissions }
-    ]
-  }
-  const s = settlings.length / 2
-  const a = admissions.length / 2
-  return [
-    { settlings: settlings.slice(0, s), admissions: admissions.slice(0, a) },
-    { settlings: settlings.slice(s), admissions: admissions.slice(a) }
-  ]
-}
-
-/** The first answer counts; whether this was it. */
-const reply = (waiting: WaitingAdmission, admit: Admit): boolean => {
-  const { answer } = waiting
-  waiting.answer = undefined
-  answer?.(admit)
-  return answer !== undefined
-}
-
-/** Nothing was sent anywhere on this hold. */
-const release = (admission: Admission): Settling => ({ admission, measure: () => NOT_SERVED })
-
-const doubt = ({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void => {
-  for (const [i, waiting] of settlings.entries()) waiting.perhaps = settled[i]
-  for (const [i, waiting] of admissions.entries()) waiting.perhaps = admitted[i]?._tag === "Right"
-}
-
-/** For another attempt: an admission that was refused in the meantime is not made, and given back if it has been. */
-const stillWanted = ({ settlings, admissions }: Batch): Batch => {
-  const refused = admissions.filter(({ answer }) => answer === undefined)
-  if (refused.length === 0) return { settlings, admissions }
-  const released = refused
-    .filter(({ perhaps }) => perhaps)
-    .map(({ admission }) => ({ settling: release(admission), perhaps: undefined, answer: undefined }))
-  return { settlings: [...settlings, ...released], admissions: admissions.filter(({ answer }) => answer !== undefined) }
 }

@@ -1,8 +1,8 @@
 /**
  * The ledger of inference on Postgres: requests share transactions, each user's always the same lane's.
  *
- * A process has a few lanes, each with a connection of its own, so that several transactions are under way and yet no
- * two of them ever wait for one account. Nothing per request here but an entry in a queue.
+ * Each lane has a connection of its own, so that several transactions can be under way, and yet no two of one process
+ * ever wait for one account. Nothing per request here but an entry in a queue.
  */
 
 import {
@@ -31,6 +31,8 @@ export interface LedgerOptions extends LaneLimits, ConnectionLimits {
 }
 
 export const defaults: LedgerOptions = {
+  // Fewer lanes make fuller batches, and a transaction costs more than the rows in it. More pay where Postgres has
+  // processors to spare and one connection's is busy all the time.
   lanes: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
