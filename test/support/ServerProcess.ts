@@ -92,7 +92,12 @@ export class ServerProcess {
 
   /** Waits for the line that names its address. */
   async serving(): Promise<void> {
-    this.#url = await this.#said(/serving on (http:\/\/[^\s"]+)/)
+    this.#url = await this.#found(() => /serving on (http:\/\/[^\s"]+)/.exec(this.stderr)?.[1])
+  }
+
+  /** Waits for these words on its standard output. */
+  async printed(words: RegExp): Promise<void> {
+    await this.#found(() => words.exec(this.stdout)?.[0])
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -110,11 +115,11 @@ export class ServerProcess {
     return this.exited
   }
 
-  async #said(words: RegExp): Promise<string> {
+  async #found(look: () => string | undefined): Promise<string> {
     for (;;) {
-      const found = words.exec(this.stderr)?.[1]
+      const found = look()
       if (found !== undefined) return found
-      if (this.ended) throw new Error(`the server ended instead of serving:\n${this.stderr}`)
+      if (this.ended) throw new Error(`the server ended instead:\n${this.stderr}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }

@@ -39,6 +39,7 @@ export interface SettlementRow {
   readonly usage_source: string
   readonly charged_input: bigint
   readonly charged_cache_read: bigint
+  readonly charged_cache_write: bigint
   readonly charged_output: bigint
   readonly consumed_output: bigint
   readonly cost_pico: bigint
@@ -55,6 +56,8 @@ export interface Customer {
 export interface GatewayParts {
   /** On the database of another gateway, as a second node. */
   readonly beside?: TestGateway
+  /** Another database than one of its own; an empty one is migrated. */
+  readonly database?: TestDatabase.Database
   readonly settings?: Readonly<Record<string, string>>
   /** Members of the one provider and the one model, said otherwise. */
   readonly provider?: object
@@ -83,7 +86,7 @@ export class TestGateway {
     const scope = await Effect.runPromise(Scope.make())
     const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.extend(effect, scope))
     const upstream = parts.beside?.upstream ?? (await inScope(Effect.promise(() => ScriptedUpstream.start())))
-    const database = parts.beside?.database ?? (await inScope(TestDatabase.make()))
+    const database = parts.beside?.database ?? parts.database ?? (await inScope(TestDatabase.make()))
     const config = Either.getOrThrow(
       readConfig({
         NODE_ENV: "test",

@@ -16,7 +16,8 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import { type Due, type Fault, failure, indiscretion, refusal, type Told, traces } from "./Fault.ts"
+import { type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
+import { indiscretion, traces } from "./Telltales.ts"
 
 const CONTENT = " hello hello hello"
 const good = completion({ content: [CONTENT], usage: usage(7, 3) })

@@ -1,7 +1,6 @@
 /**
  * One thing a supplier can do wrong, what its client is told then, and what that costs.
  */
-import { errorBody } from "../../support/upstream/ChatWire.ts"
 import type { Script, Step } from "../../support/upstream/Script.ts"
 
 export interface Fault {
@@ -23,10 +22,8 @@ export type Whereabouts = "where nobody listens" | "behind a certificate nobody 
 export type Told =
   /** An error instead of an answer. */
   | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
-  /** A stream of so much text that raises an error. */
-  | { readonly as: "broken stream"; readonly text: string; readonly code: string }
-  /** What happens until time is up is a matter of luck. */
-  | { readonly as: "broken stream"; readonly text: "some"; readonly code: string }
+  /** A stream that raises an error after this text; undefined where how much there is depends on the clock. */
+  | { readonly as: "broken stream"; readonly text: string | undefined; readonly code: string }
   /** An answer after all, with the usage that is due where the supplier reports it. */
   | { readonly as: "answer"; readonly text: string }
 
@@ -51,7 +48,11 @@ export const refusal = (status: number, code: string, retryAfter?: string): Told
 /** What most faults come to. */
 export const failure = refusal(502, "upstream_error")
 
-export const brokenAfter = (text: string, code = "upstream_error"): Told => ({ as: "broken stream", text, code })
+export const brokenAfter = (text: string | undefined, code = "upstream_error"): Told => ({
+  as: "broken stream",
+  text,
+  code
+})
 
 /** Tells a script how far its client has listened, so that it can go wrong at that very moment. */
 export class Audience {
@@ -72,37 +73,3 @@ export class Audience {
     while (this.#heard < chunks) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 }
-
-// What suppliers let slip, and no client may ever see.
-
-export const SUPPLIER = "secret-supplier"
-export const HIDDEN_MODEL = "hidden-model"
-const HOST = "kwyjibo.example"
-const COST = "0.00731"
-
-export const leaks: ReadonlyArray<string> = [SUPPLIER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
-
-/** Headers by which suppliers can be told apart. */
-export const telltales: Readonly<Record<string, string>> = {
-  server: HOST,
-  via: `1.1 ${HOST}`,
-  "x-request-id": "req_kwyjibo_1",
-  "x-ratelimit-limit-tokens": "1234",
-  "openai-organization": SUPPLIER,
-  "set-cookie": `session=kwyjibo; Domain=${HOST}`
-}
-
-/** Members that name the supplier or what it costs us. */
-export const traces = {
-  provider: SUPPLIER,
-  system_fingerprint: "fp_kwyjibo",
-  x_supplier: { host: HOST },
-  cost: Number(COST)
-}
-
-/** An error that says everything it should not. */
-export const indiscretion = errorBody(
-  `${HIDDEN_MODEL}-7 of ${SUPPLIER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
-  "kwyjibo_error",
-  "kwyjibo_type"
-)

@@ -15,7 +15,8 @@ import {
   stall,
   text
 } from "../../support/upstream/Script.ts"
-import { type Fault, failure, HIDDEN_MODEL, indiscretion, refusal, type Told } from "./Fault.ts"
+import { type Fault, failure, refusal, type Told } from "./Fault.ts"
+import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
 
 type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
 

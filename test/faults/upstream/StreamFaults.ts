@@ -26,17 +26,8 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import {
-  type Audience,
-  brokenAfter,
-  type Due,
-  type Fault,
-  failure,
-  indiscretion,
-  refusal,
-  type Told,
-  traces
-} from "./Fault.ts"
+import { type Audience, brokenAfter, type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
+import { indiscretion, traces } from "./Telltales.ts"
 
 type Says = Script | ReadonlyArray<Step> | ((audience: Audience) => ReadonlyArray<Step>)
 
@@ -102,18 +93,18 @@ const broken: ReadonlyArray<Fault> = [
     "what arrived"
   ),
   ...resetAfterEachFrame(),
-  fault("falls silent after a word", [hello, stall], brokenAfter(HELLO), "what arrived", { idle_ms: 400 }),
+  fault("falls silent after a word", [hello, stall], brokenAfter(HELLO), "what arrived", { idle_ms: 600 }),
   fault("only comments after a word", [hello, again(bytes(": thinking\n\n"), 40)], brokenAfter(HELLO), "what arrived", {
-    idle_ms: 400
+    idle_ms: 600
   }),
   fault(
     "sends half a frame for ever",
     [hello, bytes("data: "), again(bytes("x"), 40)],
     brokenAfter(HELLO),
     "what arrived",
-    { idle_ms: 400 }
+    { idle_ms: 600 }
   ),
-  fault("talks until its time is over", [again(hello, 40)], brokenAfter("some"), "what arrived", { total_ms: 500 }),
+  fault("talks until its time is over", [again(hello, 40)], brokenAfter(undefined), "what arrived", { total_ms: 600 }),
   fault("talks nonsense after a word", [hello, bytes("data: kwyjibo\n\n"), stall], brokenAfter(HELLO), "what arrived"),
   fault("sends a list after a word", [hello, bytes("data: []\n\n"), stall], brokenAfter(HELLO), "what arrived"),
   fault(

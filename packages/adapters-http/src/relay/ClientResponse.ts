@@ -38,6 +38,7 @@ const DROPPED_BODY_BYTES = 64 * 1024
 const LINGER_MILLIS = 5_000
 
 export class ClientResponse implements Swept {
+  place = -1
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #requestId: string

@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
 import type { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
 import type { InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
 import type { KeyRing } from "@tollgate/application/ports/KeyRing"
@@ -21,6 +22,7 @@ import { type ExchangeSettings, RelayExchange } from "./RelayExchange.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 import type { BodyLimits } from "./RequestBody.ts"
+import { type Member, Roster } from "./Roster.ts"
 import * as Sweep from "./Sweep.ts"
 
 type RelayPorts = KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
@@ -34,6 +36,10 @@ interface OpenExchange {
   readonly follow: (fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void) => void
   readonly close: () => void
   readonly cut: () => void
+}
+
+interface Entry extends Member {
+  readonly exchange: OpenExchange
 }
 
 /** A path of ours, and the protocol spoken there. */
@@ -78,9 +84,10 @@ export const make = (
     const runFork = Runtime.runFork(yield* Effect.runtime<RelayPorts>())
     const clock = yield* Effect.clock
     const counters = yield* RelayMetrics
-    const open = new Set<OpenExchange>()
+    const open = new Roster<Entry>()
     const settings: ExchangeSettings = {
       ...options,
+      relayRequest: yield* makeRelayRequest,
       headers,
       counters,
       sweep: yield* Sweep.make(options.sweepMillis),
@@ -94,7 +101,8 @@ export const make = (
     return {
       serve: (request, response, requestId, route) => {
         const exchange = route.open(request, response, requestId, settings)
-        open.add(exchange)
+        const entry: Entry = { exchange, place: -1 }
+        open.add(entry)
         counters.openRequests += 1
         inFlight.started()
         inFlight.started()
@@ -103,15 +111,15 @@ export const make = (
           exchange.close()
           inFlight.ended()
         })
-        exchange.follow(runFork(exchange.program), () => {
-          open.delete(exchange)
+        const onOver = () => {
+          open.delete(entry)
           counters.openRequests -= 1
           inFlight.ended()
-        })
+        }
+        // Once what came with the head is parsed, so that a small body is there when it is asked for.
+        process.nextTick(() => exchange.follow(runFork(exchange.program), onOver))
       },
-      cutAll: () => {
-        for (const exchange of open) exchange.cut()
-      }
+      cutAll: () => open.each(({ exchange }) => exchange.cut())
     }
   })
 

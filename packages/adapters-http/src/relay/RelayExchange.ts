@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { Attempt, AttemptFailed, InferenceRequest, RelayClient } from "@tollgate/application/inference/RelayClient"
-import { relayRequest } from "@tollgate/application/inference/RelayRequest"
+import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
@@ -27,6 +27,7 @@ import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 import { StreamAttempt } from "./StreamAttempt.ts"
 
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
+  readonly relayRequest: RelayRequest
   readonly limits: BodyLimits
   readonly wallMillis: () => number
   readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
@@ -110,7 +111,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   }
 
   get program() {
-    return relayRequest(this)
+    return this.#settings.relayRequest(this)
   }
 
   /** The program of this request runs; its end is told to the client where that is still to be done. */
@@ -122,6 +123,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
       this.#count()
       onOver()
     })
+    if (this.#response.gone) this.#interrupt()
   }
 
   /** The connection is closed, or done with this response. */

@@ -47,22 +47,51 @@ export const readBody = (
   response: ServerResponse,
   limits: BodyLimits,
   lease: BodyLease
-): Effect.Effect<Buffer, RequestTooLarge | InvalidRequest | Overloaded> =>
-  Effect.async((resume) => {
-    const { "content-type": type, "content-encoding": encoding, "content-length": length, expect } = request.headers
-    if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
-      return resume(
-        Effect.fail(new InvalidRequest({ message: "Send the body without content-encoding.", param: null }))
-      )
-    }
-    if (type !== undefined && !READABLE.test(type)) {
-      const message = "Send the body as JSON, with 'content-type: application/json'."
-      return resume(Effect.fail(new InvalidRequest({ message, param: null })))
-    }
-    const tooLarge = () => Effect.fail(new RequestTooLarge({ limitBytes: limits.bodyBytes }))
-    if (Number(length ?? 0) > limits.bodyBytes) return resume(tooLarge())
-    if (expect !== undefined && request.httpVersion === "1.1") response.writeContinue()
+): Effect.Effect<Buffer, BodyRefusal> =>
+  Effect.suspend(() => {
+    const refusal = refusalOf(request.headers, limits)
+    if (refusal !== undefined) return Effect.fail(refusal)
+    return request.complete ? arrived(request, limits, lease) : arriving(request, response, limits, lease)
+  })
 
+type BodyRefusal = RequestTooLarge | InvalidRequest | Overloaded
+
+/** What the head alone gives away. */
+const refusalOf = (headers: IncomingMessage["headers"], limits: BodyLimits): BodyRefusal | undefined => {
+  const { "content-type": type, "content-encoding": encoding, "content-length": length } = headers
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+    return new InvalidRequest({ message: "Send the body without content-encoding.", param: null })
+  }
+  if (type !== undefined && !READABLE.test(type)) {
+    const message = "Send the body as JSON, with 'content-type: application/json'."
+    return new InvalidRequest({ message, param: null })
+  }
+  return Number(length ?? 0) > limits.bodyBytes ? tooLarge(limits) : undefined
+}
+
+const tooLarge = (limits: BodyLimits) => new RequestTooLarge({ limitBytes: limits.bodyBytes })
+const noRoom = () => new Overloaded({ retryAfterSeconds: 1 })
+const EMPTY = Buffer.alloc(0)
+
+/** A small body comes with its head: it is all there, and nobody has to wait for it. */
+const arrived = (
+  request: IncomingMessage,
+  limits: BodyLimits,
+  lease: BodyLease
+): Effect.Effect<Buffer, BodyRefusal> => {
+  const body: Buffer = request.read() ?? EMPTY
+  if (body.length > limits.bodyBytes) return Effect.fail(tooLarge(limits))
+  return lease.take(body.length) ? Effect.succeed(body) : Effect.fail(noRoom())
+}
+
+const arriving = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+  lease: BodyLease
+): Effect.Effect<Buffer, BodyRefusal> =>
+  Effect.async((resume) => {
+    if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue()
     const chunks: Array<Buffer> = []
     let bytes = 0
     const stop = () => {
@@ -71,19 +100,14 @@ export const readBody = (
     }
     const onData = (chunk: Buffer) => {
       bytes += chunk.length
-      const refusal =
-        bytes > limits.bodyBytes
-          ? tooLarge()
-          : lease.take(chunk.length)
-            ? undefined
-            : Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
+      const refusal = bytes > limits.bodyBytes ? tooLarge(limits) : lease.take(chunk.length) ? undefined : noRoom()
       if (refusal === undefined) {
         chunks.push(chunk)
         return
       }
       stop()
       request.pause()
-      resume(refusal)
+      resume(Effect.fail(refusal))
     }
     const onEnd = () => {
       stop()

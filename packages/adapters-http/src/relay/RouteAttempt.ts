@@ -58,6 +58,7 @@ const REFUSAL_BYTES = 64 * 1024
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Swept {
+  place = -1
   protected readonly asked: Asked<Request>
   protected readonly settings: AttemptSettings
   protected readonly resume: Resume

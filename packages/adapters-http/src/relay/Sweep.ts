@@ -4,28 +4,15 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type Member, Roster } from "./Roster.ts"
 
-export interface Swept {
+export interface Swept extends Member {
   readonly sweep: (nowMillis: number) => void
 }
 
-export class Sweep {
-  readonly #open = new Set<Swept>()
-
-  get size(): number {
-    return this.#open.size
-  }
-
-  add(swept: Swept): void {
-    this.#open.add(swept)
-  }
-
-  delete(swept: Swept): void {
-    this.#open.delete(swept)
-  }
-
+export class Sweep extends Roster<Swept> {
   tick(nowMillis: number): void {
-    for (const swept of this.#open) swept.sweep(nowMillis)
+    this.each((swept) => swept.sweep(nowMillis))
   }
 }
 

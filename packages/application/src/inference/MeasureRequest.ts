@@ -1,40 +1,44 @@
 /**
  * What a request is to be charged, from the facts it left behind.
  *
- * The tokenizer is asked only where no supplier's figure serves; the facts are read before it is, so that what
- * arrives meanwhile does not change them.
+ * The tokenizer is asked only where no supplier's figure serves. The facts are taken before it is, so that what arrives
+ * meanwhile does not change them.
  */
-
-import { chargeFor, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
+import { chargeFor, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import * as Tokens from "@tollgate/domain/money/Tokens"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Measured } from "../ports/InferenceLedger.ts"
-import { TokenCounter } from "../ports/TokenCounter.ts"
+import type { TokenCounter } from "../ports/TokenCounter.ts"
 import type { Delivery } from "./Delivery.ts"
 import type { InferenceRequest } from "./RelayClient.ts"
 
-export const measureRequest = (
+/** The counts that {@link measured} may need for this outcome, of the content that was delivered. */
+export const countsFor = (
   outcome: Outcome,
   content: string,
   request: InferenceRequest,
-  delivery: Delivery
-): Effect.Effect<Measured, never, TokenCounter> => {
-  const { ending, reported } = outcome
-  const times = { ttftMillis: delivery.ttftMillis, durationMillis: delivery.durationMillis }
-  if (!needsLocalCount(outcome)) {
-    return Effect.succeed({ ending, charge: chargeFor(outcome, { prompt: zero, deliveredOutput: zero }), ...times })
-  }
+  counter: Context.Tag.Service<TokenCounter>
+): Effect.Effect<LocalCounts> => {
+  if (!needsLocalCount(outcome)) return NOT_NEEDED
   return Effect.gen(function* () {
-    const prompt = reported.prompt === undefined ? yield* countPrompt(request) : Tokens.zero
-    const output = yield* (yield* TokenCounter).count(content)
-    return { ending, charge: chargeFor(outcome, { prompt: () => prompt, deliveredOutput: () => output }), ...times }
+    const prompt = outcome.reported.prompt === undefined ? yield* countPrompt(request, counter) : Tokens.zero
+    const output = yield* counter.count(content)
+    return { prompt: () => prompt, deliveredOutput: () => output }
   })
 }
 
-const zero = () => Tokens.zero
+export const measured = (outcome: Outcome, counts: LocalCounts, delivery: Delivery): Measured => ({
+  ending: outcome.ending,
+  charge: chargeFor(outcome, counts),
+  ttftMillis: delivery.ttftMillis,
+  durationMillis: delivery.durationMillis
+})
 
-const countPrompt = (request: InferenceRequest) =>
-  Effect.gen(function* () {
-    const { text, extraTokens } = request.promptText()
-    return Tokens.add(yield* (yield* TokenCounter).count(text), Tokens.fromCount(extraTokens))
-  })
+const none = () => Tokens.zero
+const NOT_NEEDED = Effect.succeed<LocalCounts>({ prompt: none, deliveredOutput: none })
+
+const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
+  const { text, extraTokens } = request.promptText()
+  return Effect.map(counter.count(text), (counted) => Tokens.add(counted, Tokens.fromCount(extraTokens)))
+}

@@ -7,11 +7,21 @@
  * durable, and once it is, no way of ending skips the settlement: success, failure, defect and interruption (the
  * client left) all pass the same release. A stream ends first and is settled after; a whole answer is settled first
  * and written after, so that its receiver finds the charge booked.
+ *
+ * The ports are looked up once, not for every request: this is the hot path.
  */
 
 import { type Callable, type Candidate, callable, orderCandidates } from "@tollgate/domain/catalog/Catalog"
 import type { Ending, Outcome } from "@tollgate/domain/inference/Charge"
 import { estimate } from "@tollgate/domain/inference/Estimate"
+import type {
+  InsufficientBalance,
+  InvalidApiKey,
+  InvalidRequest,
+  ModelNotFound,
+  Overloaded,
+  RequestTooLarge
+} from "@tollgate/domain/inference/InferenceErrors"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -20,77 +30,96 @@ import * as Random from "effect/Random"
 import { CurrentCatalog } from "../ports/Catalogs.ts"
 import { type Admission, InferenceLedger } from "../ports/InferenceLedger.ts"
 import { KeyRing } from "../ports/KeyRing.ts"
+import { TokenCounter } from "../ports/TokenCounter.ts"
 import { Delivery } from "./Delivery.ts"
-import { measureRequest } from "./MeasureRequest.ts"
+import { countsFor, measured } from "./MeasureRequest.ts"
 import { OpenRequests } from "./OpenRequests.ts"
-import type { AttemptFailed, InferenceRequest, RelayClient } from "./RelayClient.ts"
+import type { Attempt, AttemptError, AttemptFailed, InferenceRequest, RelayClient } from "./RelayClient.ts"
 
-export const relayRequest = <Request extends InferenceRequest>(client: RelayClient<Request>) =>
-  Effect.gen(function* () {
-    const presented = yield* client.presentedKey
-    const principal = yield* (yield* KeyRing).authenticate(presented)
-    const body = yield* client.body
-    const request = yield* client.read(body)
-    const { model, candidates } = yield* callable((yield* CurrentCatalog).get(), request.model, client.protocol)
-    const admission: Admission = {
-      requestId: client.requestId,
-      principal,
-      modelId: model.id,
-      priceId: model.priceId,
-      price: model.price,
-      protocol: client.protocol,
-      streamed: request.streamed,
-      estimate: estimate(request.size)
-    }
-    const ledger = yield* InferenceLedger
-    const open = yield* OpenRequests
-    const delivery = new Delivery(client.requestId, admission.estimate.inputFloor, client)
-    const measure = (outcome: Outcome, content: string) => measureRequest(outcome, content, request, delivery)
-    let settled = false
+export type RelayRequestError =
+  | InvalidApiKey
+  | InvalidRequest
+  | RequestTooLarge
+  | ModelNotFound
+  | InsufficientBalance
+  | Overloaded
+  | AttemptError
 
-    yield* Effect.acquireUseRelease(
-      Effect.tap(ledger.admit(admission), () => Effect.sync(() => open.add(delivery))),
-      () =>
-        Effect.gen(function* () {
-          const attempt = yield* tryRoutes(client, request, yield* inOrder(candidates), delivery)
-          if (attempt._tag === "Streamed") return
-          const { reported } = delivery
-          const answered = yield* measure({ ending: "complete", reported, delivered: true }, attempt.content)
-          const left = yield* measure({ ending: "client_gone", reported, delivered: false }, "")
-          yield* Effect.uninterruptible(
-            Effect.suspend(() => {
-              settled = true
-              return ledger.settle({ admission, measure: () => (client.gone() ? left : answered) })
-            })
-          )
-          yield* attempt.write
-        }),
-      (_, exit) =>
-        Effect.suspend(() => {
-          open.delete(delivery)
-          if (settled) return Effect.void
-          const { reported, text } = delivery
-          const outcome = { ending: endingOf(exit, delivery), reported, delivered: text.deltas > 0 }
-          return Effect.flatMap(measure(outcome, text.text), (measured) =>
-            ledger.settleLater({ admission, measure: () => measured })
-          )
+export type RelayRequest = <Request extends InferenceRequest>(
+  client: RelayClient<Request>
+) => Effect.Effect<void, RelayRequestError>
+
+export const makeRelayRequest: Effect.Effect<
+  RelayRequest,
+  never,
+  KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
+> = Effect.gen(function* () {
+  const keyRing = yield* KeyRing
+  const catalog = yield* CurrentCatalog
+  const ledger = yield* InferenceLedger
+  const open = yield* OpenRequests
+  const counter = yield* TokenCounter
+
+  return (client) =>
+    Effect.gen(function* () {
+      const principal = yield* keyRing.authenticate(yield* client.presentedKey)
+      const request = yield* client.read(yield* client.body)
+      const { model, candidates } = yield* callable(catalog.get(), request.model, client.protocol)
+      const admission: Admission = {
+        requestId: client.requestId,
+        principal,
+        modelId: model.id,
+        priceId: model.priceId,
+        price: model.price,
+        protocol: client.protocol,
+        streamed: request.streamed,
+        estimate: estimate(request.size)
+      }
+      const delivery = new Delivery(client.requestId, admission.estimate.inputFloor, client)
+      let settled = false
+
+      const settleAndWrite = (attempt: Attempt): Effect.Effect<void> => {
+        if (attempt._tag === "Streamed") return Effect.void
+        const { reported } = delivery
+        const complete: Outcome = { ending: "complete", reported, delivered: true }
+        const left: Outcome = { ending: "client_gone", reported, delivered: false }
+        return Effect.flatMap(countsFor(complete, attempt.content, request, counter), (counts) => {
+          const measure = () => measured(client.gone() ? left : complete, counts, delivery)
+          const settle = Effect.suspend(() => {
+            settled = true
+            return ledger.settle({ admission, measure })
+          })
+          return Effect.zipRight(Effect.uninterruptible(settle), attempt.write)
         })
-    )
-  })
+      }
 
-const endingOf = (exit: Exit.Exit<unknown, unknown>, delivery: Delivery): Ending => {
+      const settleLater = (exit: Exit.Exit<void, AttemptError>): Effect.Effect<void> => {
+        open.delete(delivery)
+        if (settled) return Effect.void
+        const { reported, text } = delivery
+        const outcome: Outcome = { ending: endingOf(exit, delivery), reported, delivered: text.deltas > 0 }
+        return Effect.flatMap(countsFor(outcome, text.text, request, counter), (counts) => {
+          const last = measured(outcome, counts, delivery)
+          return ledger.settleLater({ admission, measure: () => last })
+        })
+      }
+
+      yield* Effect.acquireUseRelease(
+        ledger.admit(admission),
+        () => {
+          open.add(delivery)
+          return Effect.flatMap(tryRoutes(client, request, candidates, delivery), settleAndWrite)
+        },
+        (_, exit) => settleLater(exit)
+      )
+    })
+})
+
+const endingOf = (exit: Exit.Exit<void, AttemptError>, delivery: Delivery): Ending => {
   if (Exit.isSuccess(exit)) return "complete"
   if (Cause.isInterrupted(exit.cause)) return "client_gone"
   return delivery.text.deltas > 0 ? "upstream_cut" : "failed"
 }
-
-const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArray<Candidate>> =>
-  candidates.length < 2
-    ? Effect.succeed(candidates)
-    : Effect.map(
-        Effect.forEach(candidates, () => Random.next),
-        (draws) => orderCandidates(candidates, draws)
-      )
 
 /**
  * The first route that answers. A failure goes on to the next route only while nothing reached the client, and the
@@ -99,20 +128,31 @@ const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArra
 const tryRoutes = <Request extends InferenceRequest>(
   client: RelayClient<Request>,
   request: Request,
-  candidates: ReadonlyArray<Candidate>,
+  candidates: Callable["candidates"],
   delivery: Delivery
-) =>
-  Effect.gen(function* () {
-    let told: AttemptFailed["error"] | undefined
-    for (const candidate of candidates) {
-      const attempt = yield* Effect.either(client.attempt(request, candidate, delivery))
-      if (attempt._tag === "Right") return attempt.right
-      const { error, elsewhere } = attempt.left
-      if (told === undefined || telling(error) >= telling(told)) told = error
-      if (!elsewhere || client.committed()) break
-    }
-    return yield* Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
-  })
+): Effect.Effect<Attempt, AttemptError> => {
+  const tryFrom = (
+    order: ReadonlyArray<Candidate>,
+    place: number,
+    told: AttemptError | undefined
+  ): Effect.Effect<Attempt, AttemptError> => {
+    const candidate = order[place]
+    if (candidate === undefined) return Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
+    return Effect.catchAll(client.attempt(request, candidate, delivery), ({ error, elsewhere }: AttemptFailed) => {
+      const worst = told === undefined || telling(error) >= telling(told) ? error : told
+      return elsewhere && !client.committed() ? tryFrom(order, place + 1, worst) : Effect.fail(worst)
+    })
+  }
+  return candidates.length === 1
+    ? tryFrom(candidates, 0, undefined)
+    : Effect.flatMap(inOrder(candidates), (order) => tryFrom(order, 0, undefined))
+}
 
-const telling = (error: AttemptFailed["error"]): number =>
+const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArray<Candidate>> =>
+  Effect.map(
+    Effect.forEach(candidates, () => Random.next),
+    (draws) => orderCandidates(candidates, draws)
+  )
+
+const telling = (error: AttemptError): number =>
   error._tag === "CircuitOpen" ? 0 : error._tag === "Overloaded" ? 1 : 2

@@ -26,22 +26,33 @@ export interface Callable {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** The model of this name and the routes that speak the protocol. A hidden model is as unknown as no model. */
+/** The model of this name. A hidden model is as unknown as no model. */
+export const known = (catalog: Catalog, publicName: string): Either.Either<Model, ModelNotFound> => {
+  const model = catalog.models.get(publicName)
+  return model === undefined || model.hidden || model.retired
+    ? Either.left(new ModelNotFound({ model: publicName }))
+    : Either.right(model)
+}
+
+/** The routes of a model that speak the protocol. */
+export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol): ReadonlyArray<Candidate> =>
+  model.routes.flatMap((route) => {
+    const provider = catalog.providers.get(route.provider)
+    return provider?.protocols.includes(protocol) ? [{ route, provider }] : []
+  })
+
+/** The model of this name and its routes that speak the protocol; a model without one is not known to it. */
 export const callable = (
   catalog: Catalog,
   publicName: string,
   protocol: Protocol
 ): Either.Either<Callable, ModelNotFound> => {
-  const model = catalog.models.get(publicName)
-  if (model === undefined || model.hidden || model.retired) return Either.left(new ModelNotFound({ model: publicName }))
-  const candidates: Array<Candidate> = []
-  for (const route of model.routes) {
-    const provider = catalog.providers.get(route.provider)
-    if (provider?.protocols.includes(protocol)) candidates.push({ route, provider })
-  }
-  return candidates.length === 0 || (protocol === "images") !== (model.kind === "image")
+  const model = known(catalog, publicName)
+  if (Either.isLeft(model)) return Either.left(model.left)
+  const candidates = candidatesOf(catalog, model.right, protocol)
+  return candidates.length === 0 || (protocol === "images") !== (model.right.kind === "image")
     ? Either.left(new ModelNotFound({ model: publicName }))
-    : Either.right({ model, candidates })
+    : Either.right({ model: model.right, candidates })
 }
 
 /** The models a caller is shown: higher discovery rank first, then by public name (spec: Model catalog). */

@@ -9,10 +9,10 @@ export interface PromptText {
   readonly extraTokens: number
 }
 
-const TOKENS_PER_MESSAGE = 3
-const TOKENS_BEFORE_ANSWER = 3
+export const TOKENS_PER_MESSAGE = 3
+export const TOKENS_BEFORE_ANSWER = 3
 /** An embedded or linked picture, at the size suppliers scale it to. */
-const TOKENS_PER_ATTACHMENT = 765
+export const TOKENS_PER_ATTACHMENT = 765
 
 /** Messages, tool definitions and the response format of a parsed request body. Base64 is never counted. */
 export const promptText = (body: unknown): PromptText => {

@@ -24,10 +24,15 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
 /**
- * A prompt of which a part was read from a cache, where the supplier counts that part inside the prompt (OpenAI's
- * way). A cached part larger than the prompt is cut to it.
+ * A prompt of which a part was read from a cache, and another written to it, where the supplier counts those parts
+ * inside the prompt (OpenAI's way). Parts larger than the prompt are cut to it.
  */
-export const promptIncludingCached = (prompt: Tokens.Tokens, cached: Tokens.Tokens): PromptUsage => {
-  const cacheRead = Tokens.min(prompt, cached)
-  return { input: Tokens.Tokens(prompt - cacheRead), cacheWrite: Tokens.zero, cacheRead }
+export const promptIncludingCached = (
+  prompt: Tokens.Tokens,
+  read: Tokens.Tokens,
+  written: Tokens.Tokens = Tokens.zero
+): PromptUsage => {
+  const cacheRead = Tokens.min(prompt, read)
+  const cacheWrite = Tokens.min(Tokens.Tokens(prompt - cacheRead), written)
+  return { input: Tokens.Tokens(prompt - cacheRead - cacheWrite), cacheWrite, cacheRead }
 }

@@ -1,0 +1,70 @@
+/**
+ * What a response delivers: the content of each stream event or of the whole, and the usage reported at its end.
+ *
+ * Content is what a reader gets: text, refusals, reasoning, and the names and arguments of calls (gap C10). A stream
+ * tells it in deltas and then once more in the `*.done` events, which therefore do not count; neither does reasoning
+ * that is encrypted, nor what a hosted tool put in.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import { asArray, asCount, asObject, asText, type JsonObject } from "./Json.ts"
+import * as ReportedUsage from "./ReportedUsage.ts"
+
+/** Sound as base64; what is said in it comes as a transcript of its own. */
+const SOUND = "response.audio.delta"
+
+/** The events that end a stream. Those before carry a `usage` too, but suppliers fill it with zeros. */
+const ENDINGS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"])
+
+/** The content of one stream event. */
+export const contentOfEvent = (event: JsonObject): string => {
+  const type = asText(event.type)
+  if (type.endsWith(".delta")) return type === SOUND ? "" : asText(event.delta)
+  return type === "response.output_item.added" ? asText(asObject(event.item)?.name) : ""
+}
+
+/** The content of a whole response: what its stream would have told. */
+export const contentOfResponse = (response: JsonObject): string =>
+  asArray(response.output)
+    .map((item) => contentOfItem(asObject(item) ?? {}))
+    .join("")
+
+const contentOfItem = ({ name, summary, content, arguments: args, input, code }: JsonObject): string =>
+  asText(name) + textOf(summary) + textOf(content) + asText(args) + asText(input) + asText(code)
+
+const textOf = (content: unknown): string => {
+  if (typeof content === "string") return content
+  let text = ""
+  for (const item of asArray(content)) {
+    const part = asObject(item)
+    text += asText(part?.text) + asText(part?.refusal) + asText(part?.transcript)
+  }
+  return text
+}
+
+/** The usage an event reports, if it is one that ends the stream: as it should, cut short, or failed. */
+export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
+  ENDINGS.has(asText(event.type)) ? usageOf(asObject(event.response)?.usage) : ReportedUsage.unreported
+
+/**
+ * The `usage` member of a response. What was read from a cache, or written to one, stands inside the input; where the
+ * total is larger than input plus output, the supplier counts reasoning apart: it belongs to the output.
+ */
+export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
+  const usage = asObject(member)
+  if (usage === undefined) return ReportedUsage.unreported
+  const input = asCount(usage.input_tokens)
+  const output = asCount(usage.output_tokens)
+  const total = asCount(usage.total_tokens)
+  const details = asObject(usage.input_tokens_details)
+  return {
+    prompt:
+      input === undefined
+        ? undefined
+        : ReportedUsage.promptIncludingCached(
+            Tokens.fromCount(input),
+            Tokens.fromCount(asCount(details?.cached_tokens) ?? 0),
+            Tokens.fromCount(asCount(details?.cache_write_tokens) ?? 0)
+          ),
+    output: output === undefined ? undefined : Tokens.fromCount(Math.max(output, (total ?? 0) - (input ?? 0)))
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * What must never come out: who the suppliers are, what they cost, what is asked of them (on the wire to clients and
+ * on the metrics page), and keys and secrets and conversations anywhere, the log included.
+ *
+ * The supplier of this suite tells everything in every way it can.
+ */
+import { createServer } from "node:net"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { RawClient } from "../support/RawClient.ts"
+import { SUPPLIER_KEY, TestGateway } from "../support/TestGateway.ts"
+import { chunk, completion, errorBody, usage, usageChunk } from "../support/upstream/ChatWire.ts"
+import { bytes, cut, done, event, hangUp, json, type Script, script, text } from "../support/upstream/Script.ts"
+import { leaksIn, Wiretap } from "../support/Wiretap.ts"
+
+const SUPPLIER = "kwyjibo"
+const MODEL = "kwyjibo/llama-9-turbo"
+const COST = "0.0073131"
+const LIST_PRICE = "777001"
+const CONVERSATION = "the plans for the birthday party"
+const PEPPER = "the pepper of the gateway that keeps secrets"
+
+/** What only the operator may know. */
+const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, SUPPLIER_KEY, "SUPPLIER_KEY"]
+
+let gateway: TestGateway
+let tap: Wiretap
+let metricsUrl: string
+const log: Array<string> = []
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+beforeAll(async () => {
+  const metricsPort = await freePort()
+  metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
+  gateway = await TestGateway.start({
+    settings: { METRICS_PORT: String(metricsPort), KEY_PEPPER: PEPPER },
+    log: (line) => log.push(line)
+  })
+  await gateway.applyCatalogFile({
+    providers: [
+      {
+        name: SUPPLIER,
+        base_url: gateway.upstream.baseUrl,
+        api_key_env: "SUPPLIER_KEY",
+        protocols: ["chat"],
+        timeouts: { first_byte_ms: 5_000, idle_ms: 300, total_ms: 10_000 }
+      }
+    ],
+    models: [
+      {
+        public_name: "m",
+        display_name: "M",
+        author: "Lab",
+        price_usd_micro_per_million_tokens: {
+          input: Number(LIST_PRICE),
+          cache_read: Number(LIST_PRICE),
+          cache_write: Number(LIST_PRICE),
+          output: Number(LIST_PRICE)
+        },
+        routes: [{ provider: SUPPLIER, upstream_model: MODEL }],
+        tiers: [{ tier_usd_cents: 500, granted_tokens: 1_000 }]
+      }
+    ]
+  })
+  tap = await Wiretap.start(gateway.url)
+})
+afterAll(async () => {
+  await tap.close()
+  await gateway.close()
+})
+
+const headers = {
+  server: "kwyjibo-edge",
+  via: "1.1 kwyjibo.example",
+  "x-request-id": "req_kwyjibo",
+  "request-id": "req_kwyjibo",
+  "openai-organization": "kwyjibo",
+  "x-ratelimit-remaining-tokens": "731",
+  "anthropic-organization-id": "kwyjibo",
+  "cf-ray": "kwyjibo-SIN",
+  "server-timing": "kwyjibo;dur=1",
+  "set-cookie": "session=kwyjibo; Domain=kwyjibo.example",
+  "access-control-allow-origin": "https://kwyjibo.example"
+}
+const traces = {
+  id: "gen-kwyjibo-1",
+  model: MODEL,
+  provider: "Kwyjibo",
+  system_fingerprint: "fp_kwyjibo",
+  service_tier: "kwyjibo",
+  x_groq: { id: "req_kwyjibo" },
+  openrouter_metadata: { endpoint: "kwyjibo" },
+  kv_transfer_params: { remote_host: "kwyjibo.example" },
+  cost: Number(COST)
+}
+const figures = {
+  ...usage(7, 3),
+  cost: Number(COST),
+  is_byok: true,
+  cost_details: { upstream_inference_cost: Number(COST) }
+}
+const telling = (frame: object, choice: object = {}) => ({
+  ...frame,
+  ...traces,
+  ...("choices" in frame && Array.isArray(frame.choices)
+    ? {
+        choices: frame.choices.map((each) => ({
+          ...each,
+          native_finish_reason: "kwyjibo",
+          provider: SUPPLIER,
+          ...choice
+        }))
+      }
+    : {})
+})
+const answer = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
+const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: SUPPLIER, x_host: "kwyjibo" })))
+
+/** Refusals that clients may be told the reason of, each with something in it that they may not be told. */
+const refusals: ReadonlyArray<string> = [
+  `The model '${MODEL}' does not exist or you do not have access to it.`,
+  "llama-9-turbo: max_tokens is too large",
+  "kwyjibo.example returned 400",
+  "See https://docs.kwyjibo.example/errors for more.",
+  "Kwyjibo Cloud: your organization org-kwyjibo12345 may not do this.",
+  `Incorrect API key provided: ${SUPPLIER_KEY}.`,
+  `This request costs $${COST}.`,
+  "KWYJIBO error",
+  "<html><h1>Kwyjibo</h1></html>"
+]
+
+const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
+  ["an answer", json(answer, 200, headers)],
+  [
+    "a stream",
+    {
+      ...script({ steps: [hi, event(telling(chunk({}, "stop"))), event(telling({ ...usageChunk(figures) })), done] }),
+      headers: { "content-type": "text/event-stream", ...headers }
+    }
+  ],
+  ["a page", text("<title>Kwyjibo</title>", "text/html", 200, headers)],
+  ["an error in place of an answer", json({ error: { message: "Kwyjibo broke", code: "kwyjibo" } }, 200, headers)],
+  [
+    "an error in a stream",
+    script({
+      steps: [
+        hi,
+        event({ error: { message: "Kwyjibo broke", code: "kwyjibo", metadata: { provider_name: SUPPLIER } } })
+      ]
+    })
+  ],
+  ["a stream with a name that is none", script({ steps: [hi, bytes("event: kwyjibo\ndata: kwyjibo\n\n")] })],
+  ["a stream that breaks", script({ steps: [hi, cut] })],
+  ["nothing", hangUp],
+  ["a page elsewhere", json({}, 302, { location: "https://kwyjibo.example/", ...headers })],
+  ...refusals.flatMap(
+    (message): ReadonlyArray<readonly [string, Script]> => [
+      [
+        `400 '${message}'`,
+        json({ error: { ...errorBody(message).error, param: "kwyjibo", code: "kwyjibo" } }, 400, headers)
+      ],
+      [`500 '${message}'`, json(errorBody(message), 500, headers)],
+      [`429 '${message}'`, json(errorBody(message), 429, { ...headers, "retry-after": "7" })]
+    ]
+  )
+]
+
+const ask = async (stream: boolean): Promise<string> => {
+  const client = await RawClient.post(tap.url, "/v1/chat/completions", {
+    key: gateway.key,
+    body: {
+      model: "m",
+      messages: [{ role: "user", content: CONVERSATION }],
+      stream,
+      ...(stream ? { stream_options: { include_usage: true } } : {})
+    }
+  })
+  const { body } = await client.whole()
+  client.leave()
+  return body
+}
+
+describe("no client learns who serves it from", () => {
+  it.each(outcomes)("%s", async (_, script) => {
+    for (const stream of [true, false]) {
+      const heard = tap.transcripts.length
+      gateway.upstream.next(script)
+      expect(await ask(stream)).not.toBe("")
+      expect(tap.transcripts).toHaveLength(heard + 1)
+      expect(tap.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
+    }
+    // Twenty failures would make the supplier be left alone.
+    gateway.upstream.next(json(answer))
+    await ask(false)
+  })
+
+  it("any page of the public port, nor what it lists", async () => {
+    for (const path of [
+      "/",
+      "/v1/models",
+      "/v1/models/m",
+      "/v1/models/x",
+      "/openapi.json",
+      "/docs",
+      "/readyz",
+      "/healthz",
+      "/metrics"
+    ]) {
+      const response = await fetch(`${tap.url}${path}`, { headers: { "x-api-key": gateway.key, connection: "close" } })
+      await response.text()
+    }
+    expect(tap.leaksOf(ofTheOperator)).toEqual([])
+    expect((await fetch(`${tap.url}/metrics`)).status).toBe(404)
+  })
+
+  it("what is kept of a refusal's reason: that is told under the public name", async () => {
+    gateway.upstream.next(json(errorBody(`${MODEL}: prompt is too long: 9 tokens > 8 maximum`), 400))
+    expect(JSON.parse(await ask(false)).error.message).toBe("m: prompt is too long: 9 tokens > 8 maximum")
+    expect(tap.leaksOf(ofTheOperator)).toEqual([])
+  })
+})
+
+it("the metrics tell what is counted, and of whom and what not", async () => {
+  const page = await (await fetch(metricsUrl)).text()
+  expect(page).toContain('tollgate_requests_total{protocol="chat",status="200",ending="complete"}')
+  expect(page).toContain('ending="broken"')
+  expect(
+    leaksIn(page, [...ofTheOperator, gateway.key, gateway.customer.email, gateway.customer.userId, CONVERSATION])
+  ).toEqual([])
+})
+
+it("the log tells which supplier failed, and no key, no secret, no word of a conversation", async () => {
+  await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_some_wrong_key_of_somebody" } })
+  const lines = log.join("\n")
+  expect(lines).toContain("a supplier failed")
+  expect(lines).toContain(SUPPLIER)
+  const secretPart = gateway.key.split("_")[2] ?? ""
+  expect(secretPart).toHaveLength(49)
+  expect(
+    leaksIn(lines, [
+      SUPPLIER_KEY,
+      gateway.key,
+      secretPart,
+      PEPPER,
+      CONVERSATION,
+      "tg_some_wrong_key_of_somebody",
+      "Hi there"
+    ])
+  ).toEqual([])
+})

@@ -1,0 +1,150 @@
+/**
+ * A server is told to stop while it serves: whoever can be served to the end is, whoever cannot pays for what arrived,
+ * and nothing is left behind.
+ */
+import { Agent, type IncomingMessage, request } from "node:http"
+import { connect } from "node:net"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { StreamClient } from "../support/StreamClient.ts"
+import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
+import { asPlayed, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
+import { signal } from "../support/upstream/Script.ts"
+
+const DRAIN_SECONDS = 4
+const DEAD_AFTER_SECONDS = "1"
+
+interface Told {
+  readonly status: number
+  readonly headers: IncomingMessage["headers"]
+  readonly body: string
+}
+
+/** Keeps the books and the supplier, and takes silent servers for dead after a second. */
+let observer: TestGateway
+let customer: Customer
+
+beforeAll(async () => {
+  observer = await TestGateway.start({ settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
+  customer = await observer.newCustomer(1_000_000n)
+})
+afterAll(() => observer.close())
+
+/** One request over a connection of this agent, or over a new one. */
+const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<Told> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${customer.key}`, "content-type": "application/json" }
+    const asked = request(url, { agent, method, headers }, (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece
+      })
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+      response.on("error", reject)
+    })
+    asked.on("error", reject)
+    asked.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+
+/** Done when nobody listens there any more; connections that had come just before are reset. */
+const refusing = (url: string): Promise<void> =>
+  until(() =>
+    call(`${url}/healthz`).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === "ECONNREFUSED"
+    )
+  )
+
+const chat = { model: "m", messages: [{ role: "user", content: "Say hello." }] }
+
+it("ends what ends within the grace, cuts what does not, charges both, and goes", async () => {
+  const server = await ServerProcess.beside(observer, {
+    DRAIN_SECONDS: String(DRAIN_SECONDS),
+    NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
+  })
+  const go = signal()
+  observer.upstream.always((asked) => {
+    const { play, stream } = asked.json() as { play?: { deltas: number }; stream?: boolean }
+    const endless = play?.deltas === 1_000_000
+    const script = asPlayed(endless ? signal() : go)(asked)
+    return stream === true ? script : { ...script, steps: [() => go.fired, ...script.steps] }
+  })
+
+  // Idle, one of them before its first request.
+  const keptAlive = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
+  for (const agent of keptAlive) expect((await call(`${server.url}/readyz`, agent)).status).toBe(200)
+  const mute = connect(Number(new URL(server.url).port), "127.0.0.1")
+  const muteClosed = new Promise((resolve) => mute.once("close", resolve))
+  // In flight.
+  const finite = StreamClient.open(server.url, customer.key, { deltas: 10_000, everyMillis: 20 })
+  const endless = StreamClient.open(server.url, customer.key, { deltas: 1_000_000, everyMillis: 20 })
+  const whole = call(`${server.url}/v1/chat/completions`, false, "POST", { ...chat, ...played({ deltas: 4 }) })
+  await Promise.all([finite.received(3), endless.received(3)])
+  await until(() => observer.upstream.requests.length === 3)
+  const abandoned = observer.upstream.requests.find((asked) => asked.body.includes("1000000"))
+
+  const toldAtMillis = performance.now()
+  server.signal("SIGTERM")
+  await refusing(server.url)
+  const ready = await call(`${server.url}/readyz`, keptAlive[0])
+  expect(ready).toMatchObject({ status: 503, body: '{"status":"not_ready","reason":"draining"}' })
+  const late = await call(`${server.url}/v1/chat/completions`, keptAlive[1], "POST", chat)
+  expect(late).toMatchObject({ status: 503, headers: { connection: "close", "retry-after": "1" } })
+  expect(JSON.parse(late.body)).toMatchObject({ type: "error", error: { code: "overloaded" } })
+
+  // Much later than a dead server would have been noticed.
+  const atLeast = finite.deltas.length + 80
+  await finite.received(atLeast)
+  go.fire()
+  expect(await finite.over).toBe("done")
+  const answered = await whole
+  expect(answered.status).toBe(200)
+  expect(await endless.over).toBe("error")
+  await abandoned?.left
+  expect(await server.exited).toEqual({ code: 0, signal: null })
+  const tookMillis = performance.now() - toldAtMillis
+  expect(tookMillis).toBeGreaterThan(DRAIN_SECONDS * 1_000)
+  expect(tookMillis).toBeLessThan(DRAIN_SECONDS * 1_000 + 5_000)
+  await muteClosed
+  for (const agent of keptAlive) agent.destroy()
+
+  expect(await observer.query("SELECT 1 FROM inference_hold")).toEqual([])
+  expect(await observer.settlementOf(finite.requestId)).toMatchObject({
+    ending: "complete",
+    charged_input: BigInt(PROMPT_TOKENS),
+    charged_output: BigInt(finite.deltas.length)
+  })
+  expect(await observer.settlementOf(String(answered.headers["x-request-id"]))).toMatchObject({
+    ending: "complete",
+    charged_output: 4n
+  })
+  expect(await observer.settlementOf(endless.requestId)).toMatchObject({
+    ending: "client_gone",
+    charged_output: BigInt(endless.deltas.length)
+  })
+  expect(endless.frames.at(-1)?.data).toContain('"overloaded"')
+  expect(await observer.query("SELECT 1 FROM settlement")).toHaveLength(3)
+  expect(await observer.query("SELECT 1 FROM gateway_node WHERE left_at IS NULL")).toHaveLength(1)
+  expect(await observer.audit()).toEqual([])
+}, 30_000)
+
+it("asked again and again, still settles what it serves before it goes", async () => {
+  const server = await ServerProcess.beside(observer, { DRAIN_SECONDS: "20" })
+  const go = signal()
+  observer.upstream.always(asPlayed(go))
+  const client = StreamClient.open(server.url, customer.key, { deltas: 10_000, everyMillis: 10 })
+  await client.received(3)
+  server.signal("SIGTERM")
+  await refusing(server.url)
+  server.signal("SIGTERM")
+  server.signal("SIGINT")
+  await client.received(client.deltas.length + 20)
+  go.fire()
+  expect(await client.over).toBe("done")
+  expect(await server.exited).toEqual({ code: 0, signal: null })
+  expect(await observer.query("SELECT 1 FROM inference_hold")).toEqual([])
+  expect(await observer.settlementOf(client.requestId)).toMatchObject({
+    ending: "complete",
+    charged_output: BigInt(client.deltas.length)
+  })
+}, 30_000)

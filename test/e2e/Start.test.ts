@@ -1,0 +1,258 @@
+/**
+ * How a server starts: what it refuses, in words that help; what a newcomer gets from `npm start`; and that others may
+ * start beside it.
+ */
+import { execFile, execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { promisify } from "node:util"
+import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
+import { Effect, Exit, Option, Schema, SchemaAST, Scope } from "effect"
+import * as Pg from "pg"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Environment } from "../../apps/server/src/Config.ts"
+import * as CommandLine from "../cli/CommandLine.ts"
+import { ServerProcess, type Settings } from "../support/ServerProcess.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { TEST_PEPPER } from "../support/TestGateway.ts"
+
+const run = promisify(execFile)
+const directory = mkdtempSync(join(tmpdir(), "tollgate-start-"))
+const scope = Effect.runSync(Scope.make())
+let migrated: TestDatabase.Database
+let empty: TestDatabase.Database
+
+beforeAll(async () => {
+  const make = (contents: "migrated" | "empty") => Effect.runPromise(Scope.extend(TestDatabase.make(contents), scope))
+  ;[migrated, empty] = await Promise.all([make("migrated"), make("empty")])
+})
+afterAll(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** The lines a server said before it ended, which it must have done with 1 and without serving. */
+const refusal = async (settings: Settings): Promise<ReadonlyArray<string>> => {
+  const server = await ServerProcess.launch(settings)
+  expect(await server.exited, server.stderr).toEqual({ code: 1, signal: null })
+  expect(server.stdout).toBe("")
+  return server.stderr.trimEnd().split("\n")
+}
+
+describe("a server that cannot start says why in one line for each reason, and ends with 1", () => {
+  const STRONG = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
+  const production = { NODE_ENV: "production", JWT_SECRET: STRONG, KEY_PEPPER: STRONG }
+  const file = (name: string, text: string): string => {
+    const path = join(directory, name)
+    writeFileSync(path, text)
+    return path
+  }
+
+  it("when settings are wrong: all of them at once, and no secret among the words", async () => {
+    const wrong = {
+      NODE_ENV: "staging",
+      PORT: "abc",
+      DATABASE_URL: "mysql://user:hunter2@db/x",
+      DEMO: "maybe",
+      JWT_SECRET: "hunter2",
+      KEY_PEPPER: "hunter2",
+      KEY_PREFIX: "T G",
+      KEEPALIVE_SECONDS: "1.5",
+      DRAIN_SECONDS: "3600",
+      NODE_DEAD_AFTER_SECONDS: "0"
+    }
+    const lines = await refusal(wrong)
+    expect(lines.map((line) => /^tollgate: (\w+): .+ is needed$/.exec(line)?.[1]).sort()).toEqual(
+      Object.keys(wrong).sort()
+    )
+    expect(lines.join("\n")).not.toContain("hunter2")
+  })
+
+  it("when production is given what is fit for a laptop", async () => {
+    const [bare, weak] = await Promise.all([
+      refusal({ NODE_ENV: "production", DEMO: "on" }),
+      refusal({ NODE_ENV: "production", JWT_SECRET: "a".repeat(40), KEY_PEPPER: "my-own-secret-pepper-1234567890-xyz" })
+    ])
+    expect(bare).toEqual([
+      expect.stringMatching(/^tollgate: DEMO: /),
+      expect.stringMatching(/^tollgate: JWT_SECRET: required/),
+      expect.stringMatching(/^tollgate: KEY_PEPPER: required/)
+    ])
+    expect(weak).toEqual([
+      expect.stringMatching(/^tollgate: JWT_SECRET: too weak/),
+      expect.stringMatching(/^tollgate: KEY_PEPPER: too weak/)
+    ])
+  })
+
+  it("when its database is out of date, away, or not an address", async () => {
+    const [old, away, none] = await Promise.all([
+      refusal({ ...production, DATABASE_URL: empty.url }),
+      refusal({ DATABASE_URL: "postgres://somebody:hunter2@127.0.0.1:1/tollgate" }),
+      refusal({ DATABASE_URL: "postgres://somebody:hunter2@host:port/tollgate" })
+    ])
+    expect(old).toEqual([expect.stringMatching(/^tollgate: the database lacks 0001_\w+.*; run: tollgate migrate$/)])
+    expect(away).toEqual(["tollgate: the database cannot be used: connect ECONNREFUSED 127.0.0.1:1"])
+    expect(none).toEqual([expect.stringMatching(/^tollgate: DATABASE_URL: /)])
+    expect([...away, ...none].join()).not.toContain("hunter2")
+  })
+
+  it("when its port is taken, or its catalog cannot be used", async () => {
+    const other = createServer()
+    await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening))
+    const address = other.address()
+    const port = String(typeof address === "object" ? address?.port : address)
+    const shared = { DATABASE_URL: migrated.url, KEY_PEPPER: TEST_PEPPER }
+    const [taken, missing, torn, foreign] = await Promise.all([
+      refusal({ ...shared, PORT: port }),
+      refusal({ ...shared, CATALOG_FILE: join(directory, "nowhere.json") }),
+      refusal({ ...shared, CATALOG_FILE: file("torn.json", '{\n  "providers": [\n') }),
+      refusal({ ...shared, CATALOG_FILE: file("foreign.json", '{"models":[{"name":"x"}],"version":3}') })
+    ])
+    other.close()
+    expect(taken).toEqual([expect.stringMatching(new RegExp(`^tollgate: 127.0.0.1:${port} .*set HOST or PORT$`))])
+    expect(missing).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*nowhere\.json: ENOENT/)])
+    expect(torn).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*torn\.json: .*JSON/)])
+    expect(foreign).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*foreign\.json: .*version.*models\.0/)])
+  })
+})
+
+describe("npm start", () => {
+  const home = join(directory, "home")
+  const settings = { NODE_ENV: "development", DATA_DIR: home, SIMULATOR_PORT: "0" }
+
+  /** The command lines in what a server printed, continued lines joined as a shell reads them. */
+  const commandsIn = (banner: string, name: string): ReadonlyArray<string> =>
+    banner
+      .replaceAll("\\\n", "")
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line.startsWith(`${name} `))
+
+  const start = async (): Promise<{
+    readonly server: ServerProcess
+    readonly banner: string
+    readonly key: string
+  }> => {
+    const server = await ServerProcess.start(settings)
+    await server.printed(/Ctrl-C/)
+    return { server, banner: server.stdout, key: /^ +key +(\S+)$/m.exec(server.stdout)?.[1] ?? "" }
+  }
+
+  const TEN_USD_PICO = 10_000_000_000_000n
+
+  interface Usage {
+    readonly prompt_tokens: number
+    readonly completion_tokens: number
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number }
+  }
+
+  /** By the prices of the demo's `demo-chat`. */
+  const costOf = ({ prompt_tokens, completion_tokens, prompt_tokens_details }: Usage): bigint => {
+    const cached = prompt_tokens_details?.cached_tokens ?? 0
+    return BigInt(prompt_tokens - cached) * 250_000n + BigInt(cached) * 25_000n + BigInt(completion_tokens) * 2_000_000n
+  }
+
+  // The machine may not have it.
+  const hasCurl = (() => {
+    try {
+      execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
+      return true
+    } catch {
+      return false
+    }
+  })()
+
+  it.skipIf(!hasCurl)(
+    "serves, and every line it prints does what it says; the second start finds it all again",
+    async () => {
+      const first = await start()
+      const [streamed = "", whole = "", models = ""] = await Promise.all(
+        commandsIn(first.banner, "curl").map(async (line) => (await run("bash", ["-c", line])).stdout)
+      )
+      const frames = streamed.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []))
+      expect(frames.at(-1)).toBe("[DONE]")
+      const { usage: ofStream } = JSON.parse(frames.at(-2) ?? "") as { usage: Usage }
+      const { usage: ofAnswer } = JSON.parse(whole) as { usage: Usage }
+      expect(JSON.parse(models).data.map(({ id }: { id: string }) => id)).toContain("demo-chat")
+      const docs = await fetch(/docs +(\S+)/.exec(first.banner)?.[1] ?? "")
+      expect(docs.headers.get("content-type")).toMatch(/^text\/html/)
+      expect(await first.server.stop()).toEqual({ code: 0, signal: null })
+
+      const second = await start()
+      expect(second.key).toBe(first.key)
+      const told = commandsIn(second.banner, "npm").map((line) => line.split(" -- ")[1]?.split(" ") ?? [])
+      const [shown, audited] = await Promise.all(
+        told.map((args) => Effect.runPromise(CommandLine.start({ DATA_DIR: home }, ...args, "--json").printed))
+      )
+      expect([shown?.code, audited?.code], `${shown?.stderr}${audited?.stderr}`).toEqual([0, 0])
+      const { payg } = JSON.parse(shown?.stdout ?? "") as { payg: { balance: string } }
+      const left = TEN_USD_PICO - costOf(ofStream) - costOf(ofAnswer)
+      expect(payg.balance).toBe(floorToUsd(UsdPico(left)))
+      expect(await second.server.stop()).toEqual({ code: 0, signal: null })
+    },
+    60_000
+  )
+})
+
+describe("two servers", () => {
+  it("that start at once on one empty database both serve, from one schema, one catalog and one demo", async () => {
+    const settings = {
+      NODE_ENV: "development",
+      DATABASE_URL: empty.url,
+      DATA_DIR: join(directory, "shared"),
+      DEMO: "on",
+      SIMULATOR_PORT: String(await freePort())
+    }
+    const servers = await Promise.all([ServerProcess.start(settings), ServerProcess.start(settings)])
+    for (const server of servers) {
+      await server.printed(/Ctrl-C/)
+      const key = /^ +key +(\S+)$/m.exec(server.stdout)?.[1] ?? ""
+      for (const { url } of servers) {
+        const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+        expect(models.status).toBe(200)
+      }
+    }
+    const client = new Pg.Client(empty.settings)
+    await client.connect()
+    const { rows } = await client.query(`SELECT (SELECT count(*) FROM app_user)::int AS users,
+      (SELECT count(*) FROM transfer)::int AS credits, (SELECT count(*) FROM model)::int AS models,
+      (SELECT count(*) FROM gateway_node WHERE left_at IS NULL)::int AS nodes`)
+    await client.end()
+    expect(rows).toEqual([{ users: 1, credits: 1, models: 2, nodes: 2 }])
+    for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
+  }, 60_000)
+})
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0))
+    })
+  })
+
+describe("the operations page", () => {
+  it("lists exactly the settings there are, in their words and with their defaults", () => {
+    const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
+    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| (.*) \|$/gm)]
+    const listed = rows.map(([, name, , words]) => ({ name, words }))
+    const { ast } = Environment
+    const variables = SchemaAST.isTransformation(ast) ? SchemaAST.getPropertySignatures(ast.from) : []
+    const known = variables.map(({ name, type }) => ({
+      name,
+      words: Option.getOrElse(SchemaAST.getDescriptionAnnotation(type), () => "")
+    }))
+    expect(listed).toEqual(known)
+
+    const defaults: Record<string, unknown> = Schema.decodeUnknownSync(Environment)({})
+    const toldDefaults = rows.flatMap(([, name = "", cell = ""]) => {
+      const told = /^ `(.*)` $/.exec(cell)?.[1]
+      return told === undefined ? [] : [[name, told]]
+    })
+    expect(Object.fromEntries(toldDefaults)).toEqual(
+      Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, String(value)]))
+    )
+  })
+})

@@ -1,0 +1,157 @@
+/**
+ * The database fails under load, in every way a database fails, while the gateway stays. Nothing that was delivered is
+ * lost, nothing is charged twice, and the gateway finds its way back alone.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
+import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { Effect, Exit, Scope } from "effect"
+import * as Pg from "pg"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { StreamClient } from "../support/StreamClient.ts"
+import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
+import { asPlayed, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
+
+const STREAMS = 20
+const WHOLE_ANSWERS = 5
+const CREDIT_USD_MICRO = 5_000_000n
+
+interface Answer {
+  readonly requestId: string
+  readonly status: number
+  readonly tokens: number
+  readonly body: string
+}
+
+const directory = mkdtempSync(join(tmpdir(), "tollgate-crash-"))
+let postgres: Scope.CloseableScope
+let gateway: TestGateway
+let customer: Customer
+
+/** Durable, as in production: what was committed must outlive a crash. */
+const startPostgres = async (): Promise<string> => {
+  postgres = Effect.runSync(Scope.make())
+  const started = EmbeddedPostgres.start({ directory, parameters: { max_connections: "50" } })
+  return (await Effect.runPromise(Scope.extend(started, postgres))).socketDir
+}
+const stopPostgres = () => Effect.runPromise(Scope.close(postgres, Exit.void))
+
+beforeAll(async () => {
+  const socketDir = await startPostgres()
+  const url = `postgres://postgres@/postgres?host=${encodeURIComponent(socketDir)}`
+  gateway = await TestGateway.start({ database: { settings: fromSocket(socketDir), url } })
+  gateway.upstream.always(asPlayed())
+  customer = await gateway.newCustomer(CREDIT_USD_MICRO)
+})
+afterAll(async () => {
+  await gateway.close()
+  await stopPostgres()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const ownBackend = async <A>(use: (client: Pg.Client) => Promise<A>): Promise<A> => {
+  const client = new Pg.Client(gateway.database.settings)
+  client.on("error", () => {})
+  await client.connect()
+  return use(client).finally(() => client.end().catch(() => {}))
+}
+
+const faults = {
+  "every connection is ended": () =>
+    ownBackend(async (client) => {
+      await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()`
+      )
+    }),
+  // Postgres takes a backend that dies like this for a sign of damaged memory: it ends all of them and recovers.
+  "a backend is killed": () =>
+    ownBackend(async (client) => {
+      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
+      process.kill(rows[0]?.pid ?? 0, "SIGKILL")
+      await new Promise((resolve) => client.once("end", resolve))
+    }),
+  "the server is stopped and started": async () => {
+    await stopPostgres()
+    await startPostgres()
+  }
+}
+
+const sequence: ReadonlyArray<keyof typeof faults> = [
+  "every connection is ended",
+  "a backend is killed",
+  "every connection is ended",
+  "the server is stopped and started",
+  "a backend is killed"
+]
+
+const stream = async (): Promise<Answer> => {
+  const client = StreamClient.open(gateway.url, customer.key, { deltas: 10, everyMillis: 10 })
+  const ending = await client.over
+  if (client.status === 200) expect(ending).toBe("done")
+  return { requestId: client.requestId, status: client.status, tokens: client.deltas.length, body: client.body }
+}
+
+const wholeAnswer = async (): Promise<Answer> => {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${customer.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...played({ deltas: 10 }) })
+  })
+  const requestId = response.headers.get("x-request-id") ?? ""
+  return { requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() }
+}
+
+it(`everything delivered is charged once, through ${sequence.length} failures of the database`, async () => {
+  const answers: Array<Answer> = []
+  let stopped = false
+  const keepAsking = async (ask: () => Promise<Answer>) => {
+    while (!stopped) {
+      const answer = await ask()
+      answers.push(answer)
+      if (answer.status !== 200) await sleep(20)
+    }
+  }
+  const load = [
+    ...Array.from({ length: STREAMS }, () => keepAsking(stream)),
+    ...Array.from({ length: WHOLE_ANSWERS }, () => keepAsking(wholeAnswer))
+  ]
+  const served = () => answers.filter(({ status }) => status === 200).length
+  for (const fault of sequence) {
+    const before = served()
+    await until(() => served() > before + 3 * load.length)
+    await faults[fault]()
+    // Nobody helps it.
+    const after = served()
+    await until(() => served() > after + 2 * load.length)
+  }
+  stopped = true
+  await Promise.all(load)
+  await gateway.settled()
+
+  const settlements = await gateway.query<SettlementRow>("SELECT * FROM settlement")
+  const byId = new Map(settlements.map((row) => [row.request_id, row]))
+  const delivered = answers.filter(({ status }) => status === 200)
+  const wrong = delivered.filter(({ requestId, tokens }) => {
+    const row = byId.get(requestId)
+    return !(
+      row?.ending === "complete" &&
+      row.charged_output === BigInt(tokens) &&
+      row.charged_input === BigInt(PROMPT_TOKENS)
+    )
+  })
+  expect(wrong.map(({ requestId, tokens }) => ({ requestId, tokens, row: byId.get(requestId) }))).toEqual([])
+
+  const paid = settlements.filter(({ cost_pico }) => cost_pico > 0n)
+  expect(paid).toHaveLength(delivered.length)
+  const charged = paid.reduce((sum, { payg_pico }) => sum + payg_pico, 0n)
+  expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
+  expect(await gateway.audit()).toEqual([])
+
+  // Who was not served was told to come again.
+  const refused = answers.filter(({ status }) => status !== 200)
+  expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
+}, 60_000)

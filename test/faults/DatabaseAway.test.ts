@@ -1,0 +1,155 @@
+/**
+ * A gateway whose database refuses, hangs up, or says nothing: nobody is served for nothing, nobody is told that his
+ * key is wrong, what had begun is finished, and is charged as soon as the database is back.
+ */
+import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { Email } from "@tollgate/domain/customer/Email"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import OpenAI, { APIError } from "openai"
+import { describe, expect, inject, it } from "vitest"
+import { Cable } from "../adapters-postgres/Cable.ts"
+import { administer } from "../support/TestCluster.ts"
+import { TestGateway, until } from "../support/TestGateway.ts"
+import { chunk, completion, usage, usageChunk } from "../support/upstream/ChatWire.ts"
+import { done, event, json, script, signal, until as when } from "../support/upstream/Script.ts"
+
+const messages = [{ role: "user" as const, content: "Say hello." }]
+/** No refusal takes longer than this, whatever the database does. */
+const PATIENCE_MILLIS = 6_500
+
+/** A gateway with a database that can go away and come back. */
+interface Setting {
+  readonly gateway: TestGateway
+  readonly goAway: () => Promise<void>
+  readonly comeBack: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** The database itself is closed, as for maintenance. */
+const closedDatabase = async (): Promise<Setting> => {
+  const gateway = await TestGateway.start()
+  const { database } = gateway.database.settings
+  const admin = (statement: string) => Effect.runPromise(administer(inject("postgresSocketDir"), statement))
+  return {
+    gateway,
+    goAway: async () => {
+      await admin(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
+      await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`)
+    },
+    comeBack: () => admin(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`),
+    close: () => gateway.close()
+  }
+}
+
+/** The way to the database breaks. */
+const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setting> => {
+  const scope = await Effect.runPromise(Scope.make())
+  const host = inject("postgresSocketDir")
+  const cable = await Effect.runPromise(Scope.extend(Cable.scoped({ host }), scope))
+  const throughCable = encodeURIComponent(cable.settings.host ?? "")
+  const gateway = await TestGateway.start({
+    reach: ({ url }) => url.replace(encodeURIComponent(host), throughCable)
+  })
+  return {
+    gateway,
+    goAway: async () => breakIt(cable),
+    comeBack: async () => cable.mend(),
+    close: async () => {
+      await gateway.close()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    }
+  }
+}
+
+const refusalOf = (call: Promise<unknown>): Promise<APIError> =>
+  call.then(
+    () => {
+      throw new Error("it was served")
+    },
+    (error: unknown) => {
+      if (error instanceof APIError) return error
+      throw error
+    }
+  )
+
+const operator = { actor: "test", reason: "a test asked for it" }
+
+const revokedKey = (gateway: TestGateway): Promise<string> =>
+  gateway.run(
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { key, secret } = yield* keys.create(Email.make(gateway.customer.email), "to be revoked", operator)
+      yield* keys.revoke(key.id, operator)
+      return Redacted.value(secret)
+    })
+  )
+
+describe.concurrent("while the database", () => {
+  it.each<readonly [does: string, set: () => Promise<Setting>]>([
+    ["takes no connections", closedDatabase],
+    ["hangs up", brokenCable((cable) => cable.cut())],
+    ["says nothing", brokenCable((cable) => cable.freeze())]
+  ])("%s, requests are refused as overloaded, and what had begun is finished and charged", async (_, set) => {
+    const { gateway, goAway, comeBack, close } = await set()
+    const { upstream } = gateway
+    const clientOf = (apiKey: string) =>
+      new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, timeout: PATIENCE_MILLIS })
+    const client = clientOf(gateway.key)
+    const stranger = await gateway.newCustomer(1_000n)
+    const revoked = await revokedKey(gateway)
+    const probe = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
+
+    // One stream and one whole answer are under way when it happens.
+    const goOn = signal()
+    const hello = event(chunk({ content: " hello" }))
+    const answer = json(completion({ content: [" hello"], usage: usage(70, 1) }))
+    upstream.next(
+      script({ steps: [hello, when(goOn), hello, event(chunk({}, "stop")), event(usageChunk(usage(7, 2))), done] }),
+      { ...answer, steps: [when(goOn), ...answer.steps] }
+    )
+    const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
+    let heard = ""
+    const streamed = (async () => {
+      for await (const { choices } of stream) heard += choices[0]?.delta.content ?? ""
+    })()
+    const answered = client.chat.completions.create({ model: "m", messages }, { timeout: 60_000 })
+    await until(() => upstream.requests.length === 2 && heard === " hello")
+    expect(await probe("/readyz")).toBe(200)
+
+    await goAway()
+    const asking = { model: "m", messages }
+    const refusals = await Promise.all([
+      refusalOf(client.chat.completions.create(asking)),
+      refusalOf(client.chat.completions.create({ ...asking, stream: true })),
+      refusalOf(clientOf(stranger.key).chat.completions.create(asking)),
+      refusalOf(clientOf(stranger.key).models.list().then()),
+      // Nobody can tell at the moment that this key is no longer good.
+      refusalOf(clientOf(revoked).chat.completions.create(asking))
+    ])
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ status: 503, code: "overloaded" })
+      expect(Number(refusal.headers?.get("retry-after"))).toBeGreaterThanOrEqual(1)
+    }
+    expect(await probe("/readyz")).toBe(503)
+    expect(await probe("/healthz")).toBe(200)
+    expect(upstream.requests).toHaveLength(2)
+
+    // The stream needs no database to be finished; a whole answer is only given once it is charged.
+    goOn.fire()
+    await streamed
+    expect(heard).toBe(" hello hello")
+    await until(() => gateway.counters.openExchanges === 0)
+    expect(gateway.counters.openRequests).toBe(1)
+
+    await comeBack()
+    expect((await answered).choices[0]?.message.content).toBe(" hello")
+    await gateway.settled()
+    expect(await gateway.balanceUsdMicro()).toBe(1_000_000n - (7n + 2n * 2n) - (70n + 2n))
+    await until(async () => (await probe("/readyz")) === 200)
+    upstream.next(json(completion({ content: [" hello"], usage: usage(7, 1) })))
+    expect((await refusalOf(clientOf(revoked).chat.completions.create(asking))).code).toBe("invalid_api_key")
+    expect((await clientOf(stranger.key).chat.completions.create(asking)).choices).toHaveLength(1)
+    expect(await gateway.balanceUsdMicro(stranger)).toBe(1_000n - 9n)
+    await close()
+  })
+})

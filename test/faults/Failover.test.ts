@@ -1,0 +1,329 @@
+/**
+ * Suppliers that stand in for each other: the next one is asked while nothing has reached the client, one charge is
+ * made whoever answers, and a supplier that fails, is full, or refuses our account is left alone.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import OpenAI, { APIError } from "openai"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { promptTokens } from "../support/LocalCount.ts"
+import { RawClient } from "../support/RawClient.ts"
+import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
+import { TestGateway, until } from "../support/TestGateway.ts"
+import { chatFrames, chunk, completion, errorBody, usage } from "../support/upstream/ChatWire.ts"
+import {
+  bytes,
+  cut,
+  done,
+  event,
+  hangUp,
+  hangUpHard,
+  json,
+  raw,
+  type Script,
+  script,
+  signal,
+  silence,
+  stream,
+  until as when
+} from "../support/upstream/Script.ts"
+
+const QUESTION = "Say hello."
+const messages = [{ role: "user" as const, content: QUESTION }]
+const HELLO = " hello"
+
+let gateway: TestGateway
+/** Asked when the first, the gateway's own, has failed. */
+let second: ScriptedUpstream
+let client: OpenAI
+
+beforeAll(async () => {
+  gateway = await TestGateway.start({ settings: { KEEPALIVE_SECONDS: "1" } })
+  second = await ScriptedUpstream.start()
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+})
+afterAll(async () => {
+  await gateway.close()
+  await second.close()
+})
+
+/** Nobody has failed yet: a new catalog brings new routes, and every case has suppliers of its own. */
+let generation = 0
+const suppliers = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
+  generation += 1
+  const addresses = [gateway.upstream.baseUrl, ...others]
+  await gateway.applyCatalogFile({
+    providers: addresses.map((base_url, i) => ({
+      name: `supplier ${i} of case ${generation}`,
+      base_url,
+      api_key_env: "SUPPLIER_KEY",
+      protocols: ["chat"],
+      ...(i === 0 ? first : {})
+    })),
+    models: [
+      {
+        public_name: "m",
+        display_name: "M",
+        author: "Lab",
+        price_usd_micro_per_million_tokens: {
+          input: 1_000_000,
+          cache_read: 1_000_000,
+          cache_write: 1_000_000,
+          output: 2_000_000
+        },
+        routes: addresses.map((_, i) => ({
+          provider: `supplier ${i} of case ${generation}`,
+          upstream_model: `model-${i}`,
+          priority: i
+        }))
+      }
+    ]
+  })
+}
+
+interface Heard {
+  readonly text: string
+  readonly error: APIError | undefined
+}
+
+const ask = async (streamed: boolean): Promise<Heard> => {
+  let text = ""
+  try {
+    if (!streamed) {
+      const { choices } = await client.chat.completions.create({ model: "m", messages })
+      return { text: choices[0]?.message.content ?? "", error: undefined }
+    }
+    for await (const { choices } of await client.chat.completions.create({ model: "m", messages, stream: true })) {
+      text += choices[0]?.delta.content ?? ""
+    }
+    return { text, error: undefined }
+  } catch (error) {
+    if (error instanceof APIError) return { text, error }
+    throw error
+  }
+}
+
+const good = (streamed: boolean): Script =>
+  streamed
+    ? stream(chatFrames({ content: [HELLO], usage: usage(7, 1) }))
+    : json(completion({ content: [HELLO], usage: usage(7, 1) }))
+
+/** How often each supplier is asked, and what is taken off the balance, in micro-USD. */
+const observed = async (call: () => Promise<Heard>) => {
+  const asked = [gateway.upstream.requests.length, second.requests.length] as const
+  const before = await gateway.balanceUsdMicro()
+  const heard = await call()
+  await gateway.lastSettlement()
+  return {
+    ...heard,
+    asked: [gateway.upstream.requests.length - asked[0], second.requests.length - asked[1]],
+    debit: before - (await gateway.balanceUsdMicro())
+  }
+}
+
+/** A call that has reached the first supplier. */
+const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promise<Heard> }> => {
+  const { length } = gateway.upstream.requests
+  const end = call()
+  await until(() => gateway.upstream.requests.length > length)
+  return { end }
+}
+
+/** A whole answer to a stream, head and all. */
+const SHORT_ANSWER = [
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+  `data: ${JSON.stringify(chunk({ content: HELLO }, "stop"))}\n\ndata: [DONE]\n\n`
+].join("")
+
+const GOOD_DEBIT = 7n + 2n
+
+describe.each([
+  ["a stream", true],
+  ["a whole answer", false]
+])("%s", (_, streamed) => {
+  it.each<readonly [fault: string, script: Script]>([
+    ["hangs up", hangUp],
+    ["resets the connection", hangUpHard],
+    ["has no right to our money any more (401)", json(errorBody("no"), 401)],
+    ["wants to be paid (402)", json(errorBody("no"), 402)],
+    ["does not know the model (404)", json(errorBody("no"), 404)],
+    ["is limiting us (429)", json(errorBody("slow down"), 429)],
+    ["fails (500)", json(errorBody("no"), 500)],
+    ["is overloaded (529)", json(errorBody("no"), 529)],
+    ["sends us elsewhere (302)", json({}, 302, { location: "/v1/elsewhere" })]
+  ])("comes from the next supplier when the first %s, and is charged once", async (_fault, fault) => {
+    await suppliers()
+    gateway.upstream.next(fault)
+    second.next(good(streamed))
+    const { text, error, asked, debit } = await observed(() => ask(streamed))
+    expect(error).toBeUndefined()
+    expect(text).toBe(HELLO)
+    expect(asked).toEqual([1, 1])
+    expect(debit).toBe(GOOD_DEBIT)
+    expect(second.requests.at(-1)?.json()).toMatchObject({ model: "model-1", messages })
+  })
+
+  it.each<readonly [fault: string, script: Script, code: string]>([
+    ["refuses the request (400)", json(errorBody("messages: too many of them"), 400), "invalid_request"],
+    ["refuses the request (422)", json(errorBody("messages: too many of them"), 422), "invalid_request"],
+    ["finds the request too large (413)", json(errorBody("no"), 413), "request_too_large"],
+    ["does not answer in time, and may still bill for it", silence, "upstream_error"]
+  ])("is not asked for again when the first supplier %s", async (_fault, fault, code) => {
+    await suppliers({ timeouts: { first_byte_ms: 150 } })
+    gateway.upstream.next(fault)
+    const { error, asked, debit } = await observed(() => ask(streamed))
+    expect(error?.code).toBe(code)
+    expect(asked).toEqual([1, 0])
+    expect(debit).toBe(0n)
+  })
+
+  it("fails when every supplier does, with the most telling of the errors", async () => {
+    await suppliers()
+    gateway.upstream.next(json(errorBody("no"), 500))
+    second.next(json(errorBody("slow down"), 429, { "retry-after": "9" }))
+    const { error, asked, debit } = await observed(() => ask(streamed))
+    expect(error).toMatchObject({ status: 429, code: "technical_limit" })
+    expect(error?.headers?.get("retry-after")).toBe("9")
+    expect(asked).toEqual([1, 1])
+    expect(debit).toBe(0n)
+  })
+})
+
+describe("a stream that has begun", () => {
+  it.each<readonly [what: string, steps: Script["steps"]]>([
+    ["nothing but comments", [bytes(": thinking\n\n"), cut]],
+    ["nothing but pings", [event({ type: "ping" }), cut]]
+  ])("with %s can still come from the next supplier", async (_what, steps) => {
+    await suppliers()
+    gateway.upstream.next(script({ steps }))
+    second.next(good(true))
+    const { text, error, asked, debit } = await observed(() => ask(true))
+    expect(error).toBeUndefined()
+    expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
+  })
+
+  it("with a role only breaks, free of charge", async () => {
+    await suppliers()
+    gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
+    const { text, error, asked, debit } = await observed(() => ask(true))
+    expect(error?.code).toBe("upstream_error")
+    expect({ text, asked, debit }).toEqual({ text: "", asked: [1, 0], debit: 0n })
+  })
+
+  it("with a word breaks, at the price of that word", async () => {
+    await suppliers()
+    gateway.upstream.next(script({ steps: [event(chunk({ content: HELLO })), cut] }))
+    const { text, error, asked, debit } = await observed(() => ask(true))
+    expect(error?.code).toBe("upstream_error")
+    expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 0], debit: promptTokens(QUESTION) + 2n })
+  })
+
+  it("with a keepalive of ours breaks in the stream, and is not begun again", async () => {
+    await suppliers()
+    const failed = signal()
+    gateway.upstream.next(
+      script({ status: "none", steps: [when(failed), raw("HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n")] })
+    )
+    const client = await RawClient.post(gateway.url, "/v1/chat/completions", {
+      key: gateway.key,
+      body: { model: "m", messages, stream: true }
+    })
+    const asked = second.requests.length
+    await client.until(({ body }) => body.startsWith(": keepalive\n\n"))
+    failed.fire()
+    const { status, body } = await client.whole()
+    expect(status).toBe(200)
+    expect(body.replaceAll(": keepalive\n\n", "")).toMatch(/^data: \{"error":\{.*"code":"upstream_error".*\}\}\n\n$/)
+    expect(second.requests.length).toBe(asked)
+    expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
+  })
+})
+
+describe("a supplier that keeps failing", () => {
+  it("is left alone for a while, then tried with one request, then used again", async () => {
+    await suppliers({ breaker: { failures: 3, window_ms: 60_000, open_ms: 600 } }, [])
+    const fails = json(errorBody("no"), 500)
+    gateway.upstream.next(fails, fails, fails)
+    for (let i = 0; i < 3; i++) expect((await ask(true)).error?.code).toBe("upstream_error")
+
+    const refused = await observed(() => ask(true))
+    expect(refused.error).toMatchObject({ status: 503, code: "circuit_open", type: "server_error" })
+    expect(Number(refused.error?.headers?.get("retry-after"))).toBeGreaterThanOrEqual(1)
+    expect(refused).toMatchObject({ asked: [0, 0], debit: 0n })
+
+    await sleep(650)
+    const answered = signal()
+    gateway.upstream.next(script({ status: "none", steps: [when(answered), raw(SHORT_ANSWER)] }))
+    const probe = await begun(() => ask(true))
+    expect((await ask(true)).error?.code).toBe("circuit_open")
+    answered.fire()
+    expect(await probe.end).toEqual({ text: HELLO, error: undefined })
+    gateway.upstream.next(good(true))
+    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
+  })
+
+  it("is passed over for the next one, and its refusals of requests do not count as failures", async () => {
+    await suppliers({ breaker: { failures: 2, window_ms: 60_000, open_ms: 60_000 } })
+    const fails = json(errorBody("no"), 500)
+    const refuses = json(errorBody("messages: bad"), 400)
+    gateway.upstream.next(refuses, refuses, refuses, fails, fails)
+    for (let i = 0; i < 3; i++) expect((await ask(false)).error?.code).toBe("invalid_request")
+    second.next(good(false), good(false), good(false))
+    for (const asked of [1, 1, 0]) {
+      const heard = await observed(() => ask(false))
+      expect(heard).toMatchObject({ text: HELLO, asked: [asked, 1], debit: GOOD_DEBIT })
+    }
+  })
+})
+
+describe("a supplier that refuses our account", () => {
+  it("is not asked again, while the next one serves", async () => {
+    await suppliers()
+    gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
+    second.next(good(true), good(true))
+    expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
+    expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [0, 1], debit: GOOD_DEBIT })
+  })
+
+  it("and is the only one leaves the model failing until the catalog changes", async () => {
+    await suppliers({}, [])
+    gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
+    for (const asked of [1, 0]) {
+      const { error, ...rest } = await observed(() => ask(true))
+      expect(error).toMatchObject({ status: 502, code: "upstream_error" })
+      expect(rest).toMatchObject({ asked: [asked, 0], debit: 0n })
+    }
+    await suppliers({}, [])
+    gateway.upstream.next(good(true))
+    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
+  })
+})
+
+describe("a supplier that is full", () => {
+  it("makes the next request overloaded, with a time to come back, until there is room", async () => {
+    await suppliers({ max_concurrency: 1 }, [])
+    const answered = signal()
+    gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))
+    const first = await begun(() => ask(true))
+    const { error } = await ask(true)
+    expect(error).toMatchObject({ status: 503, code: "overloaded" })
+    expect(Number(error?.headers?.get("retry-after"))).toBeGreaterThanOrEqual(1)
+    answered.fire()
+    expect((await first.end).text).toBe(HELLO)
+    await gateway.lastSettlement()
+    gateway.upstream.next(good(true))
+    expect((await ask(true)).text).toBe(HELLO)
+  })
+
+  it("is relieved by the next one", async () => {
+    await suppliers({ max_concurrency: 1 })
+    const over = signal()
+    gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))
+    const first = await begun(() => ask(true))
+    second.next(good(true))
+    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
+    over.fire()
+    expect(await first.end).toEqual({ text: HELLO, error: undefined })
+    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ model: "model-0" })
+    expect(second.requests.at(-1)?.json()).toMatchObject({ model: "model-1" })
+  })
+})

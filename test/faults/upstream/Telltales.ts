@@ -1,0 +1,36 @@
+/**
+ * What suppliers let slip, and no client may ever see.
+ */
+import { errorBody } from "../../support/upstream/ChatWire.ts"
+
+export const SUPPLIER = "secret-supplier"
+export const HIDDEN_MODEL = "hidden-model"
+const HOST = "kwyjibo.example"
+const COST = "0.00731"
+
+export const leaks: ReadonlyArray<string> = [SUPPLIER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
+
+/** Headers by which suppliers can be told apart. */
+export const telltales: Readonly<Record<string, string>> = {
+  server: HOST,
+  via: `1.1 ${HOST}`,
+  "x-request-id": "req_kwyjibo_1",
+  "x-ratelimit-limit-tokens": "1234",
+  "openai-organization": SUPPLIER,
+  "set-cookie": `session=kwyjibo; Domain=${HOST}`
+}
+
+/** Members that name the supplier or what it costs us. */
+export const traces = {
+  provider: SUPPLIER,
+  system_fingerprint: "fp_kwyjibo",
+  x_supplier: { host: HOST },
+  cost: Number(COST)
+}
+
+/** An error that says everything it should not. */
+export const indiscretion = errorBody(
+  `${HIDDEN_MODEL}-7 of ${SUPPLIER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
+  "kwyjibo_error",
+  "kwyjibo_type"
+)
