@@ -15,6 +15,13 @@ export const cpuMicros = (pids: ReadonlyArray<number>): number =>
     return sum + (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
   }, 0)
 
+/** Microseconds that one CPU worked for anybody, or was taken away by the host. */
+export const busyMicros = (cpu: number): number => {
+  const line = new RegExp(`^cpu${cpu} (.*)$`, "m").exec(readFileSync("/proc/stat", "latin1"))?.[1] ?? ""
+  const [user = 0, nice = 0, system = 0, , , , , stolen = 0] = line.split(" ").map(Number)
+  return (user + nice + system + stolen) * MICROS_PER_TICK
+}
+
 /** KiB of resident memory. */
 export const residentKib = (pids: ReadonlyArray<number>): number =>
   pids.reduce(

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os"
 import { join } from "node:path"
-import { Bench, median, type Plan, type Rounds } from "./Measurements.ts"
+import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds } from "./Measurements.ts"
 import { startNginx } from "./Nginx.ts"
 import { figuresTable, jsonColumns, roundsTable, streamColumns, ttfbTable } from "./Report.ts"
 import type { Target } from "./Target.ts"
@@ -25,7 +25,7 @@ const full: Plan = {
   chunkEveryMillis: 5,
   ttfbMillis: 2_000,
   ttfbConnections: 20,
-  idleStreams: 2_000
+  idleStreams: 3_000
 }
 const quick: Plan = {
   ...full,
@@ -34,7 +34,7 @@ const quick: Plan = {
   jsonMillis: 1_500,
   chunksPerStream: 300,
   ttfbMillis: 1_000,
-  idleStreams: 1_000
+  idleStreams: 2_000
 }
 
 const plan = process.argv.includes("--quick") ? quick : full
@@ -78,6 +78,9 @@ const run = async (): Promise<boolean> => {
     }
   })
 
+  print(`\nMemory of an open stream that says nothing, ${plan.idleStreams} open`)
+  const idle = await bench.idleStreams(proxies)
+  print(figuresTable("KiB/stream", idle, bare))
   await bench.warmUp(proxies)
   print(`\nWhole answers, ${plan.jsonConnections} connections, median of ${plan.rounds}`)
   const json = await bench.json([direct, ...proxies])
@@ -88,12 +91,19 @@ const run = async (): Promise<boolean> => {
   print(`\nTime to the first byte of a stream, ${plan.ttfbConnections} connections, median of ${plan.rounds}`)
   const ttfb = await bench.ttfb([direct, ...proxies])
   print(ttfbTable(ttfb, direct))
-  print(`\nMemory of an open stream that says nothing, ${plan.idleStreams} open`)
-  const idle = await bench.idleStreams(proxies)
-  print(figuresTable("KiB/stream", idle, bare))
+  const busy = wasBusy([json, streams, ttfb])
   if (tollgate === undefined) return true
-  const fast = accept(tollgate, bare, json, streams, idle)
+  const fast = accept(tollgate, bare, json, streams, idle, busy)
   return (await booksAgree(tollgate, received)) && fast
+}
+
+/** A ratio holds only where both sides had the measured CPU to themselves. */
+const wasBusy = (measurements: ReadonlyArray<Rounds>): boolean => {
+  const rounds = measurements.flatMap((each) => [...each.values()].flat())
+  const share = median(rounds, ({ foreignShare }) => foreignShare)
+  if (!canPin || share <= DISTURBED_SHARE) return false
+  print(`\nOther programs took ${Math.round(share * 100)} % of the measured CPU: these figures say little.`)
+  return true
 }
 
 const accept = (
@@ -101,7 +111,8 @@ const accept = (
   bare: Target,
   json: Rounds,
   streams: Rounds,
-  idle: ReadonlyMap<Target, number>
+  idle: ReadonlyMap<Target, number>,
+  busy: boolean
 ): boolean => {
   const ratio = (rounds: Rounds, column: (typeof jsonColumns)[number] | undefined): number =>
     column === undefined
@@ -110,15 +121,15 @@ const accept = (
   const lines = [
     { what: "whole answers: requests/s, of the bare proxy's", figure: ratio(json, jsonColumns[0]), least: 0.3 },
     { what: "streams: CPU per chunk, of the bare proxy's", figure: ratio(streams, streamColumns[1]), most: 1.3 },
-    { what: "memory: KiB per idle stream", figure: idle.get(tollgate) ?? Number.NaN, most: 45 }
+    { what: "memory: KiB per idle stream", figure: idle.get(tollgate) ?? Number.NaN, least: 0, most: 45 }
   ]
   print("")
   return lines
     .map(({ what, figure, least, most }) => {
       const met = (least === undefined || figure >= least) && (most === undefined || figure <= most)
-      const wanted = least === undefined ? `at most ${most}` : `at least ${least}`
-      print(`${met ? "met    " : "NOT MET"}  ${what}: ${figure.toFixed(2)} (${wanted})`)
-      return met
+      const wanted = most === undefined ? `at least ${least}` : `at most ${most}`
+      print(`${busy ? "unsure " : met ? "met    " : "NOT MET"}  ${what}: ${figure.toFixed(2)} (${wanted})`)
+      return busy || met
     })
     .every(Boolean)
 }

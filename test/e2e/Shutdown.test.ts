@@ -129,7 +129,10 @@ it("ends what ends within the grace, cuts what does not, charges both, and goes"
 }, 30_000)
 
 it("asked again and again, still settles what it serves before it goes", async () => {
-  const server = await ServerProcess.beside(observer, { DRAIN_SECONDS: "20" })
+  const server = await ServerProcess.beside(observer, {
+    DRAIN_SECONDS: "20",
+    NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
+  })
   const go = signal()
   observer.upstream.always(asPlayed(go))
   const client = StreamClient.open(server.url, customer.key, { deltas: 10_000, everyMillis: 10 })

@@ -13,11 +13,13 @@ import * as Pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { StreamClient } from "../support/StreamClient.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
-import { asPlayed, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
+import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
+import { signal } from "../support/upstream/Script.ts"
 
-const STREAMS = 20
+const STREAMS = 15
 const WHOLE_ANSWERS = 5
 const CREDIT_USD_MICRO = 5_000_000n
+const DEAD_AFTER_SECONDS = 1
 
 interface Answer {
   readonly requestId: string
@@ -42,7 +44,8 @@ const stopPostgres = () => Effect.runPromise(Scope.close(postgres, Exit.void))
 beforeAll(async () => {
   const socketDir = await startPostgres()
   const url = `postgres://postgres@/postgres?host=${encodeURIComponent(socketDir)}`
-  gateway = await TestGateway.start({ database: { settings: fromSocket(socketDir), url } })
+  const settings = { NODE_DEAD_AFTER_SECONDS: String(DEAD_AFTER_SECONDS) }
+  gateway = await TestGateway.start({ database: { settings: fromSocket(socketDir), url }, settings })
   gateway.upstream.always(asPlayed())
   customer = await gateway.newCustomer(CREDIT_USD_MICRO)
 })
@@ -71,12 +74,22 @@ const faults = {
   "a backend is killed": () =>
     ownBackend(async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
-      process.kill(rows[0]?.pid ?? 0, "SIGKILL")
-      await new Promise((resolve) => client.once("end", resolve))
+      const ended = new Promise((resolve) => client.once("end", resolve))
+      for (const { pid } of rows) process.kill(pid, "SIGKILL")
+      await ended
     }),
-  "the server is stopped and started": async () => {
+  "the server is stopped, and started when every node has been silent for too long": async () => {
+    const over = signal()
+    gateway.upstream.always(asPlayed(over))
+    const spanning = Array.from({ length: 5 }, () => open({ deltas: 10_000, everyMillis: 20 }))
+    await Promise.all(spanning.map((client) => client.received(1)))
     await stopPostgres()
+    await sleep(1_500 * DEAD_AFTER_SECONDS)
     await startPostgres()
+    await sleep(1_500 * DEAD_AFTER_SECONDS)
+    over.fire()
+    gateway.upstream.always(asPlayed())
+    await Promise.all(spanning.map(noted))
   }
 }
 
@@ -84,35 +97,39 @@ const sequence: ReadonlyArray<keyof typeof faults> = [
   "every connection is ended",
   "a backend is killed",
   "every connection is ended",
-  "the server is stopped and started",
+  "the server is stopped, and started when every node has been silent for too long",
   "a backend is killed"
 ]
 
-const stream = async (): Promise<Answer> => {
-  const client = StreamClient.open(gateway.url, customer.key, { deltas: 10, everyMillis: 10 })
+const answers: Array<Answer> = []
+
+const open = (play: Play): StreamClient => StreamClient.open(gateway.url, customer.key, play)
+
+const noted = async (client: StreamClient): Promise<void> => {
   const ending = await client.over
-  if (client.status === 200) expect(ending).toBe("done")
-  return { requestId: client.requestId, status: client.status, tokens: client.deltas.length, body: client.body }
+  const { body, deltas, requestId, status } = client
+  if (status === 200) expect(ending).toBe("done")
+  answers.push({ requestId, status, tokens: deltas.length, body })
 }
 
-const wholeAnswer = async (): Promise<Answer> => {
+const stream = (): Promise<void> => noted(open({ deltas: 10, everyMillis: 10 }))
+
+const wholeAnswer = async (): Promise<void> => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${customer.key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...played({ deltas: 10 }) })
   })
   const requestId = response.headers.get("x-request-id") ?? ""
-  return { requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() }
+  answers.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
 }
 
 it(`everything delivered is charged once, through ${sequence.length} failures of the database`, async () => {
-  const answers: Array<Answer> = []
   let stopped = false
-  const keepAsking = async (ask: () => Promise<Answer>) => {
+  const keepAsking = async (ask: () => Promise<void>) => {
     while (!stopped) {
-      const answer = await ask()
-      answers.push(answer)
-      if (answer.status !== 200) await sleep(20)
+      await ask()
+      await sleep(20)
     }
   }
   const load = [
@@ -120,16 +137,19 @@ it(`everything delivered is charged once, through ${sequence.length} failures of
     ...Array.from({ length: WHOLE_ANSWERS }, () => keepAsking(wholeAnswer))
   ]
   const served = () => answers.filter(({ status }) => status === 200).length
-  for (const fault of sequence) {
-    const before = served()
-    await until(() => served() > before + 3 * load.length)
-    await faults[fault]()
-    // Nobody helps it.
-    const after = served()
-    await until(() => served() > after + 2 * load.length)
+  try {
+    for (const fault of sequence) {
+      const before = served()
+      await until(() => served() > before + 3 * load.length)
+      await faults[fault]()
+      // Nobody helps it.
+      const after = served()
+      await until(() => served() > after + 2 * load.length)
+    }
+  } finally {
+    stopped = true
+    await Promise.all(load)
   }
-  stopped = true
-  await Promise.all(load)
   await gateway.settled()
 
   const settlements = await gateway.query<SettlementRow>("SELECT * FROM settlement")

@@ -11,6 +11,7 @@ import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
 import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
 import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import { responsesProtocol } from "@tollgate/adapters-http/responses/ResponsesProtocol"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import * as InFlight from "@tollgate/adapters-http/server/InFlight"
@@ -33,7 +34,7 @@ import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
-import { keepNode, rhythmFor } from "@tollgate/application/operations/KeepNode"
+import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
 import * as Duration from "effect/Duration"
@@ -41,7 +42,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Config } from "./Config.ts"
 import * as Metrics from "./Metrics.ts"
-import { StartFailed } from "./StartFailed.ts"
+import { rootOf, StartFailed } from "./StartFailed.ts"
 
 /** The database of `DATABASE_URL`, or our own in the data directory. */
 const postgres = (config: Config) =>
@@ -72,7 +73,9 @@ const upToDate = (config: Config) =>
           message: `the database lacks ${pendingMigrations.join(", ")}; run: tollgate migrate`
         })
       }
-    })
+    }).pipe(
+      Effect.catchAllDefect((defect) => new StartFailed({ message: `the database cannot be used: ${rootOf(defect)}` }))
+    )
   )
 
 const keyMac = (config: Config) =>
@@ -122,12 +125,13 @@ export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
 const relayed = [
   relayRoute("/v1/chat/completions", chatProtocol),
   relayRoute("/v1/messages", messagesProtocol),
+  relayRoute("/v1/responses", responsesProtocol),
   countTokensRoute()
 ]
 
 /** Outlives the server above it: a node that takes its time to drain must not be taken for dead. */
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
-  Layer.scopedDiscard(Effect.forkScoped(keepNode(rhythmFor(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))))
+  Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS))))
 
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>
@@ -145,7 +149,10 @@ export const server = (config: Config) =>
       relayed
     ).pipe(
       Layer.mapError(
-        () => new StartFailed({ message: `${config.HOST}:${config.PORT} cannot be listened on; set PORT` })
+        (error) =>
+          new StartFailed({
+            message: `${config.HOST}:${config.PORT} cannot be listened on (${rootOf(error)}); set HOST or PORT`
+          })
       ),
       Layer.provide(GatewayApiLive.layer),
       Layer.provide(InFlight.layer)

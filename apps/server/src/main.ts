@@ -2,6 +2,7 @@
  * The server process: settings, layers, and what is told on the way.
  */
 import { readFile } from "node:fs/promises"
+import { defaultTeardown } from "@effect/platform/Runtime"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
 import { EmbeddedPostgres } from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
@@ -28,7 +29,9 @@ const providerKeys = (config: Config) => (name: string) => {
 
 const applyCatalogFile = (path: string) =>
   Effect.gen(function* () {
-    const unusable = (reason: string) => new StartFailed({ message: `CATALOG_FILE ${path}: ${reason}` })
+    // The parser quotes the file, line breaks and all.
+    const unusable = (reason: string) =>
+      new StartFailed({ message: `CATALOG_FILE ${path}: ${reason.replace(/\s+/g, " ")}` })
     const json = yield* Effect.tryPromise({
       try: async (): Promise<unknown> => JSON.parse(await readFile(path, "utf8")),
       catch: (error) => unusable(error instanceof Error ? error.message : String(error))
@@ -72,5 +75,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {}
 
 Either.match(readConfig(process.env), {
   onLeft: fail,
-  onRight: (config) => NodeRuntime.runMain(run(config), { disablePrettyLogger: true })
+  onRight: (config) =>
+    NodeRuntime.runMain(run(config), {
+      disablePrettyLogger: true,
+      // Whatever a start that failed left open must not keep the process.
+      teardown: (exit, onExit) => defaultTeardown(exit, (code) => onExit(process.exitCode === 1 ? 1 : code))
+    })
 })

@@ -29,20 +29,26 @@ describe("the specification", () => {
       "/healthz",
       "/readyz",
       "/v1/chat/completions",
+      "/v1/messages",
+      "/v1/messages/count_tokens",
       "/v1/models",
-      "/v1/models/{model}"
+      "/v1/models/{model}",
+      "/v1/responses"
     ])
     for (const operations of Object.values(paths)) {
       for (const { summary } of Object.values(operations)) expect(summary).toBeTruthy()
     }
   })
 
-  it("tells how chat answers: whole, as a stream, and with every error it can give", async () => {
-    const chat = (await specification()).paths["/v1/chat/completions"]?.post
-    expect(Object.keys(chat?.responses["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
-    expect(Object.keys(chat?.responses ?? {})).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
-    expect(chat?.responses["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
-  })
+  it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
+    "tells how %s answers: whole, as a stream, and with every error it can give",
+    async (path) => {
+      const answers = (await specification()).paths[path]?.post?.responses ?? {}
+      expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
+      expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+      expect(answers["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
+    }
+  )
 
   it("asks for a key in one of two headers where one is needed, and only there", async () => {
     const { paths, components } = await specification()

@@ -149,7 +149,7 @@ describe("a connection of the ledger's own", () => {
         const happened = cable.atNextCommit("commit stuck")
         const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
         yield* Effect.promise(() => happened)
-        connection.close()
+        connection.cut()
         yield* failing(() => stuck)
         const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
         expect(

@@ -20,7 +20,12 @@ describe("the content of a chat delta", () => {
     ["a custom tool call's name and input", { tool_calls: [{ custom: { name: "c", input: "x" } }] }, "cx"],
     [
       "text and thoughts in parts",
-      { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }, { type: "text", text: "hi" }] },
+      {
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+          { type: "text", text: "hi" }
+        ]
+      },
       "hmhi"
     ],
     ["nothing in a role", { role: "assistant", content: null }, ""],
@@ -60,6 +65,15 @@ describe("chat usage", () => {
     expect(ChatDelivered.usageOf(usage)).toEqual({
       prompt: { input: 40n, cacheWrite: 0n, cacheRead: 60n },
       output: 5n
+    })
+  })
+
+  it("puts what was written to a cache apart too, inside the prompt as well", () => {
+    const prompt_tokens_details = { cached_tokens: 60, cache_write_tokens: 30 }
+    expect(ChatDelivered.usageOf({ prompt_tokens: 100, prompt_tokens_details }).prompt).toEqual({
+      input: 10n,
+      cacheWrite: 30n,
+      cacheRead: 60n
     })
   })
 

@@ -1,5 +1,5 @@
 /**
- * What can be called in a demo: two chat models, both served by the simulated supplier.
+ * What can be called in a demo: two models, both served by the simulated supplier, with every protocol there is.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
@@ -15,7 +15,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           name: "simulator",
           base_url: simulatorBaseUrl,
           api_key_env: DEMO_KEY_ENV,
-          protocols: ["chat"]
+          protocols: ["chat", "messages", "responses"]
         }
       ],
       models: [

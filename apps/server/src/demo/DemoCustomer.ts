@@ -3,8 +3,9 @@
  *
  * The key is kept in the data directory, readable by its owner only, because the database does not have it.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { randomUUID } from "node:crypto"
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
 import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import { Users } from "@tollgate/application/ports/Users"
@@ -26,7 +27,12 @@ export interface DemoCustomer {
 export const demoCustomer = (dataDir: string) =>
   Effect.gen(function* () {
     const users = yield* Users
-    yield* users.find(email).pipe(Effect.catchTag("UserNotFound", () => users.create(email, operator)))
+    const found = users.find(email)
+    yield* found.pipe(
+      Effect.catchTag("UserNotFound", () => users.create(email, operator)),
+      // Another server seeds at the same time.
+      Effect.catchTag("UserExists", () => found)
+    )
     yield* (yield* PaygAccounts).credit({
       email,
       amount: UsdMicro(10_000_000n),
@@ -34,12 +40,20 @@ export const demoCustomer = (dataDir: string) =>
       operator
     })
     const file = join(dataDir, "demo-key")
-    const kept = yield* Effect.promise(() => readFile(file, "utf8").catch(() => ""))
-    if (kept !== "") return { email, key: Redacted.make(kept.trim()) } satisfies DemoCustomer
+    const kept = yield* Effect.promise(() => readFile(file, "utf8").catch(() => undefined))
+    if (kept !== undefined) return { email, key: Redacted.make(kept.trim()) } satisfies DemoCustomer
     const { secret } = yield* (yield* ApiKeys).create(email, "demo", operator)
-    yield* Effect.promise(async () => {
-      await mkdir(dataDir, { recursive: true })
-      await writeFile(file, `${Redacted.value(secret)}\n`, { mode: 0o600 })
-    })
+    yield* Effect.promise(() => keep(file, `${Redacted.value(secret)}\n`))
     return { email, key: secret } satisfies DemoCustomer
   })
+
+/** Appears whole or not at all. One that another server kept meanwhile stays; ours is as good until we stop. */
+const keep = async (file: string, text: string): Promise<void> => {
+  await mkdir(dirname(file), { recursive: true })
+  const draft = `${file}.${randomUUID()}`
+  await writeFile(draft, text, { mode: 0o600, flag: "wx" })
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error
+  })
+  await rm(draft)
+}

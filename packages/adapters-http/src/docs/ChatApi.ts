@@ -5,6 +5,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { withEventStream } from "./EventStreamDocs.ts"
 import { refusal } from "./RefusalDocs.ts"
 import { keyNeeded } from "./SecurityDocs.ts"
 
@@ -67,30 +68,18 @@ const ChatCompletion = Schema.Struct({
   ]
 })
 
-const EVENT_STREAM = {
-  schema: {
-    type: "string",
-    description:
-      "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment every 15 seconds of " +
-      "silence. A failure after the first byte is a `data:` line with an `error` object and no `[DONE]`."
-  },
+const stream = withEventStream({
+  description:
+    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment every 15 seconds of " +
+    "silence. A failure after the first byte is a `data:` line with an `error` object and no `[DONE]`.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
-    "data: [DONE]",
-    ""
-  ].join("\n\n")
-}
-
-/** One status with two content types is more than the library can say. */
-const withEventStream = (operation: Record<string, unknown>): Record<string, unknown> => {
-  const responses = operation.responses as Record<string, { readonly content: object }>
-  const ok = responses["200"]
-  const content = { ...ok?.content, "text/event-stream": EVENT_STREAM }
-  return { ...operation, responses: { ...responses, "200": { ...ok, content } } }
-}
+    "data: [DONE]"
+  ]
+})
 
 const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/chat/completions")
   .setPayload(ChatCompletionRequest)
@@ -110,7 +99,7 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
         "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
         "what was delivered.",
       override: keyNeeded,
-      transform: withEventStream
+      transform: stream
     })
   )
 

@@ -8,10 +8,15 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { ModelsApi } from "../models/ModelsApi.ts"
 import { OperationsApi } from "../server/OperationsApi.ts"
 import { ChatApi } from "./ChatApi.ts"
+import { withOwnErrorsOnly } from "./ErrorDocs.ts"
+import { MessagesApi } from "./MessagesApi.ts"
+import { ResponsesApi } from "./ResponsesApi.ts"
 import { withSecuritySchemes } from "./SecurityDocs.ts"
 
 export class GatewayApi extends HttpApi.make("gateway")
   .add(ChatApi)
+  .add(MessagesApi)
+  .add(ResponsesApi)
   .add(ModelsApi)
   .add(OperationsApi)
   .annotateContext(
@@ -21,6 +26,6 @@ export class GatewayApi extends HttpApi.make("gateway")
       description:
         "Drop-in replacement for the OpenAI and Anthropic interfaces: change the base address and the name of the " +
         "model. Every response carries its id in `x-request-id`.",
-      transform: withSecuritySchemes
+      transform: (specification) => withSecuritySchemes(withOwnErrorsOnly(specification))
     })
   ) {}

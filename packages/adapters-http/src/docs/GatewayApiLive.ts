@@ -4,23 +4,31 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
 import { RouteNotFound } from "@effect/platform/HttpServerError"
+import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelsRoutes from "../models/ModelsRoutes.ts"
+import * as StoredResponsesRoutes from "../responses/StoredResponsesRoutes.ts"
 import * as ApiListener from "../server/ApiListener.ts"
 import * as Fallbacks from "../server/Fallbacks.ts"
 import * as OperationsRoutes from "../server/OperationsRoutes.ts"
 import { GatewayApi } from "./GatewayApi.ts"
 
+const lost = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
+
 /**
  * The relay takes these requests before the router sees them. What still gets here only resembles such a path, by
  * doubled slashes or escapes, and is told where to go.
  */
-const relayed = HttpApiBuilder.group(GatewayApi, "chat", (handlers) =>
-  handlers.handleRaw("createChatCompletion", ({ request }) => Effect.die(new RouteNotFound({ request })))
+const relayed = Layer.mergeAll(
+  HttpApiBuilder.group(GatewayApi, "chat", (handlers) => handlers.handleRaw("createChatCompletion", lost)),
+  HttpApiBuilder.group(GatewayApi, "messages", (handlers) =>
+    handlers.handleRaw("createMessage", lost).handleRaw("countMessageTokens", lost)
+  ),
+  HttpApiBuilder.group(GatewayApi, "responses", (handlers) => handlers.handleRaw("createResponse", lost))
 )
 
-const routes = Layer.mergeAll(relayed, ModelsRoutes.layer, OperationsRoutes.layer)
+const routes = Layer.mergeAll(relayed, ModelsRoutes.layer, StoredResponsesRoutes.layer, OperationsRoutes.layer)
 
 const DOCS = "/docs"
 const SPECIFICATION = "/openapi.json"

@@ -61,6 +61,8 @@ export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
   #open: Open | undefined
+  #opening: Socket | undefined
+  #closed = false
   #backend = NO_BACKEND
 
   constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
@@ -104,12 +106,22 @@ export class DedicatedConnection {
     }
   }
 
-  close(): void {
+  /** What is under way is lost; the next transaction opens another connection. */
+  cut(): void {
+    this.#opening?.destroy()
     if (this.#open !== undefined) this.#drop(this.#open)
   }
 
+  /** For good, also where a connection is just being opened: it would keep the process alive. */
+  close(): void {
+    this.#closed = true
+    this.cut()
+  }
+
   async #connect(): Promise<Open> {
+    if (this.#closed) throw new ConnectionLost("the connection was closed here")
     const socket = new Socket()
+    this.#opening = socket
     const client = new Pg.Client({
       ...this.#settings,
       pipeline: true,
@@ -131,6 +143,7 @@ export class DedicatedConnection {
       throw error
     } finally {
       clearTimeout(timer)
+      this.#opening = undefined
     }
     this.#open = open
     return open

@@ -10,7 +10,9 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
+import * as SimulatedMessages from "./SimulatedMessages.ts"
 import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal } from "./SimulatedProtocol.ts"
+import * as SimulatedResponses from "./SimulatedResponses.ts"
 
 export interface SimulationOptions {
   /** 1 is the pace of a real supplier, 0 answers at once. */
@@ -42,7 +44,12 @@ export const start = ({
 }: SimulationOptions = {}): Effect.Effect<SimulatedUpstream, never, Scope.Scope | TokenCounter> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntime<TokenCounter>()
-    const protocols = [SimulatedChat.make(new PromptMemory())]
+    const protocols = [
+      SimulatedChat.make(new PromptMemory()),
+      SimulatedMessages.make(new PromptMemory()),
+      SimulatedMessages.makeCount(),
+      SimulatedResponses.make(new PromptMemory())
+    ]
     const listening = Effect.async<ReturnType<typeof createServer>>((resume) => {
       const server = createServer((request, response) => {
         const fiber = run(serve(request, response, protocols, pace))
@@ -136,7 +143,10 @@ const drained = (response: ServerResponse): Effect.Effect<void> =>
     response.once("drain", () => resume(Effect.void))
   })
 
+/** In a body that the clients of all protocols can read. */
 const refuse = (response: ServerResponse, { status, message, param }: SimulatedRefusal): void => {
   const error = { message: `simulated supplier: ${message}`, type: "invalid_request_error", param, code: null }
-  response.writeHead(status, { ...MARK, "content-type": "application/json" }).end(JSON.stringify({ error }))
+  response
+    .writeHead(status, { ...MARK, "content-type": "application/json" })
+    .end(JSON.stringify({ type: "error", error }))
 }

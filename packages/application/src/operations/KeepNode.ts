@@ -4,7 +4,12 @@
  *
  * Each duty runs on its own, so that a slow one does not silence the heartbeat; a failing round is logged and the next
  * one tries again.
+ *
+ * Who is silent is dead only if it could have spoken. A node that could not beat itself for a while (the database was
+ * away, or it was paused) therefore leaves the others alone until they had time to be heard again: after an outage all
+ * of them look dead, with all that they are serving.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -35,22 +40,55 @@ export const rhythmFor = (deadAfter: Duration.Duration): Rhythm => {
 }
 
 /** Never ends; interrupt it to stop, then say goodbye with `Nodes.leave`. */
-export const keepNode = ({ heartbeatEvery, checkpointEvery, sweepEvery }: Rhythm) =>
+export const keepNode = (deadAfter: Duration.Duration) =>
   Effect.gen(function* () {
     const nodes = yield* Nodes
     const holds = yield* OpenHolds
+    const { heartbeatEvery, checkpointEvery, sweepEvery } = rhythmFor(deadAfter)
+    const pulse = new Pulse(deadAfter, heartbeatEvery, yield* Clock.currentTimeNanos)
+    const beat = Effect.zipRight(
+      nodes.beat,
+      Effect.map(Clock.currentTimeNanos, (now) => pulse.beat(now))
+    )
     const sweep = Effect.tap(holds.sweep, (swept) =>
       swept > 0 ? Effect.logWarning("settled the holds of dead nodes", { swept }) : Effect.void
     )
+    const sweepIfSteady = Effect.flatMap(Clock.currentTimeNanos, (now) =>
+      pulse.isSteady(now) ? Effect.asVoid(sweep) : Effect.void
+    )
     return yield* Effect.all(
       [
-        every(heartbeatEvery, "heartbeat", nodes.beat),
+        every(heartbeatEvery, "heartbeat", beat),
         every(checkpointEvery, "checkpoint", checkpointOpenRequests),
-        every(sweepEvery, "sweep", sweep)
+        every(sweepEvery, "sweep", sweepIfSteady)
       ],
       { concurrency: "unbounded", discard: true }
     )
   })
+
+/** This node's own heartbeats: whether they came without a gap that would make others look dead. */
+class Pulse {
+  readonly #deadAfter: bigint
+  readonly #gap: bigint
+  #beatAt: bigint
+  #steadySince: bigint
+
+  constructor(deadAfter: Duration.Duration, heartbeatEvery: Duration.Duration, now: bigint) {
+    this.#deadAfter = Duration.unsafeToNanos(deadAfter)
+    this.#gap = this.#deadAfter - Duration.unsafeToNanos(heartbeatEvery)
+    this.#beatAt = now
+    this.#steadySince = now
+  }
+
+  beat(now: bigint): void {
+    if (now - this.#beatAt >= this.#gap) this.#steadySince = now
+    this.#beatAt = now
+  }
+
+  isSteady(now: bigint): boolean {
+    return now - this.#beatAt < this.#gap && now - this.#steadySince >= this.#deadAfter
+  }
+}
 
 const every = <R>(interval: Duration.Duration, duty: string, round: Effect.Effect<unknown, never, R>) =>
   round.pipe(

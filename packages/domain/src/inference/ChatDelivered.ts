@@ -74,16 +74,19 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const prompt = asCount(usage.prompt_tokens)
   const completion = asCount(usage.completion_tokens)
   const total = asCount(usage.total_tokens)
-  const cached =
-    asCount(asObject(usage.prompt_tokens_details)?.cached_tokens) ??
-    asCount(usage.prompt_cache_hit_tokens) ??
-    asCount(usage.cached_tokens) ??
-    0
+  const details = asObject(usage.prompt_tokens_details)
+  const read =
+    asCount(details?.cached_tokens) ?? asCount(usage.prompt_cache_hit_tokens) ?? asCount(usage.cached_tokens) ?? 0
+  const written = asCount(details?.cache_write_tokens) ?? 0
   return {
     prompt:
       prompt === undefined
         ? undefined
-        : ReportedUsage.promptIncludingCached(Tokens.fromCount(prompt), Tokens.fromCount(cached)),
+        : ReportedUsage.promptIncludingCached(
+            Tokens.fromCount(prompt),
+            Tokens.fromCount(read),
+            Tokens.fromCount(written)
+          ),
     output: completion === undefined ? undefined : Tokens.fromCount(Math.max(completion, (total ?? 0) - (prompt ?? 0)))
   }
 }

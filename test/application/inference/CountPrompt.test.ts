@@ -1,0 +1,74 @@
+import { it } from "@effect/vitest"
+import { type CountClient, countPrompt } from "@tollgate/application/inference/CountPrompt"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import { KeyRing } from "@tollgate/application/ports/KeyRing"
+import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UserId } from "@tollgate/domain/customer/User"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { Effect, Either, Fiber, Layer, Option, Redacted, TestClock } from "effect"
+import { expect } from "vitest"
+import { catalogOf } from "../../adapters-http/relay/TestGateway.ts"
+
+const request: InferenceRequest = {
+  model: "m",
+  streamed: false,
+  size: { textBytes: 5, attachments: 0, maxOutputTokens: undefined, answers: 1 },
+  promptText: () => ({ text: "hello", extraTokens: 2 })
+}
+
+/** Counts characters. */
+const ports = Layer.mergeAll(
+  Layer.succeed(KeyRing, {
+    authenticate: () =>
+      Effect.succeed({
+        keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
+        userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
+      })
+  }),
+  Layer.succeed(CurrentCatalog, {
+    get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
+  }),
+  Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) })
+)
+
+const counting = (ask: CountClient<InferenceRequest>["ask"], asked: InferenceRequest = request) =>
+  Effect.provide(
+    countPrompt({
+      protocol: "messages",
+      presentedKey: Either.right(Redacted.make("key")),
+      body: Effect.succeed(Buffer.alloc(0)),
+      read: () => Either.right(asked),
+      ask
+    }),
+    ports
+  )
+
+it.effect("asks the suppliers that speak the protocol, one after the other, until one says something", () =>
+  Effect.gen(function* () {
+    const asked: Array<string> = []
+    const ask: CountClient<InferenceRequest>["ask"] = (_, { provider }) =>
+      Effect.sync(() => {
+        asked.push(provider.name)
+        return provider.name === "supplier-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
+      })
+    expect(yield* counting(ask)).toBe(42n)
+    expect(asked).toEqual(["supplier-0", "supplier-2"])
+  })
+)
+
+it.effect("estimates when no supplier says anything in time", () =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.fork(counting(() => Effect.never))
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* Fiber.join(fiber)).toBe(7n)
+  })
+)
+
+it.effect("estimates a long prompt from its beginning", () =>
+  Effect.gen(function* () {
+    const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
+    expect(yield* counting(() => Effect.succeedNone, long)).toBe(1_234_569n)
+  })
+)

@@ -1,0 +1,198 @@
+import * as Delivered from "@tollgate/domain/inference/MessagesDelivered"
+import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import {
+  blockDelta,
+  blockStart,
+  messageDelta,
+  messageStart,
+  toolStart,
+  usage
+} from "../../support/upstream/MessagesWire.ts"
+
+describe("the content of a messages event", () => {
+  it.each([
+    ["text", blockDelta({ type: "text_delta", text: "hi" }), "hi"],
+    ["thinking", blockDelta({ type: "thinking_delta", thinking: "hm" }), "hm"],
+    ["a piece of a tool's input", blockDelta({ type: "input_json_delta", partial_json: '{"a":' }), '{"a":'],
+    ["a summary", blockDelta({ type: "compaction_delta", content: "so far" }), "so far"],
+    ["the name of a tool", toolStart("toolu_1", "weather"), "weather"],
+    ["an input that is given at once", blockStart({ type: "tool_use", name: "f", input: { a: 1 } }), 'f{"a":1}'],
+    ["nothing in a signature", blockDelta({ type: "signature_delta", signature: "EqQBCg" }), ""],
+    ["nothing in a citation", blockDelta({ type: "citations_delta", citation: { cited_text: "it" } }), ""],
+    ["nothing in encrypted thinking", blockStart({ type: "redacted_thinking", data: "EqQBCg" }), ""],
+    ["nothing in the result of a hosted tool", blockStart({ type: "mcp_tool_result", content: "found" }), ""],
+    ["nothing in a text that begins", blockStart({ type: "text", text: "" }), ""],
+    ["nothing in the beginning of a message", messageStart({ usage: usage(1, 1) }), ""],
+    ["nothing in its end", messageDelta(3), ""],
+    ["nothing in an unknown shape", { type: "content_block_delta", delta: 7, content_block: "x" }, ""]
+  ])("is %s", (_, event, content) => {
+    expect(Delivered.contentOfEvent(event)).toBe(content)
+  })
+})
+
+const text = FastCheck.string({ maxLength: 8 })
+const cut = (whole: string, at: number) => [
+  whole.slice(0, at % (whole.length + 1)),
+  whole.slice(at % (whole.length + 1))
+]
+const block = FastCheck.oneof(
+  FastCheck.tuple(text, FastCheck.nat()).map(([text, at]) => ({
+    whole: { type: "text", text },
+    events: [
+      blockStart({ type: "text", text: "" }),
+      ...cut(text, at).map((text) => blockDelta({ type: "text_delta", text }))
+    ]
+  })),
+  FastCheck.tuple(text, text).map(([thinking, signature]) => ({
+    whole: { type: "thinking", thinking, signature },
+    events: [
+      blockStart({ type: "thinking", thinking: "", signature: "" }),
+      blockDelta({ type: "thinking_delta", thinking }),
+      blockDelta({ type: "signature_delta", signature })
+    ]
+  })),
+  FastCheck.tuple(text, FastCheck.dictionary(text, text, { minKeys: 1, maxKeys: 3 }), FastCheck.nat()).map(
+    ([name, input, at]) => ({
+      whole: { type: "tool_use", id: "toolu_1", name, input },
+      events: [
+        toolStart("toolu_1", name),
+        ...cut(JSON.stringify(input), at).map((partial_json) => blockDelta({ type: "input_json_delta", partial_json }))
+      ]
+    })
+  )
+)
+
+law(
+  "a message has the content of its stream",
+  [FastCheck.array(block, { maxLength: 4 })],
+  (blocks) =>
+    Delivered.contentOfMessage({ content: blocks.map(({ whole }) => whole) }) ===
+    blocks.flatMap(({ events }) => events.map(Delivered.contentOfEvent)).join("")
+)
+
+const reportedAfter = (...events: ReadonlyArray<object>) =>
+  Delivered.reportedBy(
+    events.reduce<Delivered.Figures>((known, event) => Delivered.foldFigures(known, { ...event }), {})
+  )
+const delta = (usage: object) => ({ type: "message_delta", delta: {}, usage })
+
+describe("messages usage", () => {
+  it("has the cached tokens beside the input", () => {
+    expect(reportedAfter(messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) }), messageDelta(9))).toEqual({
+      prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
+      output: 9n
+    })
+  })
+
+  it("never has the output that is made up at the start", () => {
+    expect(reportedAfter(messageStart({ usage: usage(5, 1) }))).toEqual({
+      prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n },
+      output: undefined
+    })
+  })
+
+  it("is a running total: what is told later wins, member by member", () => {
+    const events = [
+      messageStart({ usage: usage(5, 1, { read: 300 }) }),
+      delta({ output_tokens: 2 }),
+      delta({ input_tokens: 40, cache_read_input_tokens: null, output_tokens: 9 })
+    ]
+    expect(reportedAfter(...events)).toEqual({ prompt: { input: 40n, cacheWrite: 0n, cacheRead: 300n }, output: 9n })
+  })
+
+  it("is not undone by zeros that are sent late", () => {
+    const events = [messageStart({ usage: usage(5, 1) }), delta({ output_tokens: 9 }), delta(usage(0, 0))]
+    expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
+  })
+
+  it("has no prompt as long as zeros stand for it, and a prompt of 0 when that is the last word", () => {
+    const start = messageStart({ usage: usage(0, 0) })
+    expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
+    expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
+    expect(reportedAfter(start, messageDelta(0))).toEqual({
+      prompt: { input: 0n, cacheWrite: 0n, cacheRead: 0n },
+      output: 0n
+    })
+  })
+
+  it("holds the compaction of the conversation, which no total does", () => {
+    const iterations = [
+      { type: "compaction", input_tokens: 1_000, output_tokens: 200 },
+      { type: "message", input_tokens: 50, output_tokens: 9 }
+    ]
+    expect(reportedAfter(delta({ ...usage(50, 9), iterations }))).toMatchObject({
+      prompt: { input: 1_050n },
+      output: 209n
+    })
+  })
+
+  it.each([null, undefined, "12", { input_tokens: -1 }, { output_tokens: "9" }])(
+    "is unreported when it is %j",
+    (usage) => {
+      expect(Delivered.reportedBy(Delivered.withFigures({}, usage))).toEqual({ prompt: undefined, output: undefined })
+    }
+  )
+
+  const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
+  law("never falls, once told, below what was told before in growing totals", [FastCheck.array(figures)], (told) => {
+    let [input, output, read] = [0, 0, 0]
+    const events = told.map((grown) => {
+      input += grown.input
+      output += grown.output
+      read += grown.read
+      return delta(usage(input, output, { read }))
+    })
+    const { prompt, output: total } = reportedAfter(...events)
+    return (
+      told.length === 0 ||
+      (prompt?.input === BigInt(input) && prompt.cacheRead === BigInt(read) && total === BigInt(output))
+    )
+  })
+})
+
+describe("the text of a messages prompt", () => {
+  it("holds system, messages, calls and definitions, and counts pictures without their base64", () => {
+    const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
+    const { text, extraTokens } = promptText({
+      system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],
+      messages: [
+        { role: "user", content: [{ type: "text", text: "What is this?" }, picture] },
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "look", input: { at: 1 } }] },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "toolu_1", content: [{ type: "text", text: "a cat" }, picture] }
+          ]
+        },
+        {
+          role: "user",
+          content: [{ type: "document", title: "T", source: { type: "text", data: "once upon a time" } }]
+        }
+      ],
+      tools: [{ name: "look", input_schema: { type: "object" } }],
+      output_config: { format: { type: "json_schema", schema: { type: "object" } }, effort: "low" }
+    })
+    for (const part of [
+      "Be brief.",
+      "What is this?",
+      '{"at":1}',
+      "a cat",
+      "once upon a time",
+      '"name":"look"',
+      "json_schema"
+    ])
+      expect(text).toContain(part)
+    for (const part of ["AAAA", "toolu_1", "ephemeral"]) expect(text).not.toContain(part)
+    expect(extraTokens).toBe(3 + 4 * 3 + 2 * 765)
+  })
+
+  it("of nonsense is empty", () => {
+    expect(promptText([1, 2]).text).toBe("")
+    expect(
+      promptText({ system: 7, messages: [null, 7, { content: [null, { type: "tool_result", content: 5 }] }] }).text
+    ).toBe("")
+  })
+})

@@ -1,0 +1,137 @@
+import { asCount } from "@tollgate/domain/inference/Json"
+import { contentOfEvent, contentOfResponse, usageOf, usageOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+describe("the content of a responses event", () => {
+  it.each([
+    ["text", { type: "response.output_text.delta", delta: "hi" }, "hi"],
+    ["a refusal", { type: "response.refusal.delta", delta: "no" }, "no"],
+    ["reasoning", { type: "response.reasoning_text.delta", delta: "hm" }, "hm"],
+    ["a summary of reasoning", { type: "response.reasoning_summary_text.delta", delta: "hm" }, "hm"],
+    ["arguments", { type: "response.function_call_arguments.delta", delta: '{"a"' }, '{"a"'],
+    ["arguments of a remote tool", { type: "response.mcp_call_arguments.delta", delta: "{}" }, "{}"],
+    ["the input of a custom tool", { type: "response.custom_tool_call_input.delta", delta: "ls" }, "ls"],
+    ["code", { type: "response.code_interpreter_call_code.delta", delta: "1+1" }, "1+1"],
+    ["what is said in a sound", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
+    ["text of a kind that is not known yet", { type: "response.sonnet.delta", delta: "rose" }, "rose"],
+    ["a call's name", { type: "response.output_item.added", item: { type: "function_call", name: "f" } }, "f"],
+    ["nothing in a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
+    ["nothing in an item that begins", { type: "response.output_item.added", item: { type: "message" } }, ""],
+    ["nothing told again", { type: "response.output_text.done", text: "hi" }, ""],
+    ["no arguments told again", { type: "response.function_call_arguments.done", name: "f", arguments: "{}" }, ""],
+    ["no item told again", { type: "response.output_item.done", item: { type: "function_call", name: "f" } }, ""],
+    ["no reasoning that cannot be read", { type: "response.output_item.added", item: { encrypted_content: "x" } }, ""],
+    ["nothing in the whole", { type: "response.completed", response: { output: [{ content: "hi" }] } }, ""],
+    ["nothing in a delta of no text", { type: "response.output_text.delta", delta: { text: 7 } }, ""],
+    ["nothing in no event", { delta: "hi" }, ""]
+  ])("is %s", (_, event, content) => {
+    expect(contentOfEvent(event)).toBe(content)
+  })
+
+  law(
+    "is what its delta says, for any text",
+    [FastCheck.fullUnicodeString(), FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "x")],
+    (delta, kind) => contentOfEvent({ type: `response.${kind}.delta`, delta }) === delta
+  )
+
+  law(
+    "is a text, whatever the event",
+    [
+      FastCheck.object(),
+      FastCheck.constantFrom("response.x.delta", "response.output_item.added", "response.completed")
+    ],
+    (event, type) => typeof contentOfEvent({ ...event, type }) === "string"
+  )
+})
+
+describe("the content of a whole response", () => {
+  it("is that of all its items: reasoning, text, refusals, calls", () => {
+    const output = [
+      {
+        type: "reasoning",
+        summary: [{ type: "summary_text", text: "a" }],
+        content: [{ type: "reasoning_text", text: "b" }],
+        encrypted_content: "secret"
+      },
+      {
+        type: "message",
+        content: [
+          { type: "output_text", text: "c" },
+          { type: "refusal", refusal: "d" }
+        ]
+      },
+      { type: "function_call", name: "e", arguments: "f" },
+      { type: "custom_tool_call", name: "g", input: "h" },
+      { type: "mcp_call", name: "i", arguments: "j", output: "what the tool said" },
+      { type: "code_interpreter_call", code: "k", outputs: [{ logs: "what came of it" }] },
+      { type: "image_generation_call", result: "iVBORw0KGgo" }
+    ]
+    expect(contentOfResponse({ output })).toBe("abcdefghijk")
+  })
+
+  law("is a text, whatever the response", [FastCheck.anything()], (output) => {
+    return (
+      typeof contentOfResponse({ output }) === "string" && typeof contentOfResponse({ output: [output] }) === "string"
+    )
+  })
+})
+
+describe("responses usage", () => {
+  it("puts what was read from a cache and what was written to one apart, both inside the input", () => {
+    const usage = {
+      input_tokens: 100,
+      input_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+      output_tokens: 5,
+      total_tokens: 105
+    }
+    expect(usageOf(usage)).toEqual({ prompt: { input: 10n, cacheWrite: 30n, cacheRead: 60n }, output: 5n })
+  })
+
+  it("takes reasoning that is counted apart as output", () => {
+    expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
+  })
+
+  it.each([null, undefined, "12", { input_tokens: -1 }, { input_tokens: "9", output_tokens: null }])(
+    "is unreported when it is %j",
+    (usage) => {
+      expect(usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
+    }
+  )
+
+  it("is a zero when a zero is reported", () => {
+    expect(usageOf({ output_tokens: 0 }).output).toBe(0n)
+  })
+
+  const response = { usage: { input_tokens: 7, output_tokens: 3 } }
+  it.each(["response.completed", "response.incomplete", "response.failed"])("is read off %s", (type) => {
+    expect(usageOfEvent({ type, response })).toEqual({
+      prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n },
+      output: 3n
+    })
+  })
+
+  it.each(["response.created", "response.in_progress", "response.output_item.done"])(
+    "is not read off %s, where suppliers put zeros",
+    (type) => {
+      expect(usageOfEvent({ type, response })).toEqual({ prompt: undefined, output: undefined })
+    }
+  )
+
+  const count = FastCheck.oneof(FastCheck.nat(1_000_000), FastCheck.constant(undefined), FastCheck.constant(-1))
+  law(
+    "adds up to what was reported, whatever parts the supplier makes of it",
+    [count, count, count, count],
+    (input, output, cached, written) => {
+      const { prompt, output: told } = usageOf({
+        input_tokens: input,
+        output_tokens: output,
+        input_tokens_details: { cached_tokens: cached, cache_write_tokens: written }
+      })
+      const sum = prompt && prompt.input + prompt.cacheRead + prompt.cacheWrite
+      const whole = (given: number | undefined) => (asCount(given) === undefined ? undefined : BigInt(given ?? 0))
+      return sum === whole(input) && told === whole(output)
+    }
+  )
+})

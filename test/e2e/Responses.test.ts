@@ -1,0 +1,507 @@
+/**
+ * Responses as applications see them: the official client, unmodified, against a whole gateway.
+ */
+import OpenAI, { APIError } from "openai"
+import { zodTextFormat } from "openai/helpers/zod"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { z } from "zod"
+import { promptTokens } from "../support/LocalCount.ts"
+import { RawClient } from "../support/RawClient.ts"
+import { TestGateway, until } from "../support/TestGateway.ts"
+import {
+  begun,
+  closing,
+  created,
+  functionCall,
+  numbered,
+  opening,
+  response,
+  responseEvents,
+  responseStream,
+  responsesUsage,
+  textDelta,
+  type WireEvent,
+  wireStep,
+  wireText
+} from "../support/upstream/ResponsesWire.ts"
+import {
+  bytes,
+  cut,
+  inPieces,
+  json,
+  reset,
+  type Script,
+  type Step,
+  script,
+  signal,
+  stall,
+  text as textScript,
+  until as when
+} from "../support/upstream/Script.ts"
+
+const QUESTION = "Say hello."
+const PROMPT = promptTokens(QUESTION)
+/** One token. */
+const HELLO = " hello"
+const hello = { model: "m", input: QUESTION }
+
+/** Fails more often here than any supplier should. */
+const provider = {
+  protocols: ["chat", "responses"],
+  breaker: { failures: 1_000, window_ms: 1_000, open_ms: 1_000 }
+}
+
+let gateway: TestGateway
+let client: OpenAI
+
+beforeAll(async () => {
+  gateway = await TestGateway.start({ provider })
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+})
+afterAll(() => gateway.close())
+
+/** What a call took off the balance, in micro-USD. */
+const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
+  await until(() => gateway.counters.openRequests === 0)
+  await gateway.settled()
+  const before = await gateway.balanceUsdMicro()
+  await call()
+  await gateway.lastSettlement()
+  return before - (await gateway.balanceUsdMicro())
+}
+
+const asked = () => gateway.upstream.requests.at(-1)
+
+describe("a whole response", () => {
+  it("is the supplier's, under the public name, and costs exactly its usage", async () => {
+    gateway.upstream.next(json(response({ content: ["Hello!"], usage: responsesUsage(7, 3) })))
+    const debit = await debitOf(async () => {
+      const answer = await client.responses.create(hello)
+      expect(answer.output_text).toBe("Hello!")
+      expect(answer).toMatchObject({ id: "resp_up_1", object: "response", model: "m", status: "completed" })
+      expect(answer.usage).toMatchObject({ input_tokens: 7, output_tokens: 3, total_tokens: 10 })
+      expect(answer).not.toHaveProperty("service_tier")
+    })
+    expect(debit).toBe(7n + 2n * 3n)
+  })
+
+  it("is asked of the supplier byte for byte, but for the model", async () => {
+    gateway.upstream.next(json(response({ usage: responsesUsage(1, 1) })))
+    const body = `{ "x": 12345678901234567890, "model" : "m", "input":[{"role":"user","content":"\\u00e9"}],"y":1.0 }`
+    await fetch(`${gateway.url}/v1/responses?x=1`, {
+      method: "POST",
+      headers: { "x-api-key": gateway.key, "content-type": "application/json", "x-codex-turn-metadata": "private" },
+      body
+    })
+    expect(asked()?.path).toBe("/v1/responses")
+    expect(asked()?.body.toString("utf8")).toBe(body.replace('"m"', '"upstream-model"'))
+    expect(asked()?.head).not.toContain("private")
+    expect(asked()?.head).not.toContain(gateway.key)
+  })
+
+  it("answers a string, messages, and items of any shape", async () => {
+    const conversation = [
+      { role: "user", content: [{ type: "input_text", text: "Look." }] },
+      { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },
+      functionCall("look", "{}"),
+      { type: "function_call_output", call_id: "call_1", output: "a cat" },
+      { type: "item_reference", id: "msg_1" }
+    ] as OpenAI.Responses.ResponseInput
+    for (const input of [QUESTION, [{ role: "user" as const, content: QUESTION }], conversation]) {
+      gateway.upstream.next(json(response({ usage: responsesUsage(1, 1) })))
+      await client.responses.create({ model: "m", input })
+      expect(asked()?.json()).toMatchObject({ input })
+    }
+  })
+
+  it("may be about a picture", async () => {
+    gateway.upstream.next(json(response({ usage: responsesUsage(800, 2) })))
+    const image_url = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
+    const content = [
+      { type: "input_text" as const, text: "What is this?" },
+      { type: "input_image" as const, image_url, detail: "auto" as const }
+    ]
+    await client.responses.create({ model: "m", input: [{ role: "user", content }] })
+    expect(asked()?.json()).toMatchObject({ input: [{ content }] })
+  })
+
+  it("carries tools and what they are called with", async () => {
+    const call = functionCall("weather", '{"city":"Solo"}')
+    gateway.upstream.next(json(response({ usage: responsesUsage(5, 5) }, { output: [call] })))
+    const tools = [{ type: "function" as const, name: "weather", parameters: { type: "object" }, strict: false }]
+    const received = await client.responses.create({ ...hello, tools })
+    expect(received.output).toEqual([call])
+    expect(asked()?.json()).toMatchObject({ tools })
+  })
+
+  it("is parsed to a schema by the client's own helper", async () => {
+    gateway.upstream.next(json(response({ content: ['{"city":"Solo"}'], usage: responsesUsage(5, 5) })))
+    const text = { format: zodTextFormat(z.object({ city: z.string() }), "place") }
+    expect((await client.responses.parse({ ...hello, text })).output_parsed).toEqual({ city: "Solo" })
+  })
+
+  it("without reported usage is counted here", async () => {
+    gateway.upstream.next(json(response({ content: [HELLO.repeat(20)] })))
+    const debit = await debitOf(() => client.responses.create(hello))
+    const settlement = await gateway.lastSettlement()
+    expect(settlement).toMatchObject({ usage_source: "local", charged_input: PROMPT, charged_output: 20n })
+    expect(debit).toBe(PROMPT + 40n)
+  })
+
+  it("that was cut short by its limit costs its usage", async () => {
+    const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
+    gateway.upstream.next(json(response({ usage: responsesUsage(7, 16) }, more)))
+    const debit = await debitOf(async () => {
+      expect((await client.responses.create({ ...hello, max_output_tokens: 16 })).status).toBe("incomplete")
+    })
+    expect(debit).toBe(7n + 32n)
+  })
+
+  it("puts what was read from a cache, and written to one, apart on the bill", async () => {
+    gateway.upstream.next(json(response({ usage: responsesUsage(100, 1, 60, 30) })))
+    await client.responses.create(hello)
+    expect(await gateway.lastSettlement()).toMatchObject({
+      charged_input: 10n,
+      charged_cache_read: 60n,
+      charged_cache_write: 30n,
+      charged_output: 1n
+    })
+  })
+})
+
+describe("a responses stream", () => {
+  const parts = { content: [HELLO, HELLO, HELLO], usage: responsesUsage(7, 3) }
+  const said = HELLO.repeat(3)
+
+  it("arrives event by event, costs exactly its usage, and is not asked for more than the client asked", async () => {
+    gateway.upstream.next(responseStream(responseEvents(parts)))
+    const debit = await debitOf(async () => {
+      const events: Array<OpenAI.Responses.ResponseStreamEvent> = []
+      for await (const event of await client.responses.create({ ...hello, stream: true })) events.push(event)
+      expect(events.map(({ type }) => type)).toEqual(responseEvents(parts).map(({ type }) => type))
+      expect(events.map((event) => (event.type === "response.output_text.delta" ? event.delta : "")).join("")).toBe(
+        said
+      )
+      expect(events.at(-1)).toMatchObject({ response: { model: "m", usage: { total_tokens: 10 } } })
+    })
+    expect(debit).toBe(7n + 2n * 3n)
+    expect(asked()?.json()).toEqual({ ...hello, model: "upstream-model", stream: true })
+  })
+
+  it("is assembled by the client's own helper", async () => {
+    gateway.upstream.next(responseStream(responseEvents(parts)))
+    const final = await client.responses.stream(hello).finalResponse()
+    expect(final).toMatchObject({ model: "m", status: "completed", output_text: said, usage: { output_tokens: 3 } })
+  })
+
+  it("is assembled by the client's own helper, tools included", async () => {
+    const at = { item_id: "fc_up_1", output_index: 0 }
+    const item = functionCall("weather", '{"city":"Solo"}')
+    const events = numbered(
+      created(),
+      {
+        type: "response.output_item.added",
+        output_index: 0,
+        item: functionCall("weather", "", "fc_up_1", "in_progress")
+      },
+      { type: "response.function_call_arguments.delta", ...at, delta: '{"city":' },
+      { type: "response.function_call_arguments.delta", ...at, delta: '"Solo"}' },
+      { type: "response.function_call_arguments.done", ...at, arguments: item.arguments },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: response({ usage: responsesUsage(9, 6) }, { output: [item] }) }
+    )
+    gateway.upstream.next(responseStream(events))
+    const tools = [{ type: "function" as const, name: "weather", parameters: { type: "object" }, strict: false }]
+    const final = await client.responses.stream({ ...hello, tools }).finalResponse()
+    expect(final.output[0]).toMatchObject({ type: "function_call", name: "weather", arguments: '{"city":"Solo"}' })
+  })
+
+  const whole = responseEvents(parts).map(wireText).join("")
+  const ping = 'event: ping\ndata: {"type":"ping"}\n\n'
+  const odd: ReadonlyArray<readonly [string, Script]> = [
+    ["byte by byte", script({ steps: [inPieces(1, whole)] })],
+    ["with the line ends of a typewriter", script({ steps: [bytes(whole.replaceAll("\n", "\r\n"))] })],
+    ["with pings and keepalives", script({ steps: [bytes(ping + whole.replaceAll("\n\n", `\n\n${ping}`))] })],
+    ["with comments", script({ steps: [bytes(whole.replaceAll("\n\n", "\n\n: PROCESSING\n\n"))] })],
+    ["without names of events", script({ steps: [bytes(whole.replaceAll(/event: .*\n/g, ""))] })],
+    ["with the last word of another protocol", script({ steps: [bytes(`${whole}data: [DONE]\n\n`)] })],
+    ["and then does not close", script({ steps: [bytes(whole), stall] })],
+    ["and then breaks", script({ steps: [bytes(whole), reset] })],
+    ["as a whole answer", json(response(parts))]
+  ]
+  it.each(odd)("is understood by strict clients when a supplier tells it %s", async (_, says) => {
+    gateway.upstream.next(says)
+    const debit = await debitOf(async () => {
+      const final = await client.responses.stream(hello).finalResponse()
+      expect(final).toMatchObject({ model: "m", status: "completed", output_text: said })
+    })
+    expect(debit).toBe(13n)
+  })
+
+  it("that was cut short by its limit costs the usage it tells", async () => {
+    const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
+    const end = { type: "response.incomplete", response: response({ ...parts, usage: responsesUsage(7, 16) }, more) }
+    gateway.upstream.next(responseStream(numbered(...opening(), textDelta(HELLO), end)))
+    const debit = await debitOf(async () => {
+      expect((await client.responses.stream(hello).finalResponse()).status).toBe("incomplete")
+    })
+    expect(debit).toBe(7n + 32n)
+  })
+
+  it("without reported usage is counted here, whoever tells the content", async () => {
+    for (const events of [
+      responseEvents({ content: [HELLO, HELLO] }),
+      numbered(created(), { type: "response.completed", response: response({ content: [HELLO, HELLO] }) })
+    ]) {
+      gateway.upstream.next(responseStream(events))
+      await client.responses.stream(hello).finalResponse()
+      expect(await gateway.lastSettlement()).toMatchObject({
+        ending: "complete",
+        usage_source: "local",
+        charged_input: PROMPT,
+        charged_output: 2n
+      })
+    }
+  })
+
+  it("puts what was read from a cache, and written to one, apart on the bill", async () => {
+    gateway.upstream.next(responseStream(responseEvents({ content: ["x"], usage: responsesUsage(100, 1, 60, 30) })))
+    await client.responses.stream(hello).finalResponse()
+    expect(await gateway.lastSettlement()).toMatchObject({
+      charged_input: 10n,
+      charged_cache_read: 60n,
+      charged_cache_write: 30n
+    })
+  })
+})
+
+describe("a responses request that cannot be answered", () => {
+  const refusedWith = async (ask: Promise<unknown>) => {
+    const error = await ask.then(
+      () => undefined,
+      (error: unknown) => error
+    )
+    if (!(error instanceof APIError)) throw new Error(`not refused: ${error}`)
+    expect(error.requestID).toMatch(/^[0-9a-f-]{36}$/)
+    return { status: error.status, code: error.code, param: error.param ?? null, type: error.type }
+  }
+  const bad = (members: object) => refusedWith(client.responses.create({ ...hello, ...members }))
+  const invalid = (param: string) => ({ status: 400, code: "invalid_request", param, type: "invalid_request_error" })
+
+  it("is refused before anything is sent", async () => {
+    const before = gateway.upstream.requests.length
+    expect(await bad({ input: 7 })).toEqual(invalid("input"))
+    expect(await bad({ input: [] })).toEqual(invalid("input"))
+    expect(await bad({ stream: "yes" })).toEqual(invalid("stream"))
+    expect(await bad({ background: true })).toEqual(invalid("background"))
+    expect(await bad({ model: "unknown" })).toMatchObject({ status: 404, code: "model_not_found", param: "model" })
+    const strange = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "tg_wrong", maxRetries: 0 })
+    expect(await refusedWith(strange.responses.create(hello))).toMatchObject({ status: 401, code: "invalid_api_key" })
+    const { key } = await gateway.newCustomer(0n)
+    const poor = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 })
+    expect(await refusedWith(poor.responses.create(hello))).toMatchObject({
+      status: 402,
+      code: "insufficient_balance",
+      type: "insufficient_quota"
+    })
+    expect(gateway.upstream.requests.length).toBe(before)
+  })
+
+  const failed = (code: string): Script =>
+    json(response({}, { status: "failed", output: [], error: { code, message: "x" } }))
+  const refusals: ReadonlyArray<readonly [string, Script, object]> = [
+    ["refuses", json({ error: { message: "'text' is odd", param: "text" } }, 400), { status: 400, param: "text" }],
+    ["is too busy", json({}, 429, { "retry-after": "7" }), { status: 429, code: "technical_limit" }],
+    ["fails", json({ error: {} }, 500), { status: 502, code: "upstream_error" }],
+    ["answers with a page", textScript("<html>", "text/html"), { status: 502, code: "upstream_error" }],
+    ["answers with a failed response", failed("server_error"), { status: 502, code: "upstream_error" }],
+    ["answers with a limited response", failed("rate_limit_exceeded"), { status: 429, code: "technical_limit" }],
+    ["answers with a refused response", failed("invalid_prompt"), { status: 400, code: "invalid_request" }]
+  ]
+  it.each(refusals)("because the supplier %s costs nothing", async (_, says, refusal) => {
+    for (const stream of [false, true]) {
+      // As a stream, a page is an empty one.
+      gateway.upstream.next(says)
+      const debit = await debitOf(async () => expect(await bad({ stream })).toMatchObject(refusal))
+      expect(debit).toBe(0n)
+    }
+  })
+
+  it("because the supplier's stream begins with a failure is refused with a status", async () => {
+    for (const first of [
+      { type: "error", code: "rate_limit_exceeded", message: "x" },
+      { type: "response.failed", response: { ...begun(), status: "failed", error: { code: "rate_limit_exceeded" } } }
+    ]) {
+      gateway.upstream.next(responseStream([first]))
+      expect(await bad({ stream: true })).toMatchObject({ status: 429, code: "technical_limit" })
+    }
+  })
+})
+
+describe("a responses stream that breaks", () => {
+  const failed = (error: object, usage: unknown = null): WireEvent => ({
+    type: "response.failed",
+    sequence_number: 5,
+    response: { ...begun(), status: "failed", error, usage }
+  })
+  const FAILED = "upstream_error"
+  const breaks: ReadonlyArray<readonly [supplier: string, rest: ReadonlyArray<Step>, code: string]> = [
+    ["ends", [], FAILED],
+    ["ends with the last word of another protocol", [bytes("data: [DONE]\n\n")], FAILED],
+    ["hangs up", [cut], FAILED],
+    ["resets the connection", [reset], FAILED],
+    ["ends in the middle of an event", [bytes('event: response.output_text.delta\ndata: {"type":"resp')], FAILED],
+    ["talks nonsense", [bytes("data: kwyjibo\n\n"), stall], FAILED],
+    ["begins a line that never ends", [bytes(`data: ${"x".repeat(9_000_000)}`), stall], FAILED],
+    ["has an error", [wireStep({ type: "error", code: "server_error", message: "kwyjibo" }), stall], FAILED],
+    ["has an error inside", [wireStep({ type: "error", error: { message: "kwyjibo" } }), stall], FAILED],
+    ["fails", [wireStep(failed({ code: "server_error", message: "kwyjibo" })), stall], FAILED],
+    ["meets a limit", [wireStep(failed({ code: "rate_limit_exceeded", message: "x" })), stall], "technical_limit"],
+    ["meets a wall", [wireStep(failed({ code: "context_length_exceeded", message: "x" }))], "invalid_request"]
+  ]
+
+  const expectRaised = async (rest: ReadonlyArray<Step>, code = FAILED) => {
+    for (const listen of [iterate, assemble]) {
+      const heard = signal()
+      const first = numbered(...opening(), textDelta(HELLO))
+      gateway.upstream.next(script({ steps: [...first.map(wireStep), when(heard), ...rest] }))
+      let text = ""
+      const debit = await debitOf(async () => {
+        const raised = await listen((delta) => {
+          text += delta
+          heard.fire()
+        })
+        expect(raised).toBeInstanceOf(APIError)
+        expect(raised).toMatchObject({ code, status: undefined })
+        expect(raised.message).not.toContain("kwyjibo")
+      })
+      expect(text).toBe(HELLO)
+      expect(await gateway.lastSettlement()).toMatchObject({ ending: "upstream_cut", charged_output: 1n })
+      expect(debit).toBe(PROMPT + 2n)
+    }
+  }
+
+  it.each(breaks)(
+    "because the supplier %s raises in the client, however it listens, and costs what arrived",
+    (_, ...broken) => expectRaised(...broken)
+  )
+
+  it("because the supplier falls silent raises in the client, however it listens, and costs what arrived", async () => {
+    await gateway.applyCatalog({ provider: { ...provider, timeouts: { idle_ms: 500 } } })
+    await expectRaised([bytes("event: ping\ndata: {}\n\n"), stall])
+    await gateway.applyCatalog({ provider })
+  })
+
+  it("costs the prompt that a failed response tells, and no more output than arrived", async () => {
+    const events = numbered(...opening(), textDelta(HELLO), failed({ code: "server_error" }, responsesUsage(70, 9)))
+    gateway.upstream.next(responseStream(events))
+    const debit = await debitOf(() => iterate(() => {}))
+    expect(await gateway.lastSettlement()).toMatchObject({
+      ending: "upstream_cut",
+      usage_source: "mixed",
+      charged_input: 70n,
+      charged_output: 1n,
+      consumed_output: 9n
+    })
+    expect(debit).toBe(72n)
+  })
+
+  it("costs nothing when nothing was said, whatever figures its first events carry", async () => {
+    const zeros = { ...begun(), usage: responsesUsage(0, 0) }
+    gateway.upstream.next(responseStream([{ type: "response.created", response: zeros }]))
+    expect(await debitOf(() => iterate(() => {}))).toBe(0n)
+  })
+
+  it("costs what arrived, though its first events say that nothing was used", async () => {
+    const zeros = { ...begun(), usage: responsesUsage(0, 0) }
+    const events = [{ type: "response.created", response: zeros }, ...opening().slice(1), textDelta(HELLO)]
+    gateway.upstream.next(responseStream(events))
+    expect(await debitOf(() => iterate(() => {}))).toBe(PROMPT + 2n)
+  })
+
+  const raisedBy = async (listening: () => Promise<unknown>): Promise<Error> => {
+    try {
+      await listening()
+    } catch (error) {
+      if (error instanceof Error) return error
+    }
+    throw new Error("nothing was raised")
+  }
+
+  const iterate = (hear: (delta: string) => void) =>
+    raisedBy(async () => {
+      for await (const event of await client.responses.create({ ...hello, stream: true })) {
+        if (event.type === "response.output_text.delta") hear(event.delta)
+      }
+    })
+
+  const assemble = (hear: (delta: string) => void) =>
+    raisedBy(() =>
+      client.responses
+        .stream(hello)
+        .on("response.output_text.delta", ({ delta }) => hear(delta))
+        .finalResponse()
+    )
+})
+
+describe("a responses stream whose client leaves", () => {
+  const text = [HELLO, HELLO, HELLO]
+  const events = numbered(...opening(), ...text.map(textDelta), ...closing({ content: text }), {
+    type: "response.completed",
+    response: response({ content: text, usage: responsesUsage(70, 3) })
+  })
+  const deltasIn = (body: string): number => body.split("event: response.output_text.delta\n").length - 1
+  const framesIn = (body: string): number => body.split("\n\n").length - 1
+
+  it.each(events.map(({ type }, i) => [i + 1, type] as const))(
+    "after event %i, %s, costs what it received",
+    async (count) => {
+      const before = await gateway.balanceUsdMicro()
+      gateway.upstream.next(script({ steps: [...events.slice(0, count).map(wireStep), stall] }))
+      const raw = await RawClient.post(gateway.url, "/v1/responses", {
+        key: gateway.key,
+        body: { ...hello, stream: true }
+      })
+      const { body, headers } = await raw.until(({ body }) => framesIn(body) === count)
+      raw.leave()
+      const output = BigInt(deltasIn(body))
+      const complete = count === events.length
+      const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+      const input = complete ? 70n : output === 0n ? 0n : PROMPT
+      expect(settlement).toMatchObject({
+        ending: complete ? "complete" : "client_gone",
+        charged_input: input,
+        charged_output: output
+      })
+      await gateway.settled()
+      expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+    }
+  )
+
+  it("tells the supplier at once", async () => {
+    gateway.upstream.next(script({ steps: [...events.slice(0, 6).map(wireStep), stall] }))
+    const stream = await client.responses.create({ ...hello, stream: true })
+    const request = asked()
+    let heard = 0
+    for await (const { type } of stream) {
+      if (type === "response.output_text.delta") heard += 1
+      if (heard === 2) stream.controller.abort()
+    }
+    await request?.left
+    expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", charged_output: 2n })
+  })
+
+  it("before its first event costs nothing", async () => {
+    const asked = gateway.upstream.requests.length
+    gateway.upstream.next(script({ steps: [stall] }))
+    const raw = await RawClient.post(gateway.url, "/v1/responses", {
+      key: gateway.key,
+      body: { ...hello, stream: true }
+    })
+    const before = await gateway.balanceUsdMicro()
+    await until(() => gateway.upstream.requests.length > asked)
+    raw.reset()
+    expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
+    expect(await gateway.balanceUsdMicro()).toBe(before)
+  })
+})
