@@ -4,6 +4,7 @@
  */
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import type { NodeId } from "@tollgate/application/ports/Nodes"
 import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import { Email } from "@tollgate/domain/customer/Email"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -50,6 +51,16 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
       return yield* Effect.forEach(yield* keys.list(Email.make(email)), ({ id }) => keys.revoke(id, operator))
     })
   )
+
+/** Sweeps as a person would, or as a node. */
+const sweeping = (sweeper?: NodeId) => {
+  const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600, ...(sweeper === undefined ? {} : { sweeper }) })
+  const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
+  return {
+    sweep: () => runtime.runPromise(Effect.flatMap(OpenHolds, (open) => open.sweep)),
+    dispose: () => runtime.dispose()
+  }
+}
 
 const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRow>> =>
   a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [userId])
@@ -195,12 +206,29 @@ describe("a node that others take for dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
+  it("is left alone by one that has not been heard of itself: the database may have been away for all", async () => {
+    const go = signal()
+    a.upstream.always(asPlayed(go))
+    const client = StreamClient.open(a.url, a.key, { deltas: 10_000, everyMillis: 20 })
+    await client.received(1)
+    await a.query("UPDATE gateway_node SET left_at = clock_timestamp()")
+    const [sweeper] = await a.query<{ id: NodeId }>(
+      "INSERT INTO gateway_node (id, beat_at) VALUES (gen_random_uuid(), clock_timestamp() - interval '1 hour') RETURNING id"
+    )
+    const { sweep, dispose } = sweeping(sweeper?.id)
+    expect(await sweep()).toBe(0)
+    await a.query("UPDATE gateway_node SET beat_at = clock_timestamp() WHERE id = $1", [sweeper?.id])
+    expect(await sweep()).toBe(1)
+    await dispose()
+    await a.query("UPDATE gateway_node SET left_at = NULL")
+    go.fire()
+    expect(await client.over).toBe("done")
+  })
+
   it("while it settles, leaves each request to whoever comes first", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
-    const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600 })
-    const sweeper = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
-    const sweep = () => sweeper.runPromise(Effect.flatMap(OpenHolds, (open) => open.sweep))
+    const { sweep, dispose } = sweeping()
     await sweep()
     const calls: Array<StreamClient> = []
     for (let round = 0; round < 10; round++) {
@@ -218,7 +246,7 @@ describe("a node that others take for dead", () => {
       await a.query("UPDATE gateway_node SET left_at = NULL")
       calls.push(...clients)
     }
-    await sweeper.dispose()
+    await dispose()
 
     const settlements = new Map((await settlementsOf(customer)).map((row) => [row.request_id, row]))
     expect(settlements.size).toBe(calls.length)

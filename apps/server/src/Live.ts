@@ -96,6 +96,11 @@ const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFina
   Layer.provideMerge(PgNodes.layer)
 )
 
+const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
+  Layer.unwrapEffect(
+    Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
+  )
+
 const stores = (config: Config) =>
   Layer.mergeAll(
     PgUsers.layer,
@@ -103,7 +108,7 @@ const stores = (config: Config) =>
     PgApiKeys.layer,
     PgKeyRing.layer(),
     PgCurrentCatalog.layer(),
-    PgOpenHolds.layer({ nodeDeadAfterSeconds: config.NODE_DEAD_AFTER_SECONDS }),
+    openHolds(config),
     PgInferenceLedger.layer()
   ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)))
 

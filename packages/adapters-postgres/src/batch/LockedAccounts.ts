@@ -11,6 +11,7 @@ import type { Balances } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Ask, Call, Rows, Statement } from "./DedicatedConnection.ts"
+import { arrayOf } from "./MultiRowInsert.ts"
 
 /** Whose balances, for which model. */
 export interface Owner {
@@ -58,9 +59,9 @@ export class LockedAccounts {
     if (this.#changed.size === 0) return []
     const accounts = [...this.#changed.values()]
     const values = [
-      accounts.map(({ id }) => id),
-      accounts.map(({ debitsPosted }) => debitsPosted),
-      accounts.map(({ debitsPending }) => debitsPending)
+      arrayOf(accounts.map(({ id }) => id)),
+      arrayOf(accounts.map(({ debitsPosted }) => debitsPosted)),
+      arrayOf(accounts.map(({ debitsPending }) => debitsPending))
     ]
     return [{ statement: UPDATE, values }]
   }

@@ -7,6 +7,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ports/InferenceLedger"
+import type { NodeId } from "@tollgate/application/ports/Nodes"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
@@ -17,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { afterBackoff } from "../batch/Backoff.ts"
-import { describe, isTrouble } from "../batch/DatabaseTrouble.ts"
+import { describe, isTrouble, isUnfit } from "../batch/DatabaseTrouble.ts"
 import { type Ask, type Decided, DedicatedConnection } from "../batch/DedicatedConnection.ts"
 import { takenHold, takingHolds } from "../batch/HoldRows.ts"
 import { LockedAccounts } from "../batch/LockedAccounts.ts"
@@ -28,6 +29,11 @@ import { sqlErrorsAreDefects } from "../client/Transact.ts"
 
 export interface OpenHoldsOptions {
   readonly nodeDeadAfterSeconds: number
+  /**
+   * The node that sweeps, where one does and not a person. It judges others only while it is heard of itself: when the
+   * database comes back after a while, every node looks dead until it has beaten again.
+   */
+  readonly sweeper?: NodeId
 }
 
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
@@ -37,7 +43,8 @@ const TROUBLES = 5
 const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000 }
 
 export const layer = ({
-  nodeDeadAfterSeconds
+  nodeDeadAfterSeconds,
+  sweeper
 }: OpenHoldsOptions = defaults): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> =>
   Layer.scoped(
     OpenHolds,
@@ -58,15 +65,21 @@ export const layer = ({
         list: sqlErrorsAreDefects(
           Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
         ),
-        sweep: oneAtATime.withPermits(1)(Effect.promise(() => sweep(connection, nodeDeadAfterSeconds, passOver)))
+        sweep: oneAtATime.withPermits(1)(
+          Effect.promise(() => sweep(connection, nodeDeadAfterSeconds, sweeper ?? null, passOver))
+        )
       }
     })
   )
 
-/** Chunk by chunk until nothing is left; a chunk that the database refuses is made smaller until one hold is to blame. */
+/**
+ * Chunk by chunk until nothing is left; a chunk that the database refuses is made smaller until one hold is to blame.
+ * It does not wait for a database that is away: who is dead is another question when it is back.
+ */
 const sweep = async (
   connection: DedicatedConnection,
   nodeDeadAfterSeconds: number,
+  sweeper: NodeId | null,
   passOver: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void
 ): Promise<number> => {
   const passedOver: Array<RequestId> = []
@@ -77,7 +90,7 @@ const sweep = async (
     let taken: ReadonlyArray<RequestId> = []
     try {
       const some = await connection.transact((ask) =>
-        settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atOnce], (requestIds) => {
+        settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atOnce, sweeper], (requestIds) => {
           taken = requestIds
         })
       )
@@ -85,7 +98,7 @@ const sweep = async (
       settled += some
       atOnce = Math.min(AT_ONCE, atOnce * 2)
     } catch (error) {
-      if (isTrouble(error) && ++troubles <= TROUBLES) {
+      if (isTrouble(error) && !isUnfit(error) && ++troubles <= TROUBLES) {
         await afterBackoff(troubles)
         continue
       }
@@ -134,7 +147,9 @@ const TAKE = takingHolds(
   "take_orphans",
   `request_id IN (
     SELECT hold.request_id FROM inference_hold AS hold LEFT JOIN gateway_node AS node ON node.id = hold.node_id
-    WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[])
+    WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[]) AND ($4::uuid IS NULL OR EXISTS (
+      SELECT FROM gateway_node AS sweeper
+      WHERE sweeper.id = $4 AND sweeper.beat_at > clock_timestamp() - make_interval(secs => $1) / 2))
     ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED)`
 )
 
