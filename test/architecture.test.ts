@@ -94,7 +94,8 @@ describe("files", () => {
 describe("errors", () => {
   const tagsIn = (path: string) =>
     [...read(path).matchAll(/TaggedError<\w+>\(\)\("(\w+)"/g)].map(([, tag]) => tag ?? "")
-  const rowsIn = (path: string) => [...read(path).matchAll(/^ {2}(\w+): \{\n {4}status: /gm)].map(([, tag]) => tag ?? "")
+  const rowsIn = (path: string) =>
+    [...read(path).matchAll(/^ {2}(\w+): \{\n {4}status: /gm)].map(([, tag]) => tag ?? "")
 
   it("of inference each have exactly one row in the wire table", () => {
     const tags = tagsIn(`${DOMAIN}/inference/InferenceErrors.ts`)

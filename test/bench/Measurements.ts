@@ -32,7 +32,7 @@ export interface Round {
 }
 
 const WARM_UP_TURNS = 8
-const ATTEMPTS = 3
+const ATTEMPTS = 2
 /** Others on the measured CPU: more than that, and a figure says little. */
 export const DISTURBED_SHARE = 0.1
 
