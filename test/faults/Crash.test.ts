@@ -89,8 +89,8 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
     const which = kill % 5 === 4 ? 1 : 0
     const victim = servers[which] as Server
     const heard = calls.length
-    await until(() => calls.length > heard + CLIENTS / 2)
-    await sleep(Math.random() * 600)
+    await until(() => calls.length > heard + CLIENTS / 4)
+    await sleep(Math.random() * 400)
     await rememberCheckpoints()
     victim.killedAtMillis = performance.now()
     await victim.process.kill()

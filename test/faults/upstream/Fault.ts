@@ -24,8 +24,8 @@ export type Told =
   | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
   /** A stream that raises an error after this text; undefined where how much there is depends on the clock. */
   | { readonly as: "broken stream"; readonly text: string | undefined; readonly code: string }
-  /** An answer after all, with the usage that is due where the supplier reports it. */
-  | { readonly as: "answer"; readonly text: string }
+  /** An answer after all, with this usage, or else the one that is due where the supplier reports it. */
+  | { readonly as: "answer"; readonly text: string; readonly usage?: Figures }
 
 export type Figures = readonly [prompt: number, completion: number]
 

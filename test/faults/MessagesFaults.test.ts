@@ -1,0 +1,91 @@
+/**
+ * Suppliers of messages that fail, in every way there is.
+ */
+import {
+  messageDelta,
+  messageStart,
+  messageStop,
+  sent,
+  textDelta,
+  textStart,
+  usage,
+  type WireEvent
+} from "../support/upstream/MessagesWire.ts"
+import { cut } from "../support/upstream/Script.ts"
+import { messagesDialect } from "./upstream/AnthropicDialect.ts"
+import { eventAnswerFaults } from "./upstream/EventAnswerFaults.ts"
+import { eventStreamFaults, goodEvents, HELLO, SAID, streamFault } from "./upstream/EventStreamFaults.ts"
+import { messagesWire } from "./upstream/EventWire.ts"
+import { brokenAfter, type Due, type Fault, type Figures, failure } from "./upstream/Fault.ts"
+import { faultSuite } from "./upstream/FaultSuite.ts"
+import { refusalFaults } from "./upstream/RefusalFaults.ts"
+
+const events = goodEvents(messagesWire)
+const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
+const told = (supplier: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
+  streamFault(supplier, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
+
+/** The prompt is told first and the output last, and why it ends before the end. */
+const ofMessages: ReadonlyArray<Fault> = [
+  streamFault("leaves out the start", events.slice(1).map(sent), failure, "nothing"),
+  streamFault(
+    "starts again after a word",
+    [...events.slice(0, 3), messageStart({ usage: usage(7, 3) })].map(sent),
+    brokenAfter(HELLO),
+    { prompt: 7 }
+  ),
+  streamFault("leaves out its end", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
+  told("leaves out its last event", events.slice(0, -1), [7, 3]),
+  told("leaves out why it ended", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
+  streamFault(
+    "breaks off without having told the prompt",
+    [...[messageStart(), textStart, textDelta(HELLO)].map(sent), cut],
+    brokenAfter(HELLO),
+    "what arrived"
+  ),
+  streamFault(
+    "breaks off having told zeros as the prompt",
+    [...[messageStart({ usage: usage(0, 0) }), textStart, textDelta(HELLO)].map(sent), cut],
+    brokenAfter(HELLO),
+    "what arrived"
+  ),
+  streamFault(
+    "counts less than it says, and breaks off",
+    [...[...events.slice(0, 5), messageDelta(2, null)].map(sent), cut],
+    brokenAfter(SAID),
+    [7, 2]
+  ),
+  told(
+    "reports usage twice",
+    [messageStart({ usage: usage(7, 3) }), ...words, messageDelta(2, null), messageDelta(3), messageStop],
+    [7, 3]
+  ),
+  told(
+    "reports zeros after figures",
+    [...events.slice(0, -2), messageDelta(3, null), messageDelta(0), messageStop],
+    [7, 3],
+    [7, 0]
+  ),
+  told(
+    "corrects the prompt at its end",
+    [
+      messageStart({ usage: usage(0, 0) }),
+      ...words,
+      { ...messageDelta(), usage: { input_tokens: 7, output_tokens: 3 } },
+      messageStop
+    ],
+    [7, 3],
+    [0, 3]
+  ),
+  told(
+    "reports what was cached",
+    [messageStart({ usage: usage(1, 3, { written: 2, read: 4 }) }), ...words, messageDelta(3), messageStop],
+    [7, 3]
+  )
+]
+
+faultSuite(
+  messagesDialect,
+  [...eventStreamFaults(messagesWire), ...ofMessages, ...eventAnswerFaults(messagesWire), ...refusalFaults],
+  150
+)

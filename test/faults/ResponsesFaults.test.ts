@@ -1,0 +1,106 @@
+/**
+ * Suppliers of responses that fail, in every way there is.
+ */
+import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
+import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
+import { json, stall } from "../support/upstream/Script.ts"
+import { eventAnswerFaults } from "./upstream/EventAnswerFaults.ts"
+import { eventStreamFaults, goodEvents, HELLO, SAID, streamFault } from "./upstream/EventStreamFaults.ts"
+import { responsesWire } from "./upstream/EventWire.ts"
+import { brokenAfter, type Due, type Fault, failure, refusal, type Told } from "./upstream/Fault.ts"
+import { faultSuite } from "./upstream/FaultSuite.ts"
+import { responsesDialect } from "./upstream/OpenAiDialects.ts"
+import { refusalFaults } from "./upstream/RefusalFaults.ts"
+import { traces } from "./upstream/Telltales.ts"
+
+const events = goodEvents(responsesWire)
+const unfinished = events.slice(0, -1)
+const spoken = events.slice(0, events.findIndex(responsesWire.isWord) + 1)
+const ended = (usage: unknown, more: object = {}): WireEvent => ({
+  type: "response.completed",
+  response: response({ content: [HELLO, HELLO, HELLO] }, { usage, ...more })
+})
+const failed = (code: string, usage: unknown = null): WireEvent => ({
+  type: "response.failed",
+  response: { ...begun(), status: "failed", error: { code, message: "kwyjibo" }, usage }
+})
+const told = (supplier: string, says: ReadonlyArray<WireEvent>, due: Due): Fault =>
+  streamFault(supplier, says.map(sent), { as: "answer", text: SAID }, due)
+const unanswered = (supplier: string, says: object, as: Told = failure): ReadonlyArray<Fault> =>
+  (["answer", "stream"] as const).map((asked) => ({
+    supplier,
+    asked,
+    says: () => json(says),
+    told: as,
+    due: "nothing"
+  }))
+
+/** The last event tells the whole once more, and the usage. */
+const ofResponses: ReadonlyArray<Fault> = [
+  streamFault("leaves out its end", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
+  streamFault(
+    "ends without the response",
+    [...unfinished, { type: "response.completed" }].map(sent),
+    brokenAfter(SAID),
+    "what arrived"
+  ),
+  streamFault(
+    "fails, and tells the usage",
+    [...spoken, failed("server_error", responsesUsage(7, 3))].map(sent),
+    brokenAfter(HELLO),
+    { prompt: 7 }
+  ),
+  streamFault(
+    "fails because of the request",
+    [...[...spoken, failed("context_length_exceeded")].map(sent), stall],
+    brokenAfter(HELLO, "invalid_request"),
+    "what arrived"
+  ),
+  streamFault(
+    "fails because of the request at once",
+    [failed("context_length_exceeded")].map(sent),
+    refusal(400, "invalid_request"),
+    "nothing"
+  ),
+  ...unanswered("answers with a response that failed", response({}, { status: "failed", output: [], error: null })),
+  ...unanswered("answers with a response that was cancelled", response({}, { status: "cancelled", output: [] })),
+  ...unanswered("answers with a response that is not there yet", response({}, { status: "in_progress", output: [] })),
+  ...unanswered("answers with a response that is queued", response({}, { status: "queued", output: [] })),
+  ...unanswered("answers without output", { ...response(), output: null }),
+  ...unanswered(
+    "answers that it took too much",
+    failed("rate_limit_exceeded").response as object,
+    refusal(429, "technical_limit", "5")
+  ),
+  told("reports null as usage", [...unfinished, ended(null)], "what arrived"),
+  told("reports usage in words", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
+  told("reports usage below zero", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
+  told("reports a total that is wrong", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
+  told(
+    "counts hidden reasoning in the total only",
+    [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 30 })],
+    [7, 23]
+  ),
+  told("reports more cached tokens than tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),
+  told("reports usage twice", [...unfinished, ended(responsesUsage(7, 3)), ended(responsesUsage(70, 30))], [7, 3]),
+  told(
+    "reports zeros until its end",
+    events.map((event) =>
+      event.type === "response.created" || event.type === "response.in_progress"
+        ? { ...event, response: { ...begun(), usage: responsesUsage(0, 0) } }
+        : event
+    ),
+    [7, 3]
+  ),
+  told(
+    "says in its response who it is and what it costs",
+    [...unfinished, ended({ ...responsesUsage(7, 3), ...traces }, traces)],
+    [7, 3]
+  )
+]
+
+faultSuite(
+  responsesDialect,
+  [...eventStreamFaults(responsesWire), ...ofResponses, ...eventAnswerFaults(responsesWire), ...refusalFaults],
+  150
+)

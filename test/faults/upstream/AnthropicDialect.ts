@@ -1,0 +1,60 @@
+/**
+ * Messages, as Anthropic's client speaks them.
+ */
+import Anthropic, { APIError } from "@anthropic-ai/sdk"
+import { type Caller, type Dialect, QUESTION, type Raised } from "./Dialect.ts"
+
+interface ErrorBody {
+  readonly error?: { readonly type?: string; readonly details?: { readonly error_code?: string } }
+}
+
+const raised = (error: unknown): Raised | undefined => {
+  if (!(error instanceof APIError)) return undefined
+  const told = (error.error as ErrorBody | undefined)?.error
+  return {
+    requestId: error.requestID,
+    status: error.status,
+    code: told?.details?.error_code,
+    type: told?.type,
+    retryAfter: error.headers?.get("retry-after") ?? undefined
+  }
+}
+
+/** What was read from a cache or written to one stands beside the input. */
+const promptOf = (usage: Anthropic.Usage): number =>
+  usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
+
+export const messagesDialect: Dialect = {
+  protocol: "messages",
+  path: "/v1/messages",
+  types: {
+    invalid_request: "invalid_request_error",
+    request_too_large: "invalid_request_error",
+    technical_limit: "rate_limit_error",
+    upstream_error: "api_error"
+  },
+  callerOf: (gatewayUrl, apiKey): Caller => {
+    const client = new Anthropic({ baseURL: gatewayUrl, apiKey, maxRetries: 0 })
+    const asked = { max_tokens: 100, messages: [{ role: "user" as const, content: QUESTION }] }
+    return {
+      answer: async (model, heard) => {
+        const { data, request_id } = await client.messages.create({ model, ...asked }).withResponse()
+        heard.requestId = request_id ?? ""
+        heard.text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("")
+        heard.usage = data.usage ? [promptOf(data.usage), data.usage.output_tokens] : undefined
+      },
+      stream: async (model, heard, hear) => {
+        const { data, request_id } = await client.messages.create({ model, ...asked, stream: true }).withResponse()
+        heard.requestId = request_id ?? ""
+        let prompt = 0
+        for await (const event of data) {
+          hear()
+          if (event.type === "message_start") prompt = promptOf(event.message.usage)
+          if (event.type === "content_block_delta" && event.delta.type === "text_delta") heard.text += event.delta.text
+          if (event.type === "message_delta") heard.usage = [prompt, event.usage.output_tokens]
+        }
+      },
+      raised
+    }
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Everything a supplier can do wrong, as the official client of a protocol sees it and as it is charged: an answer
+ * that is none is an error, a stream that breaks raises, and a customer pays for what arrived and nothing else.
+ *
+ * Each fault has a supplier and a model of its own, so that several can happen at a time. Every byte told to a client
+ * is searched for what must not be told, and in the end the balance has lost exactly what the clients received.
+ */
+import { createServer } from "node:net"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { promptTokens, tokens } from "../../support/LocalCount.ts"
+import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
+import { SUPPLIER_KEY, TestGateway, until } from "../../support/TestGateway.ts"
+import { selfSigned } from "../../support/upstream/SelfSigned.ts"
+import { Wiretap } from "../../support/Wiretap.ts"
+import { type Caller, type Dialect, type Heard, QUESTION } from "./Dialect.ts"
+import { Audience, type Due, type Fault, type Whereabouts } from "./Fault.ts"
+import { HIDDEN_MODEL, leaks, SUPPLIER, telltales } from "./Telltales.ts"
+
+const BALANCE = 1_000_000n
+
+interface Case {
+  readonly fault: Fault
+  readonly model: string
+  readonly upstreamModel: string
+  readonly audience: Audience
+}
+
+/** The tests of a file: every fault, and what they come to all together. There must be more than `moreThan` of them. */
+export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreThan: number): void => {
+  const cases: ReadonlyArray<Case> = faults.map((fault, i) => ({
+    fault,
+    model: `fault-${i}`,
+    upstreamModel: `${HIDDEN_MODEL}-${i}`,
+    audience: new Audience()
+  }))
+
+  let gateway: TestGateway
+  let tls: ScriptedUpstream
+  const plain = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n"))
+  let tap: Wiretap
+  let caller: Caller
+  /** What the clients received, added up. */
+  let dueUsdMicro = 0n
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start()
+    tls = await ScriptedUpstream.start({ tls: selfSigned })
+    await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve))
+    tap = await Wiretap.start(gateway.url)
+    caller = dialect.callerOf(tap.url, gateway.key)
+
+    const scripts = new Map(cases.map(({ upstreamModel, fault, audience }) => [upstreamModel, fault.says(audience)]))
+    gateway.upstream.always((request) => {
+      const script = scripts.get((request.json() as { readonly model: string }).model)
+      if (script === undefined) throw new Error("there is no such model")
+      return { ...script, headers: { ...telltales, ...script.headers } }
+    })
+    await gateway.applyCatalogFile(catalog(await addresses()))
+  })
+  afterAll(async () => {
+    await tap.close()
+    await tls.close()
+    await new Promise((resolve) => plain.close(resolve))
+    await gateway.close()
+  })
+
+  const addresses = async (): Promise<Readonly<Record<Whereabouts, string>>> => {
+    const address = plain.address()
+    return {
+      "where nobody listens": await nobodyThere(),
+      "behind a certificate nobody trusts": tls.baseUrl,
+      "where no TLS is spoken": `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    }
+  }
+
+  const catalog = (elsewhere: Readonly<Record<Whereabouts, string>>) => ({
+    providers: cases.map(({ fault, model }) => ({
+      name: `${SUPPLIER} of ${model}`,
+      base_url: fault.at === undefined ? gateway.upstream.baseUrl : elsewhere[fault.at],
+      api_key_env: "SUPPLIER_KEY",
+      protocols: ["chat", "messages", "responses"],
+      timeouts: { first_byte_ms: 10_000, idle_ms: 10_000, total_ms: 15_000, ...fault.timeouts }
+    })),
+    models: cases.map(({ model, upstreamModel }) => ({
+      public_name: model,
+      display_name: model,
+      author: "Lab",
+      price_usd_micro_per_million_tokens: {
+        input: 1_000_000,
+        cache_read: 1_000_000,
+        cache_write: 1_000_000,
+        output: 2_000_000
+      },
+      routes: [{ provider: `${SUPPLIER} of ${model}`, upstream_model: upstreamModel }]
+    }))
+  })
+
+  const listen = async ({ fault, model, audience }: Case): Promise<Heard> => {
+    const heard: Heard = { requestId: "", text: "", usage: undefined, raised: undefined }
+    try {
+      if (fault.asked === "answer") await caller.answer(model, heard)
+      else await caller.stream(model, heard, () => audience.hear())
+    } catch (error) {
+      heard.raised = caller.raised(error)
+      if (heard.raised === undefined) throw error
+      heard.requestId ||= heard.raised.requestId ?? ""
+    }
+    return heard
+  }
+
+  describe.concurrent("a supplier that", () => {
+    it.each(
+      cases.map(
+        (each) =>
+          [
+            each.fault.supplier,
+            `asked for ${each.fault.asked === "answer" ? "a whole answer" : "a stream"}`,
+            each
+          ] as const
+      )
+    )("%s (%s)", async (_supplier, _asked, each) => {
+      const { fault, upstreamModel } = each
+      const heard = await listen(each)
+      expectTold(dialect, fault, heard)
+
+      const [input, output] = dueFor(fault.due, heard.text)
+      const settlement = await gateway.settlementOf(heard.requestId)
+      expect({
+        ending: settlement.ending,
+        input: settlement.charged_input + settlement.charged_cache_read + settlement.charged_cache_write,
+        output: settlement.charged_output,
+        paid: settlement.payg_pico
+      }).toEqual({ ending: endingOf(fault, heard), input, output, paid: (input + 2n * output) * 1_000_000n })
+      dueUsdMicro += input + 2n * output
+
+      const asked = gateway.upstream.requests.filter((request) => request.body.includes(`"${upstreamModel}"`))
+      expect(asked).toHaveLength(fault.at === undefined ? 1 : 0)
+      expect(asked.every(({ path }) => path === dialect.path)).toBe(true)
+    })
+  })
+
+  describe("after all these faults", () => {
+    it("the balance has lost what the clients received", async () => {
+      expect(cases.length).toBeGreaterThan(moreThan)
+      expect(dueUsdMicro).toBeGreaterThan(0n)
+      expect(BALANCE - (await gateway.balanceUsdMicro())).toBe(dueUsdMicro)
+      const [{ paid } = { paid: 0 }] = await gateway.query<{ paid: string }>(
+        "SELECT sum(payg_pico) AS paid FROM settlement"
+      )
+      expect(BigInt(paid)).toBe(dueUsdMicro * 1_000_000n)
+    })
+
+    it("no client was told who the suppliers are", () => {
+      const { host } = new URL(gateway.upstream.baseUrl)
+      expect(tap.leaksOf([...leaks, SUPPLIER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
+    })
+
+    it("nothing is left open", async () => {
+      const { counters } = gateway
+      await until(
+        () => counters.openRequests + counters.openStreams + counters.openExchanges + counters.bodyBytes === 0
+      )
+    })
+  })
+}
+
+/** Tokens of input and output. */
+const dueFor = (due: Due, heard: string): readonly [input: bigint, output: bigint] => {
+  if (due === "nothing") return [0n, 0n]
+  if (due === "what arrived") return [promptTokens(QUESTION), tokens(heard)]
+  return "prompt" in due ? [BigInt(due.prompt), tokens(heard)] : [BigInt(due[0]), BigInt(due[1])]
+}
+
+const expectTold = ({ types }: Dialect, { told, due }: Fault, { text, usage, raised }: Heard): void => {
+  if (told.as === "answer") {
+    expect(raised).toBeUndefined()
+    expect({ text, usage }).toEqual({ text: told.text, usage: told.usage ?? (Array.isArray(due) ? due : undefined) })
+    return
+  }
+  expect(raised, "the client raises").toBeDefined()
+  expect({ code: raised?.code, type: raised?.type }).toEqual({ code: told.code, type: types[told.code] })
+  if (told.as === "refusal") {
+    expect(text).toBe("")
+    expect(raised?.status).toBe(told.status)
+    expect(raised?.retryAfter).toBe(told.retryAfter)
+  } else {
+    expect(raised?.status).toBeUndefined()
+    if (told.text === undefined) expect(text).not.toBe("")
+    else expect(text).toBe(told.text)
+  }
+}
+
+const endingOf = ({ told }: Fault, { text }: Heard): string =>
+  told.as === "answer" ? "complete" : text === "" ? "failed" : "upstream_cut"
