@@ -82,7 +82,7 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   const [begun, hello] = [silent.map(sent), spoken.map(sent)]
   const after = (supplier: string, rest: ReadonlyArray<Step>, timeouts: object = {}): Fault =>
     streamFault(supplier, [...hello, ...rest], brokenAfter(HELLO), wire.dueWhenCut, timeouts)
-  const soon = { idle_ms: 600 }
+  const soon = { idle_ms: 300 }
   return [
     streamFault("hangs up before it says anything", [...begun, cut], brokenAfter(""), "nothing"),
     streamFault("falls silent before it says anything", [...begun, stall], brokenAfter(""), "nothing", soon),
@@ -142,6 +142,10 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
 const odd = (supplier: string, says: Says, content = SAID): Fault =>
   streamFault(supplier, says, { as: "answer", text: content }, [7, 3])
 
+/** The words are; the rest comes faster, but is cut as badly. */
+const byteByByte = (wire: EventWire): ReadonlyArray<Step> =>
+  wire.events(WORDS, wire.usage(7, 3)).map((event) => inPieces(wire.isWord(event) ? 1 : 29, frameOf(event)))
+
 const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
   const events = goodEvents(wire)
   const whole = textOf(events)
@@ -149,7 +153,7 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
   const ping = frameOf({ type: "ping" })
   const long = "x".repeat(MIB)
   return [
-    odd("streams byte by byte", [inPieces(1, textOf(wire.events(WORDS, wire.usage(7, 3))))], WORDS.join("")),
+    odd("streams byte by byte", byteByByte(wire), WORDS.join("")),
     odd("streams in one piece", [bytes(whole)]),
     odd("says a word of a mebibyte", wire.events([long], wire.usage(7, 3)).map(sent), long),
     odd("ends lines like a typewriter", [bytes(whole.replaceAll("\n", "\r\n"))]),

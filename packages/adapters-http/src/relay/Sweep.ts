@@ -2,9 +2,9 @@
  * The one timer of all open requests: at every tick each of them looks at the clock itself, for keepalives and
  * timeouts. A timer for each would cost more than the requests do.
  */
+import { type Member, Roster } from "@tollgate/application/inference/Roster"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type Member, Roster } from "./Roster.ts"
 
 export interface Swept extends Member {
   readonly sweep: (nowMillis: number) => void

@@ -31,9 +31,9 @@ export interface LedgerOptions extends LaneLimits, ConnectionLimits {
 }
 
 export const defaults: LedgerOptions = {
-  // Fewer lanes make fuller batches, and a transaction costs more than the rows in it. More pay where Postgres has
-  // processors to spare and one connection's is busy all the time.
-  lanes: 1,
+  // Fewer lanes make fuller batches, which cost less; a second one lets a request that comes while a transaction runs
+  // not wait for all of it, and this process decide while Postgres writes.
+  lanes: 2,
   batchSize: 512,
   waitingAdmissions: 2_048,
   unsettled: 8_192,

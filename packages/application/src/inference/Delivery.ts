@@ -9,6 +9,7 @@ import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import { DeliveredText } from "./DeliveredText.ts"
+import type { Member } from "./Roster.ts"
 
 /** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
 export interface RequestClock {
@@ -16,7 +17,8 @@ export interface RequestClock {
   readonly nowMillis: () => number
 }
 
-export class Delivery {
+export class Delivery implements Member {
+  place = -1
   readonly requestId: RequestId
   readonly text = new DeliveredText()
   reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported

@@ -1,24 +1,30 @@
 /**
  * The requests this node is serving right now: what a checkpoint covers.
  */
+import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { InferenceLedger } from "../ports/InferenceLedger.ts"
 import type { Delivery } from "./Delivery.ts"
+import { Roster } from "./Roster.ts"
 
-export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequests")<OpenRequests, Set<Delivery>>() {}
+export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequests")<OpenRequests, Roster<Delivery>>() {}
 
-export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new Set<Delivery>())
+export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new Roster<Delivery>())
 
 /** Saves what every running request has delivered so far; requests that delivered nothing have nothing to save. */
 export const checkpointOpenRequests: Effect.Effect<void, never, OpenRequests | InferenceLedger> = Effect.gen(
   function* () {
     const open = yield* OpenRequests
     const ledger = yield* InferenceLedger
-    const checkpoints = [...open]
-      .filter((delivery) => delivery.text.deltas > 0)
-      .map((delivery) => ({ requestId: delivery.requestId, checkpoint: delivery.checkpoint }))
+    const checkpoints: Array<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }> = []
+    open.each((delivery) => {
+      if (delivery.text.deltas > 0) {
+        checkpoints.push({ requestId: delivery.requestId, checkpoint: delivery.checkpoint })
+      }
+    })
     if (checkpoints.length > 0) yield* ledger.checkpoint(checkpoints)
   }
 )

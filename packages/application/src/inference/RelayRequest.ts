@@ -60,59 +60,61 @@ export const makeRelayRequest: Effect.Effect<
   const open = yield* OpenRequests
   const counter = yield* TokenCounter
 
-  return (client) =>
-    Effect.gen(function* () {
-      const principal = yield* keyRing.authenticate(yield* client.presentedKey)
-      const request = yield* client.read(yield* client.body)
-      const { model, candidates } = yield* callable(catalog.get(), request.model, client.protocol)
-      const admission: Admission = {
-        requestId: client.requestId,
-        principal,
-        modelId: model.id,
-        priceId: model.priceId,
-        price: model.price,
-        protocol: client.protocol,
-        streamed: request.streamed,
-        estimate: estimate(request.size)
-      }
-      const delivery = new Delivery(client.requestId, admission.estimate.inputFloor, client)
-      let settled = false
+  const relay = function* <Request extends InferenceRequest>(client: RelayClient<Request>) {
+    const principal = yield* keyRing.authenticate(yield* client.presentedKey)
+    const request = yield* client.read(yield* client.body)
+    const { model, candidates } = yield* callable(catalog.get(), request.model, client.protocol)
+    const admission: Admission = {
+      requestId: client.requestId,
+      principal,
+      modelId: model.id,
+      priceId: model.priceId,
+      price: model.price,
+      protocol: client.protocol,
+      streamed: request.streamed,
+      estimate: estimate(request.size)
+    }
+    const delivery = new Delivery(client.requestId, admission.estimate.inputFloor, client)
+    let settled = false
 
-      const settleAndWrite = (attempt: Attempt): Effect.Effect<void> => {
-        if (attempt._tag === "Streamed") return Effect.void
-        const { reported } = delivery
-        const complete: Outcome = { ending: "complete", reported, delivered: true }
-        const left: Outcome = { ending: "client_gone", reported, delivered: false }
-        return Effect.flatMap(countsFor(complete, attempt.content, request, counter), (counts) => {
-          const measure = () => measured(client.gone() ? left : complete, counts, delivery)
-          const settle = Effect.suspend(() => {
-            settled = true
-            return ledger.settle({ admission, measure })
-          })
-          return Effect.zipRight(Effect.uninterruptible(settle), attempt.write)
+    const settleAndWrite = (attempt: Attempt): Effect.Effect<void> => {
+      if (attempt._tag === "Streamed") return Effect.void
+      const { reported } = delivery
+      const complete: Outcome = { ending: "complete", reported, delivered: true }
+      const left: Outcome = { ending: "client_gone", reported, delivered: false }
+      return Effect.flatMap(countsFor(complete, attempt.content, request, counter), (counts) => {
+        const measure = () => measured(client.gone() ? left : complete, counts, delivery)
+        const settle = Effect.suspend(() => {
+          settled = true
+          return ledger.settle({ admission, measure })
         })
-      }
+        return Effect.zipRight(Effect.uninterruptible(settle), attempt.write)
+      })
+    }
 
-      const settleLater = (exit: Exit.Exit<void, AttemptError>): Effect.Effect<void> => {
-        open.delete(delivery)
-        if (settled) return Effect.void
-        const { reported, text } = delivery
-        const outcome: Outcome = { ending: endingOf(exit, delivery), reported, delivered: text.deltas > 0 }
-        return Effect.flatMap(countsFor(outcome, text.text, request, counter), (counts) => {
-          const last = measured(outcome, counts, delivery)
-          return ledger.settleLater({ admission, measure: () => last })
-        })
-      }
+    const settleLater = (exit: Exit.Exit<void, AttemptError>): Effect.Effect<void> => {
+      open.delete(delivery)
+      if (settled) return Effect.void
+      const { reported, text } = delivery
+      const outcome: Outcome = { ending: endingOf(exit, delivery), reported, delivered: text.deltas > 0 }
+      return Effect.flatMap(countsFor(outcome, text.text, request, counter), (counts) => {
+        const last = measured(outcome, counts, delivery)
+        return ledger.settleLater({ admission, measure: () => last })
+      })
+    }
 
-      yield* Effect.acquireUseRelease(
-        ledger.admit(admission),
-        () => {
-          open.add(delivery)
-          return Effect.flatMap(tryRoutes(client, request, candidates, delivery), settleAndWrite)
-        },
-        (_, exit) => settleLater(exit)
-      )
-    })
+    yield* Effect.acquireUseRelease(
+      ledger.admit(admission),
+      () => {
+        open.add(delivery)
+        return Effect.flatMap(tryRoutes(client, request, candidates, delivery), settleAndWrite)
+      },
+      (_, exit) => settleLater(exit)
+    )
+  }
+  // One generator function for all requests: each new one costs a hidden class of its own, which keeps all that the
+  // function closes over alive until the next full collection.
+  return (client) => Effect.gen(() => relay(client))
 })
 
 const endingOf = (exit: Exit.Exit<void, AttemptError>, delivery: Delivery): Ending => {

@@ -1,4 +1,4 @@
-import { type Member, Roster } from "@tollgate/adapters-http/relay/Roster"
+import { type Member, Roster } from "@tollgate/application/inference/Roster"
 import { FastCheck } from "effect"
 import { expect, it } from "vitest"
 
