@@ -16,6 +16,9 @@ const root = resolve(import.meta.dirname, "../..")
 const SERVER = join(root, "apps/server/dist/main.js")
 const CLI = join(root, "apps/cli/dist/main.js")
 
+/** As the Dockerfile and the operations page have it. */
+const PRODUCTION_FLAGS = ["--max-semi-space-size=64"]
+
 /** Accounts that the load is spread over. */
 const ACCOUNTS = 4
 const CREDIT_USD_MICRO = 1_000_000_000_000n
@@ -62,7 +65,7 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
   }
 
   await tollgate("migrate")
-  const [command, args] = pinned(MEASURED_CPU, process.execPath, [SERVER])
+  const [command, args] = pinned(MEASURED_CPU, process.execPath, [...PRODUCTION_FLAGS, SERVER])
   const log = join(directory, "server.log")
   const child = spawn(command, args, { env: environment, stdio: ["ignore", "ignore", openSync(log, "w")] })
   const target = { stop: () => stop(child).then(closePostgres) }
