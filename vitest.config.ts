@@ -8,6 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "threads",
+    // Much of the suite waits for processes, timeouts and databases; one worker a core would leave the cores idle.
+    poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
     testTimeout: 20_000,
     hookTimeout: 30_000
   }

@@ -58,7 +58,7 @@ export const clearAwayPredecessor = (home: PostgresHome): Effect.Effect<void, No
     if (beingLaunched) return yield* new NotYet()
     if (yield* isPostgres(pid)) {
       yield* step(`Postgres with process id ${pid} does not let go of ${home.dataDir}`, () => {
-        process.kill(pid, "SIGINT")
+        tellToStop(pid)
       })
       return yield* new NotYet()
     }
@@ -67,6 +67,15 @@ export const clearAwayPredecessor = (home: PostgresHome): Effect.Effect<void, No
       for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
     }).pipe(Effect.when(() => isAlive(pid)))
   })
+
+/** It may have ended since it was looked at, which is as good. */
+const tellToStop = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGINT")
+  } catch (error) {
+    if (isAlive(pid)) throw error
+  }
+}
 
 const firstLineOf = (file: string): Promise<number> =>
   readFile(file, "utf8").then(
