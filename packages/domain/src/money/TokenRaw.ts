@@ -1,0 +1,19 @@
+/**
+ * The smallest unit of a dollar token with 18 decimals: 10^18 of them are one token, 10^12 are one micro-USD.
+ */
+import * as Brand from "effect/Brand"
+import { UsdMicro } from "./UsdMicro.ts"
+
+export type TokenRaw = bigint & Brand.Brand<"TokenRaw">
+export const TokenRaw = Brand.refined<TokenRaw>(
+  (n) => n >= 0n,
+  (n) => Brand.error(`an amount of raw tokens is never negative, got ${n}`)
+)
+
+const RAW_PER_MICRO = 10n ** 12n
+
+/** Exact: what has to be sent for this much quota. */
+export const tokenRawOf = (amount: UsdMicro): TokenRaw => TokenRaw(amount * RAW_PER_MICRO)
+
+/** Whole micro-USD of what was received; a rest below one micro-USD is dropped. */
+export const floorToUsdMicro = (amount: TokenRaw): UsdMicro => UsdMicro(amount / RAW_PER_MICRO)

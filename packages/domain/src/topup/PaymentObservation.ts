@@ -1,0 +1,24 @@
+/**
+ * What a provider says of a payment when it is asked. Only a definite answer is an observation; no answer is none.
+ */
+import type { TokenRaw } from "../money/TokenRaw.ts"
+import type { UsdMicro } from "../money/UsdMicro.ts"
+
+/** What has arrived so far, where the provider says. Of a chain the raw amount, of a crypto provider micro-USD. */
+export interface Received {
+  readonly receivedRaw: TokenRaw | undefined
+  readonly receivedUsdMicro: UsdMicro | undefined
+}
+
+export type PaymentObservation = {
+  readonly received: Received | undefined
+} & (
+  | { readonly _tag: "Pending" }
+  /** Final at the provider, and of the amount, reference and currency that were asked for. */
+  | { readonly _tag: "Paid"; readonly paidAt: Date | undefined }
+  | { readonly _tag: "Expired" }
+  /** Denied or cancelled there. */
+  | { readonly _tag: "Failed"; readonly reason: string }
+  /** Amount, reference or currency are not what was asked for: somebody must look; never credited. */
+  | { readonly _tag: "Suspicious"; readonly reason: string }
+)
