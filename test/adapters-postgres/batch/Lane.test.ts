@@ -1,6 +1,6 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
 import { Lane, type LaneEvent, type LaneLimits } from "@tollgate/adapters-postgres/batch/Lane"
-import type { LedgerOutcome, LedgerWork } from "@tollgate/adapters-postgres/batch/LedgerTransaction"
+import type { LedgerOutcome, LedgerWork } from "@tollgate/adapters-postgres/batch/LedgerWork"
 import type { Admission, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
 import { InsufficientBalance, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { Either, Exit } from "effect"

@@ -185,16 +185,18 @@ describe("the ledger of inference in Postgres", () => {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
-        const request = aRequest(customer)
-        yield* ledger.admit(request)
+        const [before, request] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(before), ledger.admit(request)])
         let left = false
         const settling = { admission: request, measure: () => measured(left ? "failed" : "complete") }
-        // Whoever has the account makes the settlement wait; the client leaves meanwhile.
+        // Whoever has the account makes one settlement wait, and that one the next; the client leaves meanwhile.
         const settled = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT id FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
-            const settled = yield* Effect.forkScoped(ledger.settle(settling))
+            yield* Effect.forkScoped(ledger.settle(failed(before)))
             yield* Effect.repeat(lockWaits, { until: (count) => count === 1n })
+            const settled = yield* Effect.forkScoped(ledger.settle(settling))
+            yield* Effect.yieldNow()
             left = true
             return settled
           })

@@ -5,6 +5,7 @@
 
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
+import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { type ScannedBody, type ScannedMember, scanner } from "../wire/JsonScan.ts"
@@ -52,7 +53,7 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
     ]
     const answers = values.integer(members.n, "n") ?? 1
     if (values.fault !== undefined) return Either.left(values.fault)
-    const size = { ...sizeOf(members), maxOutputTokens: largest(limits), answers }
+    const size = sizeOf(members, largest(limits), answers)
     const parsed = () => promptText(JSON.parse(body.toString()))
     return Either.right({ model, streamed, size, promptText: parsed, includeUsage, body, members })
   })
@@ -64,12 +65,12 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members
   if (model === undefined) return body
-  const splices: Array<Splice> = [{ ...model, text: JSON.stringify(upstreamModel) }]
+  const splices: Array<Splice> = [replacement(model, JSON.stringify(upstreamModel))]
   if (streamed) {
     const asked = includeUsageOf(members)
-    if (asked !== undefined) splices.push({ ...asked, text: "true" })
+    if (asked !== undefined) splices.push(replacement(asked, "true"))
     else if (options?.kind === "object") splices.push(insertion(options.start + 1, options.empty ? ASK : `${ASK},`))
-    else if (options !== undefined) splices.push({ ...options, text: `{${ASK}}` })
+    else if (options !== undefined) splices.push(replacement(options, `{${ASK}}`))
     else splices.push(insertion(model.end, `,"stream_options":{${ASK}}`))
   }
   return splice(body, splices)
@@ -79,17 +80,23 @@ const ASK = '"include_usage":true'
 
 const includeUsageOf = (members: ChatMembers): ScannedMember | undefined => members.stream_options?.inside.include_usage
 
+const replacement = ({ start, end }: ScannedMember, text: string): Splice => ({ start, end, text })
+
 const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 
 /** What a model reads: the messages, and the definitions that come with them. */
-const sizeOf = ({ messages, tools, functions, response_format }: ChatMembers) => {
+const sizeOf = (
+  { messages, tools, functions, response_format }: ChatMembers,
+  maxOutputTokens: number | undefined,
+  answers: number
+): RequestSize => {
   let textBytes = 0
   let attachments = 0
   for (const member of [messages, tools, functions, response_format]) {
     textBytes += member?.textBytes ?? 0
     attachments += member?.attachments ?? 0
   }
-  return { textBytes, attachments }
+  return { textBytes, attachments, maxOutputTokens, answers }
 }
 
 /** Suppliers differ in which limit they obey. One below 1 means "none" to some of them. */

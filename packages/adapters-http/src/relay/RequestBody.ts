@@ -90,7 +90,7 @@ const arriving = (
   limits: BodyLimits,
   lease: BodyLease
 ): Effect.Effect<Buffer, BodyRefusal> =>
-  Effect.async((resume) => {
+  Effect.async<Buffer, BodyRefusal>((resume) => {
     if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue()
     const chunks: Array<Buffer> = []
     let bytes = 0
@@ -116,4 +116,4 @@ const arriving = (
     request.on("data", onData)
     request.on("end", onEnd)
     return Effect.sync(stop)
-  })
+  }).pipe(Effect.interruptible)

@@ -35,6 +35,9 @@ const tableOf = (characters: string): Uint8Array => {
 const isEscapable = tableOf('"\\/bfnrt')
 const isHex = tableOf("0123456789abcdefABCDEF")
 
+/** What is open around a position. Shared by all readers: a reading is done before another begins. */
+const NESTING = new Uint8Array(MAX_DEPTH)
+
 export class JsonReader {
   readonly bytes: Buffer
   readonly size: BodySize
@@ -44,7 +47,7 @@ export class JsonReader {
   nameEnd = 0
   readonly #view: DataView
   readonly #length: number
-  readonly #isObject = new Uint8Array(MAX_DEPTH)
+  readonly #isObject = NESTING
   #surplus = 0
 
   constructor(bytes: Buffer, size: BodySize) {

@@ -11,9 +11,10 @@ export interface Splice {
 
 /** The splices must not overlap. */
 export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => {
+  const inOrder = splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)
   const parts: Array<Buffer> = []
   let kept = 0
-  for (const { start, end, text } of [...splices].sort((a, b) => a.start - b.start)) {
+  for (const { start, end, text } of inOrder) {
     parts.push(body.subarray(kept, start), Buffer.from(text))
     kept = end
   }

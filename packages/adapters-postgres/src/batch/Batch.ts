@@ -5,7 +5,7 @@ import type { Admission, Measured, Settled, Settling } from "@tollgate/applicati
 import * as Charge from "@tollgate/domain/inference/Charge"
 import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Exit from "effect/Exit"
-import type { AdmissionEntry, LedgerOutcome, LedgerWork, SettlingEntry } from "./LedgerTransaction.ts"
+import type { AdmissionEntry, LedgerOutcome, LedgerWork, SettlingEntry } from "./LedgerWork.ts"
 
 export type Admit = Exit.Exit<void, InsufficientBalance | InvalidApiKey | Overloaded>
 export type Settle = Exit.Exit<Settled | undefined>

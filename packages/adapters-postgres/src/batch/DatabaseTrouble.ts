@@ -13,6 +13,8 @@ export class ConnectionLost extends Error {
 }
 
 const LOST_RACE = "40"
+/** Raised by `refuse_stale`: somebody else changed a row between our decision and our writing. */
+const STALE = "TG001"
 
 /**
  * SQLSTATE classes: connection, plans of an older schema, transaction state, prepared statements, authorization,
@@ -23,7 +25,10 @@ const UNFIT = new Set(["08", "0A", "25", "26", "28", "3D", "3F", "42", "53", "55
 const classOf = (error: unknown): string | undefined =>
   error instanceof Pg.DatabaseError ? error.code?.slice(0, 2) : undefined
 
-export const isTrouble = (error: unknown): boolean => isUnfit(error) || classOf(error) === LOST_RACE
+export const isTrouble = (error: unknown): boolean => isUnfit(error) || classOf(error) === LOST_RACE || isStale(error)
+
+/** Nothing was written: what the decision relied on is no longer so. */
+export const isStale = (error: unknown): boolean => error instanceof Pg.DatabaseError && error.code === STALE
 
 /** Trouble that another connection may not have: with a server that took over, or a session of today's schema. */
 export const isUnfit = (error: unknown): boolean => error instanceof ConnectionLost || UNFIT.has(classOf(error) ?? "")

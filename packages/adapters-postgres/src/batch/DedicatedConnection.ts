@@ -94,12 +94,23 @@ export class DedicatedConnection {
       }
       return result
     } catch (error) {
-      // Waits for everything that was sent.
-      const rolledBack = await query(client, "ROLLBACK").then(
-        () => true,
-        () => false
-      )
-      if (!rolledBack || isUnfit(error)) this.#drop(open)
+      await this.#abandon(open, error)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** A transaction that only writes, in one round trip; every statement has {@link IN_TRANSACTION} as a condition. */
+  async write(writes: ReadonlyArray<Call>, doubt: () => void): Promise<void> {
+    const open = this.#open ?? (await this.#connect())
+    const { client } = open
+    const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    try {
+      await Promise.all([query(client, BEGIN), commit(client, writes)])
+    } catch (error) {
+      if (mayHaveCommitted(error)) doubt()
+      await this.#abandon(open, error)
       throw error
     } finally {
       clearTimeout(timer)
@@ -156,6 +167,15 @@ export class DedicatedConnection {
     const { rows } = await query(client, OWN)
     const [[pid, startedAt] = NO_BACKEND] = rows
     this.#backend = [pid, startedAt]
+  }
+
+  /** Waits for everything that was sent. */
+  async #abandon(open: Open, error: unknown): Promise<void> {
+    const rolledBack = await query(open.client, "ROLLBACK").then(
+      () => true,
+      () => false
+    )
+    if (!rolledBack || isUnfit(error)) this.#drop(open)
   }
 
   #drop(open: Open): void {

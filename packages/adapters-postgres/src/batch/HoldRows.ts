@@ -1,28 +1,25 @@
 /**
- * Holds as rows: written at admission, taken away by whoever settles the request.
+ * Holds as rows: written at admission, locked by whoever is going to settle the request, gone with its settlement.
  */
 
 import type { Admission } from "@tollgate/application/ports/InferenceLedger"
 import type { NodeId } from "@tollgate/application/ports/Nodes"
 import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
-import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
-import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Held, Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import { type Ask, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
-import { insertInto } from "./MultiRowInsert.ts"
+import { type Ask, type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
+import { columnsOf } from "./RowArrays.ts"
 
 export interface NewHold {
   readonly admission: Admission
   readonly held: Held
-  readonly nodeId: NodeId
 }
 
-export const insertHolds = insertInto<NewHold>("inference_hold", {
+const HOLD = columnsOf<NewHold>({
   request_id: ["uuid", ({ admission }) => admission.requestId],
   user_id: ["uuid", ({ admission }) => admission.principal.userId],
   api_key_id: ["uuid", ({ admission }) => admission.principal.keyId],
@@ -33,75 +30,78 @@ export const insertHolds = insertInto<NewHold>("inference_hold", {
   plan_account: ["uuid", ({ held }) => held.plan?.id],
   plan_tokens: ["bigint", ({ held }) => held.hold.planTokens],
   payg_account: ["uuid", ({ held }) => held.payg?.id],
-  payg_pico: ["bigint", ({ held }) => held.hold.paygPico],
-  node_id: ["uuid", ({ nodeId }) => nodeId]
+  payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
 })
 
-/** A hold whose row is gone: this transaction settles it. */
-export interface TakenHold {
-  readonly requestId: RequestId
-  readonly userId: UserId
-  readonly keyId: ApiKeyId
-  readonly modelId: ModelId
-  readonly priceId: PriceId
-  readonly protocol: Protocol
-  readonly streamed: boolean
-  readonly hold: Hold
-  readonly checkpoint: Checkpoint
-  /** As the database wrote it, to the microsecond. */
-  readonly heldAt: string
+/** The keys that may still be used, whatever any cache said. */
+export const VALID_KEYS = `
+  SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
+  WHERE api_key.id = ANY ($1::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
+
+const INSERT: Statement = {
+  name: "insert_holds",
+  text: `
+    WITH valid AS (${VALID_KEYS}), written AS (
+      INSERT INTO inference_hold (node_id, ${HOLD.names})
+      SELECT $2::uuid, * FROM ${HOLD.unnested(3)} WHERE ${IN_TRANSACTION}
+      RETURNING 1)
+    SELECT refuse_stale((SELECT count(*) FROM valid) = cardinality($1::uuid[])
+      AND (SELECT count(*) FROM written) = cardinality($3::uuid[]))`
 }
 
-/** A statement that deletes the holds `which` names and returns them as {@link takenHold} reads them. */
-export const takingHolds = (name: string, which: string): Statement => ({
+/** All of them, or, should one of their keys no longer be valid, none. */
+export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): Call => {
+  const keys = [...new Set(holds.map(({ admission }) => admission.principal.keyId))]
+  return { statement: INSERT, values: [keys, nodeId, ...HOLD.arrays(holds)] }
+}
+
+/** A hold that this transaction has locked, to settle it. */
+export interface LockedHold {
+  readonly requestId: RequestId
+  readonly userId: UserId
+  readonly modelId: ModelId
+  readonly priceId: PriceId
+  readonly hold: Hold
+  readonly checkpoint: Checkpoint
+}
+
+/** A statement that locks the holds `which` names and returns them as {@link lockedHold} reads them. */
+export const lockingHolds = (name: string, which: string): Statement => ({
   name,
   text: `
-    DELETE FROM inference_hold WHERE ${IN_TRANSACTION} AND ${which}
-    RETURNING request_id, user_id, api_key_id, model_id, price_id, protocol, streamed,
-      plan_tokens, payg_pico, checkpoint_input, checkpoint_output, held_at::text`
+    SELECT hold.request_id, hold.user_id, hold.model_id, hold.price_id, hold.plan_tokens, hold.payg_pico,
+      hold.checkpoint_input, hold.checkpoint_output
+    FROM inference_hold AS hold ${which}`
 })
 
 /** The holds of these requests that are still there. */
-export const takeHolds = async (ask: Ask, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, TakenHold>> => {
-  const taken = new Map<RequestId, TakenHold>()
-  if (requestIds.length === 0) return taken
-  for (const row of await ask(TAKE, [requestIds])) {
-    const hold = takenHold(row)
-    taken.set(hold.requestId, hold)
-  }
-  return taken
+export const lockHolds = async (ask: Ask, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
+  if (requestIds.length === 0) return new Map()
+  const locked = (await ask(LOCK, [requestIds])).map(lockedHold)
+  return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-const TAKE = takingHolds("take_holds", "request_id = ANY ($1::uuid[])")
+const LOCK = lockingHolds("lock_holds", "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE")
 
-export const takenHold = (row: ReadonlyArray<unknown>): TakenHold => {
-  const [requestId, userId, keyId, modelId, priceId, protocol, streamed, plan, payg, seenIn, seenOut, heldAt] =
-    row as HoldRow
+export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
+  const [requestId, userId, modelId, priceId, plan, payg, seenIn, seenOut] = row as HoldRow
   return {
     requestId: RequestId(requestId),
-    userId: userId as UserId,
-    keyId: keyId as ApiKeyId,
+    userId,
     modelId: ModelId(modelId),
     priceId: PriceId(priceId),
-    protocol,
-    streamed,
     hold: { planTokens: Tokens(plan), paygPico: UsdPico(payg) },
-    checkpoint: { input: Tokens(seenIn), output: Tokens(seenOut) },
-    heldAt
+    checkpoint: { input: Tokens(seenIn), output: Tokens(seenOut) }
   }
 }
 
 type HoldRow = readonly [
   requestId: string,
-  userId: string,
-  keyId: string,
+  userId: UserId,
   modelId: string,
   priceId: string,
-  protocol: Protocol,
-  streamed: boolean,
   planTokens: bigint,
   paygPico: bigint,
   checkpointInput: bigint,
-  checkpointOutput: bigint,
-  heldAt: string
+  checkpointOutput: bigint
 ]

@@ -25,7 +25,7 @@ import {
   type WaitingSettling
 } from "./Batch.ts"
 import { isTrouble } from "./DatabaseTrouble.ts"
-import type { LedgerOutcome, LedgerWork } from "./LedgerTransaction.ts"
+import type { LedgerOutcome, LedgerWork } from "./LedgerWork.ts"
 
 export interface LaneLimits {
   /** Admissions, and settlements, in one transaction. */
@@ -59,6 +59,8 @@ export class Lane {
   #admissions: Array<WaitingAdmission> = []
   #settlings: Array<WaitingSettling> = []
   #batch: Batch = EMPTY
+  /** What became of batches that are over, still to be told. */
+  readonly #decided: Array<() => void> = []
   #working = false
   #idle: () => void = () => {}
   #watching = false
@@ -123,16 +125,28 @@ export class Lane {
   }
 
   async #work(): Promise<void> {
-    while (!this.#stopped && this.#admissions.length + this.#settlings.length > 0) {
-      this.#batch = {
-        settlings: this.#settlings.splice(0, this.#limits.batchSize),
-        admissions: this.#admissions.splice(0, this.#limits.batchSize)
+    do {
+      while (!this.#stopped && this.#admissions.length + this.#settlings.length > 0) {
+        this.#batch = {
+          settlings: this.#settlings.splice(0, this.#limits.batchSize),
+          admissions: this.#admissions.splice(0, this.#limits.batchSize)
+        }
+        const finished = this.#finish(this.#batch)
+        // Those who waited for the batch before go on while the database is busy with this one.
+        this.#tellDecided()
+        await finished
+        this.#batch = EMPTY
       }
-      await this.#finish(this.#batch)
-      this.#batch = EMPTY
-    }
+    } while (this.#tellDecided())
     this.#working = false
     this.#idle()
+  }
+
+  /** Whether there was anything to tell, which may have brought more work. */
+  #tellDecided(): boolean {
+    const decided = this.#decided.splice(0)
+    for (const tell of decided) tell()
+    return decided.length > 0
   }
 
   async #finish(batch: Batch): Promise<void> {
@@ -142,7 +156,7 @@ export class Lane {
       try {
         const outcome = await this.#carryOut(wanted, (outcome) => doubted(wanted, outcome))
         this.#recovered()
-        this.#answer(wanted, outcome)
+        this.#decided.push(() => this.#answer(wanted, outcome))
         return
       } catch (error) {
         if (isTrouble(error)) {

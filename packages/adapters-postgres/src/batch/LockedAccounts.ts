@@ -1,75 +1,37 @@
 /**
- * The balances a transaction decides over: locked, and running from one decision to the next.
+ * Accounts read from the database and locked until the transaction ends.
  *
- * Every transaction locks its accounts in one statement in the order of their ids, and holds before accounts, so that
- * no two of them wait for each other.
+ * Every transaction locks its accounts in the order of their ids, and holds before accounts, so that no two of them
+ * wait for each other.
  */
-import type { ModelId } from "@tollgate/domain/catalog/Model"
+import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
-import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
-import type { Balances } from "@tollgate/domain/ledger/Hold"
+import { type Account, AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Ask, Call, Rows, Statement } from "./DedicatedConnection.ts"
-import { arrayOf } from "./MultiRowInsert.ts"
+import type { Ask, Statement } from "./DedicatedConnection.ts"
+import { type Owner, RunningAccounts } from "./RunningAccounts.ts"
 
-/** Whose balances, for which model. */
-export interface Owner {
-  readonly userId: UserId
-  readonly modelId: ModelId
-}
-
-export class LockedAccounts {
-  readonly #payg = new Map<string, Balances["payg"]>()
-  readonly #plans = new Map<string, Balances["plan"]>()
-  readonly #changed = new Map<AccountId, Account<bigint>>()
-
-  /** Locks the accounts that may pay for what these users ask of these models. */
-  static async lock(ask: Ask, owners: ReadonlyArray<Owner>): Promise<LockedAccounts> {
-    const users = new Set(owners.map(({ userId }) => userId))
-    const models = new Set(owners.map(({ modelId }) => modelId))
-    return new LockedAccounts(await ask(LOCK, [[...users], [...models]]))
+/** Locks the accounts that may pay for what these users ask of these models. */
+export const lockAccounts = async (ask: Ask, owners: ReadonlyArray<Owner>): Promise<RunningAccounts> => {
+  const users = new Set(owners.map(({ userId }) => userId))
+  const models = new Set(owners.map(({ modelId }) => modelId))
+  const standings = new Map<UserId, { payg: PaygAccount | undefined; plans: Map<ModelId, PlanAccount | undefined> }>()
+  for (const userId of users) standings.set(userId, { payg: undefined, plans: new Map() })
+  for (const { userId, modelId } of owners) standings.get(userId)?.plans.set(modelId, undefined)
+  for (const row of await ask(LOCK, [[...users], [...models]])) {
+    const [id, userId, modelId, credits, debits, pending] = row as AccountRow
+    const standing = standings.get(userId)
+    if (standing === undefined) continue
+    if (modelId === null) standing.payg = account(UsdPico, id, credits, debits, pending)
+    else standing.plans.set(ModelId(modelId), account(Tokens, id, credits, debits, pending))
   }
-
-  private constructor(rows: Rows) {
-    for (const row of rows) {
-      const [id, userId, modelId, credits, debits, pending] = row as AccountRow
-      if (modelId === null) this.#payg.set(userId, account(UsdPico, id, credits, debits, pending))
-      else this.#plans.set(userId + modelId, account(Tokens, id, credits, debits, pending))
-    }
-  }
-
-  of({ userId, modelId }: Owner): Balances {
-    return { payg: this.#payg.get(userId), plan: this.#plans.get(userId + modelId) }
-  }
-
-  /** What the next decision over the same balances starts from. */
-  keep({ userId, modelId }: Owner, { payg, plan }: Balances): void {
-    if (payg !== undefined && payg !== this.#payg.get(userId)) {
-      this.#payg.set(userId, payg)
-      this.#changed.set(payg.id, payg)
-    }
-    if (plan !== undefined && plan !== this.#plans.get(userId + modelId)) {
-      this.#plans.set(userId + modelId, plan)
-      this.#changed.set(plan.id, plan)
-    }
-  }
-
-  get writes(): ReadonlyArray<Call> {
-    if (this.#changed.size === 0) return []
-    const accounts = [...this.#changed.values()]
-    const values = [
-      arrayOf(accounts.map(({ id }) => id)),
-      arrayOf(accounts.map(({ debitsPosted }) => debitsPosted)),
-      arrayOf(accounts.map(({ debitsPending }) => debitsPending))
-    ]
-    return [{ statement: UPDATE, values }]
-  }
+  return new RunningAccounts(standings)
 }
 
 type AccountRow = readonly [
   id: string,
-  userId: string,
+  userId: UserId,
   modelId: string | null,
   credits: bigint,
   debits: bigint,
@@ -97,12 +59,4 @@ const LOCK: Statement = {
     WHERE (kind = 'payg' AND user_id = ANY ($1::uuid[]))
       OR (kind = 'plan' AND user_id = ANY ($1::uuid[]) AND model_id = ANY ($2::uuid[]))
     ORDER BY id FOR NO KEY UPDATE`
-}
-
-const UPDATE: Statement = {
-  name: "update_accounts",
-  text: `
-    UPDATE account SET debits_posted = after.debits_posted, debits_pending = after.debits_pending
-    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS after (id, debits_posted, debits_pending)
-    WHERE account.id = after.id`
 }

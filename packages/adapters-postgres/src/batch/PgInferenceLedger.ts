@@ -21,7 +21,7 @@ import { saveCheckpoints } from "./Checkpoints.ts"
 import { describe } from "./DatabaseTrouble.ts"
 import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
 import { Lane, type LaneEvent, type LaneLimits } from "./Lane.ts"
-import { ledgerTransaction } from "./LedgerTransaction.ts"
+import { LedgerTransactions } from "./LedgerTransactions.ts"
 
 export interface LedgerOptions extends LaneLimits, ConnectionLimits {
   /** Each has one connection to the database. */
@@ -31,9 +31,9 @@ export interface LedgerOptions extends LaneLimits, ConnectionLimits {
 }
 
 export const defaults: LedgerOptions = {
-  // Fewer lanes make fuller batches, which cost less; a second one lets a request that comes while a transaction runs
-  // not wait for all of it, and this process decide while Postgres writes.
-  lanes: 2,
+  // Fewer lanes make fuller transactions, which cost both sides less; while Postgres carries one out, this process
+  // tells those of the one before.
+  lanes: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
   unsettled: 8_192,
@@ -52,8 +52,8 @@ export const make = (options: LedgerOptions = defaults) =>
 
     const lanes = yield* Effect.forEach(Array.from({ length: options.lanes }), () =>
       Effect.map(connection(settings, options), (own) => {
-        const lane: Lane = new Lane(options, (work, doubt) => own.transact(ledgerTransaction(self, work), doubt), tell)
-        return lane
+        const transactions = new LedgerTransactions(self, own)
+        return new Lane(options, (work, doubt) => transactions.carryOut(work, doubt), tell)
       })
     )
     yield* Effect.addFinalizer(() =>

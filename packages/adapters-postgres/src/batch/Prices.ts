@@ -6,25 +6,25 @@ import { PriceId } from "@tollgate/domain/catalog/Model"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import type { Ask, Statement } from "./DedicatedConnection.ts"
 
-export type Prices = ReadonlyMap<PriceId, Price>
-
-export const readPrices = async (ask: Ask, priceIds: ReadonlyArray<PriceId>): Promise<Prices> => {
-  if (priceIds.length === 0) return new Map()
+export const readPrices = async (ask: Ask, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
   const rows = await ask(READ, [[...new Set(priceIds)]])
-  return new Map(
+  const prices = new Map(
     rows.map((row) => {
       const [id, input, cacheWrite, cacheRead, output] = row as PriceRow
-      return [
-        PriceId(id),
-        {
-          input: PicoPerToken(input),
-          cacheWrite: PicoPerToken(cacheWrite),
-          cacheRead: PicoPerToken(cacheRead),
-          output: PicoPerToken(output)
-        }
-      ]
+      const price: Price = {
+        input: PicoPerToken(input),
+        cacheWrite: PicoPerToken(cacheWrite),
+        cacheRead: PicoPerToken(cacheRead),
+        output: PicoPerToken(output)
+      }
+      return [PriceId(id), price]
     })
   )
+  return (id) => {
+    const price = prices.get(id)
+    if (price === undefined) throw new Error(`there is no price ${id}`)
+    return price
+  }
 }
 
 type PriceRow = readonly [id: string, input: bigint, cacheWrite: bigint, cacheRead: bigint, output: bigint]

@@ -1,16 +1,18 @@
 /**
- * Settlements as rows: decided over the running balances, written once.
+ * Settlements as rows: decided over the running balances, written once, in the place of their holds.
  */
 import type { Measured } from "@tollgate/application/ports/InferenceLedger"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { AccountId } from "@tollgate/domain/ledger/Account"
+import type { Hold } from "@tollgate/domain/ledger/Hold"
+import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
-import type { TakenHold } from "./HoldRows.ts"
-import type { LockedAccounts } from "./LockedAccounts.ts"
-import { insertInto } from "./MultiRowInsert.ts"
-import type { Prices } from "./Prices.ts"
+import { type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
+import { columnsOf } from "./RowArrays.ts"
+import type { Owner, RunningAccounts } from "./RunningAccounts.ts"
 
 export interface NewSettlement {
-  readonly taken: TakenHold
+  readonly requestId: RequestId
   readonly measured: Measured
   readonly settlement: Settlement
   /** Who paid; absent where nothing was taken. */
@@ -18,19 +20,18 @@ export interface NewSettlement {
   readonly payg: AccountId | undefined
 }
 
-/** Settles a hold this transaction took, at the price it was admitted at. */
-export const settleTaken = (
-  taken: TakenHold,
+/** Settles a hold over the running balances, at the price it was admitted at. */
+export const settleHold = (
+  { requestId, owner, hold }: { readonly requestId: RequestId; readonly owner: Owner; readonly hold: Hold },
   measured: Measured,
-  prices: Prices,
-  accounts: LockedAccounts
+  price: Price,
+  accounts: RunningAccounts
 ): NewSettlement => {
-  const price = prices.get(taken.priceId)
-  if (price === undefined) throw new Error(`there is no price ${taken.priceId}`)
-  const { settlement, ...after } = decideSettlement(taken.hold, measured.charge, price, accounts.of(taken))
-  accounts.keep(taken, after)
+  const after = decideSettlement(hold, measured.charge, price, accounts.of(owner))
+  const { settlement } = after
+  accounts.keep(owner, after)
   return {
-    taken,
+    requestId,
     measured,
     settlement,
     plan: settlement.planTokens > 0n ? after.plan?.id : undefined,
@@ -38,14 +39,9 @@ export const settleTaken = (
   }
 }
 
-export const insertSettlements = insertInto<NewSettlement>("settlement", {
-  request_id: ["uuid", ({ taken }) => taken.requestId],
-  user_id: ["uuid", ({ taken }) => taken.userId],
-  api_key_id: ["uuid", ({ taken }) => taken.keyId],
-  model_id: ["uuid", ({ taken }) => taken.modelId],
-  price_id: ["uuid", ({ taken }) => taken.priceId],
-  protocol: ["text", ({ taken }) => taken.protocol],
-  streamed: ["boolean", ({ taken }) => taken.streamed],
+/** What a settlement adds to what its hold says. */
+const SETTLEMENT = columnsOf<NewSettlement>({
+  request_id: ["uuid", ({ requestId }) => requestId],
   ending: ["text", ({ measured }) => measured.ending],
   usage_source: ["text", ({ measured }) => measured.charge.source],
   charged_input: ["bigint", ({ measured }) => measured.charge.charged.input],
@@ -64,6 +60,27 @@ export const insertSettlements = insertInto<NewSettlement>("settlement", {
   payg_pico: ["bigint", ({ settlement }) => settlement.paygPico],
   writeoff_pico: ["bigint", ({ settlement }) => settlement.writeoffPico],
   ttft_millis: ["int", ({ measured }) => measured.ttftMillis],
-  duration_millis: ["int", ({ measured }) => measured.durationMillis],
-  held_at: ["timestamptz", ({ taken }) => taken.heldAt]
+  duration_millis: ["int", ({ measured }) => measured.durationMillis]
+})
+
+const FROM_HOLD = "user_id, api_key_id, model_id, price_id, protocol, streamed, held_at"
+
+const SETTLE: Statement = {
+  name: "settle",
+  text: `
+    WITH taken AS (
+      DELETE FROM inference_hold WHERE ${IN_TRANSACTION} AND request_id = ANY ($1::uuid[])
+      RETURNING request_id, ${FROM_HOLD}
+    ), written AS (
+      INSERT INTO settlement (${SETTLEMENT.names}, ${FROM_HOLD})
+      SELECT ${SETTLEMENT.names}, ${FROM_HOLD}
+      FROM ${SETTLEMENT.unnested(1)} AS settled (${SETTLEMENT.names}) JOIN taken USING (request_id)
+      RETURNING 1)
+    SELECT refuse_stale((SELECT count(*) FROM written) = cardinality($1::uuid[]))`
+}
+
+/** Takes the holds away and writes the settlements; all of them, or none where somebody else has taken a hold. */
+export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): Call => ({
+  statement: SETTLE,
+  values: SETTLEMENT.arrays(settlements)
 })

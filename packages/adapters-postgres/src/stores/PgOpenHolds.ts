@@ -20,10 +20,10 @@ import * as Runtime from "effect/Runtime"
 import { afterBackoff } from "../batch/Backoff.ts"
 import { describe, isTrouble, isUnfit } from "../batch/DatabaseTrouble.ts"
 import { type Ask, type Decided, DedicatedConnection } from "../batch/DedicatedConnection.ts"
-import { takenHold, takingHolds } from "../batch/HoldRows.ts"
-import { LockedAccounts } from "../batch/LockedAccounts.ts"
+import { lockedHold, lockingHolds } from "../batch/HoldRows.ts"
+import { lockAccounts } from "../batch/LockedAccounts.ts"
 import { readPrices } from "../batch/Prices.ts"
-import { insertSettlements, settleTaken } from "../batch/SettlementRows.ts"
+import { settleHold, settleHolds } from "../batch/SettlementRows.ts"
 import { PgSettings } from "../client/PgSettings.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 
@@ -115,20 +115,22 @@ const sweep = async (
 const settleOrphans = async (
   ask: Ask,
   which: ReadonlyArray<unknown>,
-  taking: (requestIds: ReadonlyArray<RequestId>) => void
+  locked: (requestIds: ReadonlyArray<RequestId>) => void
 ): Promise<Decided<number>> => {
-  const holds = (await ask(TAKE, which)).map(takenHold)
-  taking(holds.map(({ requestId }) => requestId))
+  const holds = (await ask(LOCK, which)).map(lockedHold)
+  locked(holds.map(({ requestId }) => requestId))
   if (holds.length === 0) return { result: 0, writes: [] }
   const [prices, accounts] = await Promise.all([
     readPrices(
       ask,
       holds.map(({ priceId }) => priceId)
     ),
-    LockedAccounts.lock(ask, holds)
+    lockAccounts(ask, holds)
   ])
-  const settlements = holds.map((hold) => settleTaken(hold, atCheckpoint(hold.checkpoint), prices, accounts))
-  return { result: settlements.length, writes: [...accounts.writes, insertSettlements(settlements)] }
+  const settlements = holds.map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
+    settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
+  )
+  return { result: settlements.length, writes: [settleHolds(settlements), ...accounts.changes] }
 }
 
 /** When the node died nobody knows, so neither how long it took. */
@@ -143,14 +145,13 @@ const atCheckpoint = (checkpoint: Checkpoint): Measured => {
 const ORPHANED = `
   (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < clock_timestamp() - make_interval(secs => $1))`
 
-const TAKE = takingHolds(
-  "take_orphans",
-  `request_id IN (
-    SELECT hold.request_id FROM inference_hold AS hold LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+const LOCK = lockingHolds(
+  "lock_orphans",
+  `LEFT JOIN gateway_node AS node ON node.id = hold.node_id
     WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[]) AND ($4::uuid IS NULL OR EXISTS (
       SELECT FROM gateway_node AS sweeper
       WHERE sweeper.id = $4 AND sweeper.beat_at > clock_timestamp() - make_interval(secs => $1) / 2))
-    ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED)`
+    ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED`
 )
 
 const LIST = `

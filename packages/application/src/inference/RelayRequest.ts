@@ -4,9 +4,9 @@
  *     authenticate ─▶ read ─▶ find the model ─▶ hold ─▶ try routes ─▶ settle
  *
  * The order is the order of checks the gap list promises (A11). Nothing is sent to a supplier before the hold is
- * durable, and once it is, no way of ending skips the settlement: success, failure, defect and interruption (the
- * client left) all pass the same release. A stream ends first and is settled after; a whole answer is settled first
- * and written after, so that its receiver finds the charge booked.
+ * durable, and once it is, no way of ending skips the settlement: only waiting for the body and for a supplier can be
+ * interrupted (the client left), and whatever becomes of the supplier is taken as a value. A stream ends first and is
+ * settled after; a whole answer is settled first and written after, so that its receiver finds the charge booked.
  *
  * The ports are looked up once, not for every request: this is the hot path.
  */
@@ -75,49 +75,38 @@ export const makeRelayRequest: Effect.Effect<
       estimate: estimate(request.size)
     }
     const delivery = new Delivery(client.requestId, admission.estimate.inputFloor, client)
-    let settled = false
 
-    const settleAndWrite = (attempt: Attempt): Effect.Effect<void> => {
-      if (attempt._tag === "Streamed") return Effect.void
-      const { reported } = delivery
+    yield* ledger.admit(admission)
+    const exit = yield* Effect.exit(
+      Effect.suspend(() => {
+        open.add(delivery)
+        return Effect.interruptible(tryRoutes(client, request, candidates, delivery))
+      })
+    )
+    open.delete(delivery)
+    const { reported, text } = delivery
+
+    if (Exit.isSuccess(exit) && exit.value._tag === "Answered") {
+      const { content, write } = exit.value
       const complete: Outcome = { ending: "complete", reported, delivered: true }
       const left: Outcome = { ending: "client_gone", reported, delivered: false }
-      return Effect.flatMap(countsFor(complete, attempt.content, request, counter), (counts) => {
-        const measure = () => measured(client.gone() ? left : complete, counts, delivery)
-        const settle = Effect.suspend(() => {
-          settled = true
-          return ledger.settle({ admission, measure })
-        })
-        return Effect.zipRight(Effect.uninterruptible(settle), attempt.write)
-      })
-    }
-
-    const settleLater = (exit: Exit.Exit<void, AttemptError>): Effect.Effect<void> => {
-      open.delete(delivery)
-      if (settled) return Effect.void
-      const { reported, text } = delivery
+      const counts = yield* countsFor(complete, content, request, counter)
+      yield* ledger.settle({ admission, measure: () => measured(client.gone() ? left : complete, counts, delivery) })
+      yield* write
+    } else {
       const outcome: Outcome = { ending: endingOf(exit, delivery), reported, delivered: text.deltas > 0 }
-      return Effect.flatMap(countsFor(outcome, text.text, request, counter), (counts) => {
-        const last = measured(outcome, counts, delivery)
-        return ledger.settleLater({ admission, measure: () => last })
-      })
+      const counts = yield* countsFor(outcome, text.text, request, counter)
+      const last = measured(outcome, counts, delivery)
+      yield* ledger.settleLater({ admission, measure: () => last })
+      if (Exit.isFailure(exit)) return yield* exit
     }
-
-    yield* Effect.acquireUseRelease(
-      ledger.admit(admission),
-      () => {
-        open.add(delivery)
-        return Effect.flatMap(tryRoutes(client, request, candidates, delivery), settleAndWrite)
-      },
-      (_, exit) => settleLater(exit)
-    )
   }
   // One generator function for all requests: each new one costs a hidden class of its own, which keeps all that the
   // function closes over alive until the next full collection.
-  return (client) => Effect.gen(() => relay(client))
+  return (client) => Effect.uninterruptible(Effect.gen(() => relay(client)))
 })
 
-const endingOf = (exit: Exit.Exit<void, AttemptError>, delivery: Delivery): Ending => {
+const endingOf = (exit: Exit.Exit<Attempt, AttemptError>, delivery: Delivery): Ending => {
   if (Exit.isSuccess(exit)) return "complete"
   if (Cause.isInterrupted(exit.cause)) return "client_gone"
   return delivery.text.deltas > 0 ? "upstream_cut" : "failed"

@@ -41,8 +41,8 @@ export interface Measured {
 export interface Settling {
   readonly admission: Admission
   /**
-   * Asked inside the transaction, just before it commits, so that a client that leaves while its answer waits for the
-   * settlement is not charged. May be asked again when the transaction is retried.
+   * Asked when the transaction that writes the settlement is put together, not when it is handed over, so that a client
+   * that leaves while its answer waits for its turn is not charged. May be asked again when the transaction is retried.
    */
   readonly measure: () => Measured
 }

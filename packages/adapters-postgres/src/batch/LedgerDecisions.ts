@@ -1,0 +1,75 @@
+/**
+ * Decides the work of one transaction, one request after the other, by the rules of the domain.
+ *
+ * Settlements come first, so that what they give back serves the admissions of the same transaction.
+ */
+import type { Admission, Settled } from "@tollgate/application/ports/InferenceLedger"
+import type { NodeId } from "@tollgate/application/ports/Nodes"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import { decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
+import * as Either from "effect/Either"
+import type { Call } from "./DedicatedConnection.ts"
+import { insertHolds, type NewHold } from "./HoldRows.ts"
+import type { LaneMemory } from "./LaneMemory.ts"
+import { type Admitted, type LedgerOutcome, type LedgerWork, ownerOf, type SettlingEntry } from "./LedgerWork.ts"
+import type { RunningAccounts } from "./RunningAccounts.ts"
+import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts"
+
+/** What is known besides the balances. */
+export interface Facts {
+  /** The hold that this request is settled in place of. */
+  readonly hold: (requestId: RequestId) => Hold | undefined
+  /** What a request comes to that has no hold any more. */
+  readonly settledBefore: (entry: SettlingEntry) => Settled | undefined
+  /** What an admission comes to without another look at the balances. */
+  readonly admittedBefore: (admission: Admission) => Admitted | undefined
+}
+
+export class LedgerDecisions {
+  readonly outcome: LedgerOutcome
+  readonly #accounts: RunningAccounts
+  readonly #settlements: Array<NewSettlement> = []
+  readonly #holds: Array<NewHold> = []
+
+  constructor({ settlings, admissions }: LedgerWork, accounts: RunningAccounts, facts: Facts) {
+    this.#accounts = accounts
+    const taken = new Set<RequestId>()
+    const settled = settlings.map((entry): Settled | undefined => {
+      const { admission, measure } = entry.settling
+      const { requestId, price } = admission
+      const hold = taken.has(requestId) ? undefined : facts.hold(requestId)
+      if (hold === undefined) return facts.settledBefore(entry)
+      taken.add(requestId)
+      const row = settleHold({ requestId, owner: ownerOf(admission), hold }, measure(), price, accounts)
+      this.#settlements.push(row)
+      return { measured: row.measured, settlement: row.settlement }
+    })
+    const admitted = admissions.map(({ admission }): Admitted => {
+      const before = facts.admittedBefore(admission)
+      if (before !== undefined) return before
+      const owner = ownerOf(admission)
+      return Either.map(decideHold(admission.estimate, admission.price, accounts.of(owner)), (held) => {
+        accounts.keep(owner, held)
+        this.#holds.push({ admission, held })
+        return "held"
+      })
+    })
+    this.outcome = { settled, admitted }
+  }
+
+  /** Holds before accounts, as every transaction locks them. */
+  writes(nodeId: NodeId, accounts: ReadonlyArray<Call>): ReadonlyArray<Call> {
+    return [
+      ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
+      ...accounts,
+      ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : [])
+    ]
+  }
+
+  /** Once they are committed. */
+  remember(memory: LaneMemory): void {
+    memory.keepAccounts(this.#accounts)
+    for (const { requestId } of this.#settlements) memory.dropHold(requestId)
+    for (const { admission, held } of this.#holds) memory.keepHold(admission.requestId, held.hold)
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * One transaction of the ledger: it settles what has ended, then admits what has arrived.
+ *
+ * Where the lane remembers every balance and hold it needs, it decides over those and everything is one round trip;
+ * should a row have changed meanwhile, the database refuses all of it. Then, and where something is not known:
+ *
+ *     lock the holds and the accounts, read the keys        one round trip
+ *     decide                                                in memory
+ *     write accounts, settlements and holds, commit         one round trip
+ */
+import type { NodeId } from "@tollgate/application/ports/Nodes"
+import type { Ending } from "@tollgate/domain/inference/Charge"
+import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Either from "effect/Either"
+import { isStale } from "./DatabaseTrouble.ts"
+import type { Ask, Call, Decided, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
+import { lockHolds, VALID_KEYS } from "./HoldRows.ts"
+import { LaneMemory } from "./LaneMemory.ts"
+import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
+import { type AdmissionEntry, type Admitted, type LedgerOutcome, type LedgerWork, ownersOf } from "./LedgerWork.ts"
+import { lockAccounts } from "./LockedAccounts.ts"
+
+/** Transactions that read again after the memory was found out of date: another node serves the same users. */
+const READING_AFTER_STALE = 8
+
+/** The transactions of one lane, one at a time. */
+export class LedgerTransactions {
+  readonly #nodeId: NodeId
+  readonly #connection: DedicatedConnection
+  readonly #memory = new LaneMemory()
+  #reading = 0
+
+  constructor(nodeId: NodeId, connection: DedicatedConnection) {
+    this.#nodeId = nodeId
+    this.#connection = connection
+  }
+
+  /** `doubt` takes what it came to when the connection breaks at the commit. */
+  async carryOut(work: LedgerWork, doubt: (outcome: LedgerOutcome) => void): Promise<LedgerOutcome> {
+    const remembered = this.#reading > 0 ? undefined : this.#fromMemory(work)
+    if (remembered !== undefined) {
+      const { decisions, writes } = remembered
+      try {
+        await this.#connection.write(writes, () => doubt(decisions.outcome))
+        return this.#committed(decisions)
+      } catch (error) {
+        this.#memory.forget(ownersOf(work))
+        if (!isStale(error)) throw error
+        this.#reading = READING_AFTER_STALE
+      }
+    }
+    if (this.#reading > 0) this.#reading -= 1
+    const decisions = await this.#connection.transact(
+      (ask) => this.#fromDatabase(work, ask),
+      ({ outcome }) => doubt(outcome)
+    )
+    return this.#committed(decisions)
+  }
+
+  #committed(decisions: LedgerDecisions): LedgerOutcome {
+    decisions.remember(this.#memory)
+    return decisions.outcome
+  }
+
+  /** Undefined where memory is not enough, or refuses somebody: only what is read now may do that. */
+  #fromMemory(work: LedgerWork): { decisions: LedgerDecisions; writes: ReadonlyArray<Call> } | undefined {
+    const { settlings, admissions } = work
+    if (settlings.some(({ perhaps }) => perhaps !== undefined) || admissions.some(({ perhaps }) => perhaps))
+      return undefined
+    const accounts = this.#memory.accounts(ownersOf(work))
+    if (accounts === undefined) return undefined
+    const decisions = new LedgerDecisions(work, accounts, {
+      hold: (requestId) => this.#memory.hold(requestId),
+      settledBefore: nothingKnown,
+      admittedBefore: nothingKnown
+    })
+    const { settled, admitted } = decisions.outcome
+    if (settled.includes(undefined) || admitted.some(Either.isLeft)) return undefined
+    return { decisions, writes: decisions.writes(this.#nodeId, accounts.claims) }
+  }
+
+  async #fromDatabase(work: LedgerWork, ask: Ask): Promise<Decided<LedgerDecisions>> {
+    const { settlings, admissions } = work
+    const [holds, accounts, keys, traces] = await Promise.all([
+      lockHolds(
+        ask,
+        settlings.map(({ settling }) => settling.admission.requestId)
+      ),
+      lockAccounts(ask, ownersOf(work)),
+      validKeys(ask, admissions),
+      tracesOf(ask, work)
+    ])
+    for (const { settling } of settlings) this.#memory.dropHold(settling.admission.requestId)
+    const facts: Facts = {
+      hold: (requestId) => holds.get(requestId),
+      settledBefore: ({ settling, perhaps }) =>
+        perhaps !== undefined && traces.get(settling.admission.requestId) === perhaps.measured.ending
+          ? perhaps
+          : undefined,
+      admittedBefore: ({ requestId, principal }) => {
+        const trace = traces.get(requestId)
+        if (trace !== undefined) return trace === "held" ? HELD : GONE
+        return keys.has(principal.keyId) ? undefined : KEY_INVALID
+      }
+    }
+    const decisions = new LedgerDecisions(work, accounts, facts)
+    return { result: decisions, writes: decisions.writes(this.#nodeId, accounts.changes) }
+  }
+}
+
+const nothingKnown = () => undefined
+
+const HELD: Admitted = Either.right("held")
+const GONE: Admitted = Either.right("gone")
+const KEY_INVALID: Admitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
+
+const validKeys = async (ask: Ask, admissions: ReadonlyArray<AdmissionEntry>): Promise<Set<unknown>> => {
+  if (admissions.length === 0) return new Set()
+  const keyIds = new Set(admissions.map(({ admission }) => admission.principal.keyId))
+  return new Set((await ask(READ_KEYS, [[...keyIds]])).map(([id]) => id))
+}
+
+const READ_KEYS: Statement = { name: "valid_keys", text: VALID_KEYS }
+
+/** What attempts of unknown outcome left behind: a hold, or the ending of a settlement. */
+const tracesOf = async (ask: Ask, { settlings, admissions }: LedgerWork): Promise<Map<RequestId, "held" | Ending>> => {
+  const requestIds = [
+    ...settlings.filter(({ perhaps }) => perhaps !== undefined).map(({ settling }) => settling.admission.requestId),
+    ...admissions.filter(({ perhaps }) => perhaps).map(({ admission }) => admission.requestId)
+  ]
+  if (requestIds.length === 0) return new Map()
+  return new Map((await ask(TRACES, [requestIds])) as unknown as ReadonlyArray<[RequestId, "held" | Ending]>)
+}
+
+const TRACES: Statement = {
+  name: "traces",
+  text: `
+    SELECT request_id, 'held' FROM inference_hold WHERE request_id = ANY ($1::uuid[])
+    UNION ALL
+    SELECT request_id, ending FROM settlement WHERE request_id = ANY ($1::uuid[])`
+}

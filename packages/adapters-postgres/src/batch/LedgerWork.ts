@@ -1,0 +1,41 @@
+/**
+ * What one transaction of the ledger is to do, and what it came to.
+ */
+import type { Admission, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
+import type { InsufficientBalance, InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import type * as Either from "effect/Either"
+import type { Owner } from "./RunningAccounts.ts"
+
+export interface SettlingEntry {
+  readonly settling: Settling
+  /** What an attempt came to whose commit nobody knows the outcome of. */
+  readonly perhaps: Settled | undefined
+}
+
+export interface AdmissionEntry {
+  readonly admission: Admission
+  /** An attempt may have made the hold; nobody knows the outcome of its commit. */
+  readonly perhaps: boolean
+}
+
+export interface LedgerWork {
+  readonly settlings: ReadonlyArray<SettlingEntry>
+  readonly admissions: ReadonlyArray<AdmissionEntry>
+}
+
+/** `gone`: an earlier attempt made the hold, and it has been settled since. */
+export type Admitted = Either.Either<"held" | "gone", InsufficientBalance | InvalidApiKey>
+
+/** In the order of the work. */
+export interface LedgerOutcome {
+  readonly settled: ReadonlyArray<Settled | undefined>
+  readonly admitted: ReadonlyArray<Admitted>
+}
+
+export const ownerOf = ({ principal: { userId }, modelId }: Admission): Owner => ({ userId, modelId })
+
+/** Everybody whose balances the work is decided over. */
+export const ownersOf = ({ settlings, admissions }: LedgerWork): ReadonlyArray<Owner> => [
+  ...settlings.map(({ settling }) => ownerOf(settling.admission)),
+  ...admissions.map(({ admission }) => ownerOf(admission))
+]

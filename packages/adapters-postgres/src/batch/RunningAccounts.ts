@@ -1,0 +1,120 @@
+/**
+ * The balances a transaction decides over: as they were read, and running from one decision to the next.
+ *
+ * What was read and what comes of it are written together, in the order of the accounts' ids: a row that is no longer
+ * as it was read refuses the whole transaction, whether it was locked when it was read or only remembered.
+ */
+import type { ModelId } from "@tollgate/domain/catalog/Model"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { Account, AccountId, PaygAccount, PlanAccount } from "@tollgate/domain/ledger/Account"
+import type { Balances } from "@tollgate/domain/ledger/Hold"
+import { type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
+import { arrayOf } from "./RowArrays.ts"
+
+/** Whose balances, for which model. */
+export interface Owner {
+  readonly userId: UserId
+  readonly modelId: ModelId
+}
+
+/** What is known of a user's accounts. A plan that is known not to exist is there as `undefined`. */
+export interface Standing {
+  readonly payg: PaygAccount | undefined
+  readonly plans: ReadonlyMap<ModelId, PlanAccount | undefined>
+}
+
+interface Running {
+  payg: PaygAccount | undefined
+  readonly plans: Map<ModelId, PlanAccount | undefined>
+}
+
+export class RunningAccounts {
+  readonly #read: ReadonlyMap<UserId, Standing>
+  readonly #running = new Map<UserId, Running>()
+
+  constructor(read: ReadonlyMap<UserId, Standing>) {
+    this.#read = read
+    for (const [userId, { payg, plans }] of read) this.#running.set(userId, { payg, plans: new Map(plans) })
+  }
+
+  of({ userId, modelId }: Owner): Balances {
+    const standing = this.#running.get(userId)
+    return { payg: standing?.payg, plan: standing?.plans.get(modelId) }
+  }
+
+  /** What the next decision over the same balances starts from. */
+  keep({ userId, modelId }: Owner, { payg, plan }: Balances): void {
+    const standing = this.#running.get(userId)
+    if (standing === undefined) return
+    standing.payg = payg
+    if (plan !== undefined) standing.plans.set(modelId, plan)
+  }
+
+  /** As they will be once everything is written. */
+  get standings(): ReadonlyMap<UserId, Standing> {
+    return this.#running
+  }
+
+  /** Writes what changed, where the rows are locked. */
+  get changes(): ReadonlyArray<Call> {
+    const changed = this.#steps().filter(([before, after]) => before !== after)
+    return changed.length === 0 ? [] : [update(changed, [], [])]
+  }
+
+  /** Writes what changed and refuses unless everything that was only remembered is so: amounts, and what is missing. */
+  get claims(): ReadonlyArray<Call> {
+    const noPayg: Array<UserId> = []
+    const noPlan: Array<Owner> = []
+    for (const [userId, { payg, plans }] of this.#read) {
+      if (payg === undefined) noPayg.push(userId)
+      for (const [modelId, plan] of plans) if (plan === undefined) noPlan.push({ userId, modelId })
+    }
+    return [update(this.#steps(), noPayg, noPlan)]
+  }
+
+  #steps(): Array<Step> {
+    const steps: Array<Step> = []
+    for (const [userId, { payg, plans }] of this.#read) {
+      const now = this.#running.get(userId)
+      if (payg !== undefined) steps.push([payg, now?.payg ?? payg])
+      for (const [modelId, plan] of plans) if (plan !== undefined) steps.push([plan, now?.plans.get(modelId) ?? plan])
+    }
+    return steps.sort(([a], [b]) => (a.id < b.id ? -1 : 1))
+  }
+}
+
+/** An account before and after. */
+type Step = readonly [before: Account<bigint>, after: Account<bigint>]
+
+const update = (steps: ReadonlyArray<Step>, noPayg: ReadonlyArray<UserId>, noPlan: ReadonlyArray<Owner>): Call => ({
+  statement: UPDATE,
+  values: [
+    arrayOf(steps.map(([{ id }]): AccountId => id)),
+    arrayOf(steps.map(([{ creditsPosted }]) => creditsPosted)),
+    arrayOf(steps.map(([{ debitsPosted }]) => debitsPosted)),
+    arrayOf(steps.map(([{ debitsPending }]) => debitsPending)),
+    arrayOf(steps.map(([, { debitsPosted }]) => debitsPosted)),
+    arrayOf(steps.map(([, { debitsPending }]) => debitsPending)),
+    arrayOf(noPayg),
+    arrayOf(noPlan.map(({ userId }) => userId)),
+    arrayOf(noPlan.map(({ modelId }) => modelId))
+  ]
+})
+
+// Rows are visited, and so locked, in the order of the arrays, which is that of the ids.
+const UPDATE: Statement = {
+  name: "update_accounts",
+  text: `
+    WITH changed AS (
+      UPDATE account SET debits_posted = step.debits, debits_pending = step.pending
+      FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+        AS step (id, credits_before, debits_before, pending_before, debits, pending)
+      WHERE ${IN_TRANSACTION} AND account.id = step.id AND account.credits_posted = step.credits_before
+        AND account.debits_posted = step.debits_before AND account.debits_pending = step.pending_before
+      RETURNING account.id)
+    SELECT refuse_stale(
+      (SELECT count(*) FROM changed) = cardinality($1::uuid[])
+      AND NOT EXISTS (SELECT FROM account WHERE kind = 'payg' AND user_id = ANY ($7::uuid[]))
+      AND NOT EXISTS (SELECT FROM unnest($8::uuid[], $9::uuid[]) AS none (user_id, model_id) JOIN account
+        ON account.kind = 'plan' AND account.user_id = none.user_id AND account.model_id = none.model_id))`
+}

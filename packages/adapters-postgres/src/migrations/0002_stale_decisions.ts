@@ -1,0 +1,12 @@
+/**
+ * A transaction that was decided from what its writer remembered ends here when the rows are not as remembered.
+ */
+export const staleDecisions = /* sql */ `
+CREATE FUNCTION refuse_stale(as_decided boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF as_decided IS NOT TRUE THEN
+    RAISE EXCEPTION 'the rows are not what was decided over' USING ERRCODE = 'TG001';
+  END IF;
+  RETURN true;
+END $$;
+`
