@@ -8,6 +8,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { foundation } from "./0001_foundation.ts"
+import { staleDecisions } from "./0002_stale_decisions.ts"
 
 export interface Migration {
   readonly name: string
@@ -15,7 +16,10 @@ export interface Migration {
 }
 
 /** In the order of application. A step that any database has seen is never edited again. */
-export const migrations: ReadonlyArray<Migration> = [{ name: "0001_foundation", statements: foundation }]
+export const migrations: ReadonlyArray<Migration> = [
+  { name: "0001_foundation", statements: foundation },
+  { name: "0002_stale_decisions", statements: staleDecisions }
+]
 
 /** Any number, the same in every version of this program. */
 const LOCK = 8_436_201_775n
