@@ -25,6 +25,9 @@ export interface Transfer {
   readonly amount: bigint
 }
 
+/** A transfer as it is decided: its row gets its id when it is written. */
+export type Booking = Omit<Transfer, "id">
+
 /**
  * The accounts outside: where value comes from and goes to. No balance of theirs is stored (it is the sum of the
  * journal), so no row is touched by every request.

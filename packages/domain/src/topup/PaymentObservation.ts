@@ -10,8 +10,17 @@ export interface Received {
   readonly receivedUsdMicro: UsdMicro | undefined
 }
 
+/** What somebody who looks into a payment wants to see. It decides nothing, and may be incomplete. */
+export interface PaymentEvidence {
+  /** Transactions that brought the money, by the names their chain gives them. */
+  readonly transactions: ReadonlyArray<string>
+  /** What was noticed besides, in words: for instance tokens of another kind at the same address. */
+  readonly remarks: ReadonlyArray<string>
+}
+
 export type PaymentObservation = {
   readonly received: Received | undefined
+  readonly evidence?: PaymentEvidence | undefined
 } & (
   | { readonly _tag: "Pending" }
   /** Final at the provider, and of the amount, reference and currency that were asked for. */

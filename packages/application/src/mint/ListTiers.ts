@@ -1,0 +1,11 @@
+/**
+ * What a reseller can mint, cheapest first (spec: GET /api/reseller/tiers).
+ */
+import { priceList } from "@tollgate/domain/tier/Tier"
+import * as Effect from "effect/Effect"
+import { Tiers } from "../ports/Tiers.ts"
+
+export const listTiers = Effect.map(
+  Effect.flatMap(Tiers, ({ all }) => all),
+  priceList
+)

@@ -1,0 +1,51 @@
+/**
+ * A payment provider says that something happened to an order (gap D9). Its word only wakes us: what happened is asked
+ * of the provider, as always.
+ *
+ * A genuine webhook is acknowledged whatever it names, so that it is not sent again and tells nobody which orders exist.
+ */
+import { NotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import { orderIdOf } from "@tollgate/domain/topup/OrderId"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type BadSignature, type PaymentProvider, PaymentProviders } from "../ports/PaymentProviders.ts"
+import { TopUpOrders } from "../ports/TopUpOrders.ts"
+import { PaymentDesk } from "./PaymentDesk.ts"
+
+/** Providers wait for seconds only; the look goes on without them. */
+const PATIENCE = Duration.seconds(2)
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** What the provider wants to hear, as JSON. */
+export const handleWebhook = (providerName: string, headers: Headers, body: Uint8Array) =>
+  Effect.gen(function* () {
+    const named = (yield* PaymentProviders).all.filter(({ name }) => name === providerName)
+    const { orderNumber, label, acknowledgement } = yield* genuine(named, headers, body)
+
+    const id = orderIdOf(orderNumber)
+    const found = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
+    const stored = Option.filter(found, ({ order }) => order.provider === label)
+    if (Option.isSome(stored)) {
+      yield* Effect.timeoutOption((yield* PaymentDesk).lookAgain(stored.value), PATIENCE)
+    } else {
+      yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })
+    }
+    return acknowledgement
+  })
+
+/** The first of the providers of this name whose signature it is; several have one name while an account is replaced. */
+const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
+  Effect.gen(function* () {
+    let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })
+    for (const { label, webhook } of providers) {
+      if (webhook === undefined) continue
+      const verified = yield* Effect.either(webhook.verify(headers, body))
+      if (verified._tag === "Right") {
+        return { orderNumber: verified.right, label, acknowledgement: webhook.acknowledgement }
+      }
+      refusal = verified.left
+    }
+    return yield* refusal
+  })

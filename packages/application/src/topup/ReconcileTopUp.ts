@@ -1,0 +1,30 @@
+/**
+ * An order as it is now: its provider is asked first (spec: GET /api/reseller/topup/{orderID} and POST .../check).
+ */
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import { OrderId, orderIdOf } from "@tollgate/domain/topup/OrderId"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { TopUpOrders } from "../ports/TopUpOrders.ts"
+import { PaymentDesk } from "./PaymentDesk.ts"
+
+const readId = Schema.decodeOption(OrderId)
+
+export const reconcileTopUp = (resellerId: ResellerId, orderId: string) =>
+  Effect.gen(function* () {
+    const id = readId(orderId)
+    if (Option.isNone(id)) return yield* new TopUpNotFound()
+    const stored = yield* (yield* TopUpOrders).own(resellerId, id.value)
+    return yield* (yield* PaymentDesk).look(stored)
+  })
+
+/** The same for an operator: any reseller's order, by id or number. */
+export const reconcileForOperator = (idOrNumber: string) =>
+  Effect.gen(function* () {
+    const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
+    const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
+    if (Option.isNone(stored)) return yield* new TopUpNotFound()
+    return yield* (yield* PaymentDesk).look(stored.value)
+  })

@@ -1,0 +1,160 @@
+/**
+ * Giving a tier to a customer: the reseller's quota pays, the customer's plan grows, both or neither (gaps E1-E3, E6).
+ *
+ * An operation id mints once. Sent again with the same customer and tier it is told what it did, whatever has become of
+ * tier, quota and limit since; with anything else it is a conflict. A refused mint leaves its id free.
+ */
+import * as Brand from "effect/Brand"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { ModelId } from "../catalog/Model.ts"
+import { Email } from "../customer/Email.ts"
+import type { UserId } from "../customer/User.ts"
+import * as Account from "../ledger/Account.ts"
+import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
+import type { Tokens } from "../money/Tokens.ts"
+import type { UsdMicro } from "../money/UsdMicro.ts"
+import { OperationId } from "../operations/OperationId.ts"
+import type { ResellerId } from "../reseller/Reseller.ts"
+import {
+  IdempotencyConflict,
+  InsufficientQuota,
+  type RateLimited,
+  TierNotAvailable,
+  type ValidationFailed
+} from "../reseller/ResellerErrors.ts"
+import { decideHit, type Limit } from "../reseller/SlidingWindow.ts"
+import { invalid } from "../reseller/Validation.ts"
+import { isAvailable, priceUsdMicroOf, type Tier } from "../tier/Tier.ts"
+
+export type MintId = string & Brand.Brand<"MintId">
+export const MintId = Brand.nominal<MintId>()
+
+/** Any text may name a tier: what names none is not available. */
+const PlanTierId = Schema.Trim.pipe(
+  Schema.compose(Schema.Lowercase),
+  Schema.filter((s) => (s.length >= 1 && s.length <= 128) || "1 to 128 characters"),
+  Schema.filter((s) => !s.includes("\u0000") || "no NUL character")
+)
+
+export const MintRequest = Schema.Struct({
+  operationId: Schema.propertySignature(OperationId).pipe(Schema.fromKey("operation_id")),
+  customerEmail: Schema.propertySignature(Email).pipe(Schema.fromKey("customer_email")),
+  planTierId: Schema.propertySignature(PlanTierId).pipe(Schema.fromKey("plan_tier_id"))
+})
+export type MintRequest = typeof MintRequest.Type
+
+/** Tells one payload from another under the same operation id. */
+export type MintFingerprint = string & Brand.Brand<"MintFingerprint">
+export const MintFingerprint = Brand.nominal<MintFingerprint>()
+
+export const fingerprintOf = ({ customerEmail, planTierId }: MintRequest): MintFingerprint =>
+  MintFingerprint(JSON.stringify([customerEmail, planTierId]))
+
+/** What a mint did; kept as long as the ledger. */
+export interface Mint {
+  readonly id: MintId
+  readonly resellerId: ResellerId
+  readonly operationId: OperationId
+  readonly fingerprint: MintFingerprint
+  readonly customerUserId: UserId
+  readonly modelId: ModelId
+  readonly planTierId: string
+  readonly grantedTokens: Tokens
+  readonly priceUsdMicro: UsdMicro
+  /** The reseller's quota right after it. */
+  readonly balanceAfter: UsdMicro
+  readonly mintedAt: Date
+}
+
+export interface MintResult {
+  readonly mint: Mint
+  readonly alreadyApplied: boolean
+}
+
+/** 30 in any 60 seconds for one reseller, over all nodes (spec: Limits). Replays and refused mints do not count. */
+export const mintLimit: Limit = { most: 30, windowMillis: 60_000 }
+
+/** What there is when a mint is decided. */
+export interface MintBasis {
+  /** The customer, where there is a user of this email. */
+  readonly customer: UserId | undefined
+  readonly tier: Tier | undefined
+  readonly quota: Account.QuotaAccount
+  /** The customer's plan for the tier's model; absent when tier or customer are. */
+  readonly plan: Account.PlanAccount | undefined
+  /** When this reseller minted in the last while, at least as far back as the window. */
+  readonly recent: ReadonlyArray<Date>
+}
+
+export interface Minted {
+  readonly mint: Mint
+  readonly quota: Account.QuotaAccount
+  readonly plan: Account.PlanAccount
+  readonly bookings: readonly [pay: Booking, grant: Booking]
+}
+
+/** Plans are shown as JSON numbers, which are exact up to here. */
+const MOST_TOKENS_OF_A_PLAN = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** What this operation id did before: the same again, or a conflict. To be asked before everything else. */
+export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
+  earlier.fingerprint === fingerprintOf(request)
+    ? Either.right({ mint: earlier, alreadyApplied: true })
+    : Either.left(new IdempotencyConflict())
+
+/** Mints under an operation id that has not minted yet. */
+export const decideMint = (
+  { resellerId, request, id }: { readonly resellerId: ResellerId; readonly request: MintRequest; readonly id: MintId },
+  { customer, tier, quota, plan, recent }: MintBasis,
+  now: Date
+): Either.Either<Minted, RateLimited | ValidationFailed | TierNotAvailable | InsufficientQuota> => {
+  const allowed = decideHit(recent, mintLimit, now)
+  if (Either.isLeft(allowed)) return Either.left(allowed.left)
+  if (customer === undefined) return Either.left(invalid("customer_email", "no user of the service has this email"))
+  if (tier === undefined || !isAvailable(tier) || plan === undefined) return Either.left(new TierNotAvailable())
+  const { grantedTokens } = tier
+  if (plan.creditsPosted + grantedTokens > MOST_TOKENS_OF_A_PLAN) return Either.left(new TierNotAvailable())
+
+  const priceUsdMicro = priceUsdMicroOf(tier)
+  const balanceUsdMicro = Account.available(quota)
+  if (balanceUsdMicro < priceUsdMicro) {
+    return Either.left(new InsufficientQuota({ balanceUsdMicro, neededUsdMicro: priceUsdMicro }))
+  }
+  const debited = Account.debit(quota, priceUsdMicro)
+  return Either.right({
+    mint: {
+      id,
+      resellerId,
+      operationId: request.operationId,
+      fingerprint: fingerprintOf(request),
+      customerUserId: customer,
+      modelId: tier.modelId,
+      planTierId: tier.id,
+      grantedTokens,
+      priceUsdMicro,
+      balanceAfter: Account.remaining(debited),
+      mintedAt: now
+    },
+    quota: debited,
+    plan: Account.credit(plan, grantedTokens),
+    bookings: [
+      {
+        code: "mint_pay",
+        ref: id,
+        unit: "usd_micro",
+        debit: quota.id,
+        credit: systemAccounts.planRevenue,
+        amount: priceUsdMicro
+      },
+      {
+        code: "mint_grant",
+        ref: id,
+        unit: "token",
+        debit: systemAccounts.tokenIssuance,
+        credit: plan.id,
+        amount: grantedTokens
+      }
+    ]
+  })
+}

@@ -1,0 +1,33 @@
+/**
+ * Who may not sign up: one address, or everybody of a domain.
+ *
+ *     bad@example.com      this address
+ *     @example.com         every address at example.com, but not at sub.example.com
+ */
+import * as Schema from "effect/Schema"
+import { Email } from "../customer/Email.ts"
+
+const isAddress = Schema.is(Schema.typeSchema(Email))
+
+export const BlacklistPattern = Schema.Trim.pipe(
+  Schema.compose(Schema.Lowercase),
+  Schema.filter((s) => isAddress(s.startsWith("@") ? `a${s}` : s) || "an address, or @ and a domain"),
+  Schema.brand("BlacklistPattern")
+)
+export type BlacklistPattern = typeof BlacklistPattern.Type
+
+export interface BlacklistEntry {
+  readonly pattern: BlacklistPattern
+  readonly createdAt: Date
+}
+
+/** The pattern is not on the list. */
+export class PatternNotListed extends Schema.TaggedError<PatternNotListed>()("PatternNotListed", {
+  pattern: Schema.String
+}) {}
+
+/** The patterns that would keep this email out. */
+export const patternsAgainst = (email: Email): ReadonlyArray<BlacklistPattern> => [
+  BlacklistPattern.make(email),
+  BlacklistPattern.make(email.slice(email.lastIndexOf("@")))
+]

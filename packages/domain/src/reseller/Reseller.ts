@@ -1,0 +1,32 @@
+/**
+ * A reseller: signs up, is reviewed, then tops up quota and mints plans to customers.
+ *
+ *     pending ──approve──▶ active ◀──reactivate── suspended
+ *        │                  │ ▲ └────suspend────────▲
+ *        └──reject──▶ rejected ┘ approve
+ */
+import * as Schema from "effect/Schema"
+import type { Email } from "../customer/Email.ts"
+
+export const ResellerId = Schema.UUID.pipe(Schema.brand("ResellerId"))
+export type ResellerId = typeof ResellerId.Type
+
+export const ResellerStatus = Schema.Literal("pending", "active", "rejected", "suspended")
+export type ResellerStatus = typeof ResellerStatus.Type
+
+export interface Reseller {
+  readonly id: ResellerId
+  readonly email: Email
+  readonly name: string
+  /** For whoever reviews; never returned. */
+  readonly waNumber: string
+  readonly status: ResellerStatus
+  /** A token that names another version is void. */
+  readonly tokenVersion: number
+  readonly createdAt: Date
+}
+
+/** No reseller has this id or email; for operators. */
+export class ResellerNotFound extends Schema.TaggedError<ResellerNotFound>()("ResellerNotFound", {
+  reseller: Schema.String
+}) {}

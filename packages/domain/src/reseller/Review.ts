@@ -1,0 +1,39 @@
+/**
+ * An operator's move of a reseller from one status to another (gap B8).
+ *
+ * A move to where the reseller already is changes nothing and is no refusal, so that a command can be repeated.
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { type Reseller, ResellerStatus } from "./Reseller.ts"
+
+export const ReviewMove = Schema.Literal("approve", "reject", "suspend", "reactivate")
+export type ReviewMove = typeof ReviewMove.Type
+
+/** The move does not lead from where the reseller is. */
+export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRefused", {
+  move: ReviewMove,
+  status: ResellerStatus
+}) {}
+
+export interface Reviewed {
+  readonly reseller: Reseller
+  /** False when the reseller was there already: nothing to write, nothing to record. */
+  readonly changed: boolean
+}
+
+const MOVES: Record<ReviewMove, { readonly from: ReadonlyArray<ResellerStatus>; readonly to: ResellerStatus }> = {
+  approve: { from: ["pending", "rejected"], to: "active" },
+  reject: { from: ["pending"], to: "rejected" },
+  suspend: { from: ["active"], to: "suspended" },
+  reactivate: { from: ["suspended"], to: "active" }
+}
+
+/** A suspension also ends the tokens issued before it, so that they do not come back to life when it is over. */
+export const decideReview = (reseller: Reseller, move: ReviewMove): Either.Either<Reviewed, ReviewRefused> => {
+  const { from, to } = MOVES[move]
+  if (reseller.status === to) return Either.right({ reseller, changed: false })
+  if (!from.includes(reseller.status)) return Either.left(new ReviewRefused({ move, status: reseller.status }))
+  const tokenVersion = to === "suspended" ? reseller.tokenVersion + 1 : reseller.tokenVersion
+  return Either.right({ reseller: { ...reseller, status: to, tokenVersion }, changed: true })
+}

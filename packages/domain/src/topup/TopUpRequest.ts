@@ -1,0 +1,88 @@
+/**
+ * What a reseller sends to order quota, and what of it can be ordered (spec: POST /api/reseller/topup; gaps D1, D2).
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { ceilQrisFee, Idr, toQuotaUsdMicro } from "../money/Idr.ts"
+import { UsdMicro } from "../money/UsdMicro.ts"
+import { AmountOutOfRange, type ValidationFailed } from "../reseller/ResellerErrors.ts"
+import { invalid } from "../reseller/Validation.ts"
+import { PaymentMethod, TokenKind } from "./PaymentMethod.ts"
+import type { TopUpTerms } from "./TopUpOrder.ts"
+
+const Whole = Schema.Number.pipe(
+  Schema.filter((n) => Number.isInteger(n) || "a whole number", { jsonSchema: { type: "integer" } })
+)
+const Amount = Schema.optional(Schema.NullOr(Whole))
+
+export const TopUpRequest = Schema.Struct({
+  method: PaymentMethod,
+  amount_idr: Amount,
+  amount_usd_micro: Amount,
+  /** Looked at for `crypto_bep20` only; elsewhere anything goes. */
+  token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } }))
+})
+export type TopUpRequest = typeof TopUpRequest.Type
+
+/** The smallest and largest principal that is taken, in the unit of the method. */
+export interface Bounds {
+  readonly min: bigint
+  readonly max: bigint
+}
+export type TopUpBounds = Readonly<Record<PaymentMethod, Bounds>>
+
+/** In rupiah for the QRIS methods, in micro-USD for the others. */
+export const defaultBounds: TopUpBounds = {
+  qris: { min: 10_000n, max: 9_500_000n },
+  hosted_qris: { min: 10_000n, max: 5_000_000n },
+  crypto: { min: 5_000_000n, max: 50_000_000_000n },
+  crypto_bep20: { min: 1_000_000n, max: 50_000_000_000n }
+}
+
+export type AmountPath = AmountOutOfRange["path"]
+
+/** The member that carries the amount of a method. */
+export const amountPathOf = (method: PaymentMethod): AmountPath =>
+  method === "qris" || method === "hosted_qris" ? "amount_idr" : "amount_usd_micro"
+
+export const decideTerms = (
+  request: TopUpRequest,
+  bounds: TopUpBounds
+): Either.Either<TopUpTerms, ValidationFailed | AmountOutOfRange> => {
+  const { method } = request
+  const path = amountPathOf(method)
+  const other = path === "amount_idr" ? "amount_usd_micro" : "amount_idr"
+  const given = request[path] ?? undefined
+  if (given === undefined) return Either.left(invalid(path, `is needed for ${method}`))
+  if ((request[other] ?? undefined) !== undefined) return Either.left(invalid(other, `does not go with ${method}`))
+  const tokenKind =
+    method === "crypto_bep20" ? readTokenKind(request.token_kind ?? "usdt") : Either.right("usdt" as const)
+  if (Either.isLeft(tokenKind)) return Either.left(tokenKind.left)
+
+  const amount = BigInt(given)
+  const { min, max } = bounds[method]
+  if (amount < min || amount > max || amount <= 0n)
+    return Either.left(new AmountOutOfRange({ path, bounds: { min, max } }))
+  return Either.right(
+    path === "amount_idr" ? inRupiah(method, Idr(amount)) : inDollars(method, UsdMicro(amount), tokenKind.right)
+  )
+}
+
+const isTokenKind = Schema.is(TokenKind)
+const readTokenKind = (given: unknown): Either.Either<TokenKind, ValidationFailed> =>
+  isTokenKind(given) ? Either.right(given) : Either.left(invalid("token_kind", "usdt or usdc"))
+
+const inRupiah = (method: PaymentMethod, amountIdr: Idr): TopUpTerms => {
+  const feeIdr = method === "qris" ? ceilQrisFee(amountIdr) : Idr(0n)
+  return {
+    method,
+    amount: { _tag: "Rupiah", amountIdr, feeIdr, totalIdr: Idr(amountIdr + feeIdr) },
+    quotaUsdMicro: toQuotaUsdMicro(amountIdr)
+  }
+}
+
+const inDollars = (method: PaymentMethod, quotaUsdMicro: UsdMicro, tokenKind: TokenKind): TopUpTerms => ({
+  method,
+  amount: { _tag: "Dollars", tokenKind },
+  quotaUsdMicro
+})

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "@effect/vitest"
+import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
+import { customerBalances } from "@tollgate/application/customer/CustomerBalances"
+import { keyBalances } from "@tollgate/application/customer/KeyBalances"
+import { readUsage } from "@tollgate/application/customer/ReadUsage"
+import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
+import { Balances } from "@tollgate/application/ports/Balances"
+import { CursorSealer } from "@tollgate/application/ports/CursorSealer"
+import { CustomerKeys } from "@tollgate/application/ports/CustomerKeys"
+import { SettledUsage } from "@tollgate/application/ports/SettledUsage"
+import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
+import type { UserId } from "@tollgate/domain/customer/User"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico, zero } from "@tollgate/domain/money/UsdPico"
+import { Effect, FastCheck, Layer, Option } from "effect"
+import { aReseller, instant } from "../../support/resellers.ts"
+
+const id = (n: number) => `01930000-0000-7000-8000-${String(n).padStart(12, "0")}`
+
+const item = (n: number, micros: number): UsageItem => ({
+  position: { settledAtMicros: BigInt(micros), requestId: RequestId(id(n)) },
+  userId: "ada" as UserId,
+  model: "small",
+  totalTokens: Tokens(1n),
+  costPico: UsdPico(1n),
+  settledAt: instant(0)
+})
+
+/** Usage that grows at its head, as its port promises. */
+const usageOf = (items: Array<UsageItem>) =>
+  Layer.mergeAll(
+    Layer.succeed(SettledUsage, {
+      read: (_, { limit, after }) =>
+        Effect.sync(() =>
+          items
+            .filter(({ position }) => after === undefined || isBelow(position, after))
+            .sort((a, b) => (isBelow(b.position, a.position) ? -1 : 1))
+            .slice(0, limit)
+        )
+    }),
+    Layer.succeed(CursorSealer, {
+      seal: (text) => `sealed ${text}`,
+      open: (cursor) => (cursor.startsWith("sealed ") ? Option.some(cursor.slice(7)) : Option.none())
+    })
+  )
+
+const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
+  a.settledAtMicros < b.settledAtMicros || (a.settledAtMicros === b.settledAtMicros && a.requestId < b.requestId)
+
+describe("reading usage page by page", () => {
+  it.effect.prop(
+    "neither skips nor repeats an item, however pages are cut and whatever arrives meanwhile",
+    [
+      FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
+        selector: ([, n]) => n,
+        maxLength: 40
+      }),
+      FastCheck.integer({ min: 1, max: 7 }),
+      FastCheck.nat(3)
+    ],
+    ([settled, limit, arriving]) => {
+      const items = settled.map(([micros, n]) => item(n, micros))
+      const there = [...items]
+      return Effect.gen(function* () {
+        const read: Array<UsageItem> = []
+        let cursor: string | null | undefined
+        for (let page = 0; cursor !== null && page < 100; page++) {
+          const found = yield* readUsage(aReseller().id, { limit: `${limit}`, cursor })
+          expect(found.items.length).toBeLessThanOrEqual(limit)
+          read.push(...found.items)
+          cursor = found.nextCursor
+          for (let i = 0; i < arriving; i++) items.push(item(2_000 + page * 10 + i, 1_000 + page))
+        }
+        expect(cursor).toBeNull()
+        expect(read.map(({ position }) => position.requestId).sort()).toEqual(
+          there.map(({ position }) => position.requestId).sort()
+        )
+        expect(
+          read.every(({ position }, i) => {
+            const before = read[i - 1]
+            return before === undefined || isBelow(position, before.position)
+          })
+        ).toBe(true)
+      }).pipe(Effect.provide(usageOf(items)))
+    },
+    { fastCheck: { numRuns: 100 } }
+  )
+
+  it.effect("ends with null, also when the last page is full", () =>
+    Effect.gen(function* () {
+      expect((yield* readUsage(aReseller().id, { limit: "2" })).nextCursor).toBeNull()
+      expect((yield* readUsage(aReseller().id, { limit: "1" })).nextCursor).toBe(`sealed u1 2 ${id(2)}`)
+    }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
+  )
+
+  it.effect("refuses a cursor that is not ours", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
+      expect(refused.details).toEqual([{ path: "cursor", message: "no cursor of ours" }])
+    }).pipe(Effect.provide(usageOf([])))
+  )
+})
+
+describe("an id in a path", () => {
+  const statement = { userId: "ada" as UserId, balances: { paygPico: zero, plans: [] }, asOf: instant(0) }
+  const ports = Layer.mergeAll(
+    Layer.mock(CustomerKeys, {}),
+    Layer.succeed(Balances, {
+      ofCustomer: () => Effect.succeed(statement),
+      ofKeyOwner: () => Effect.succeed(statement)
+    })
+  )
+  const reseller = aReseller().id
+
+  it.effect("that is no UUID is told as such where balances are read", () =>
+    Effect.gen(function* () {
+      expect(yield* Effect.flip(keyBalances(reseller, "x"))).toMatchObject({ details: [{ path: "keyID" }] })
+      expect(yield* Effect.flip(customerBalances(reseller, "x"))).toMatchObject({ details: [{ path: "userID" }] })
+    }).pipe(Effect.provide(ports))
+  )
+
+  it.effect("that is no UUID is not found where keys are made and revoked", () =>
+    Effect.gen(function* () {
+      expect(yield* Effect.flip(createCustomerKey(reseller, "x", "n"))).toMatchObject({
+        _tag: "NotFound",
+        what: "customer"
+      })
+      expect(yield* Effect.flip(revokeCustomerKey(reseller, "x"))).toMatchObject({ _tag: "NotFound", what: "key" })
+    }).pipe(Effect.provide(ports))
+  )
+
+  it.effect("of a key comes back with the balances of its owner", () =>
+    Effect.gen(function* () {
+      expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
+    }).pipe(Effect.provide(ports))
+  )
+})

@@ -1,0 +1,156 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { LoginAttempts } from "@tollgate/application/ports/LoginAttempts"
+import { PasswordHash, PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
+import { Resellers } from "@tollgate/application/ports/Resellers"
+import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
+import { authenticate } from "@tollgate/application/reseller/Authenticate"
+import { logIn } from "@tollgate/application/reseller/LogIn"
+import { signUp } from "@tollgate/application/reseller/SignUp"
+import type { Email } from "@tollgate/domain/customer/Email"
+import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import type { Reseller } from "@tollgate/domain/reseller/Reseller"
+import { EmailExists, InvalidCredentials, RateLimited } from "@tollgate/domain/reseller/ResellerErrors"
+import { claimsOf } from "@tollgate/domain/reseller/ResellerToken"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { aReseller } from "../../support/resellers.ts"
+
+const RIGHT = "right password"
+const hashOf = (password: string) => PasswordHash(Redacted.make(`hash of ${password}`))
+
+/** One reseller with a password, and a record of what was done for an answer. */
+const aDoor = (reseller: Reseller = aReseller(), tooOften = false) => {
+  const log: Array<string> = []
+  const noted = (deed: string) => Effect.sync(() => void log.push(deed))
+  const layer = Layer.mergeAll(
+    Layer.mock(Resellers, {
+      credentials: (email) =>
+        Effect.as(
+          noted(`look up ${email}`),
+          email === reseller.email ? Option.some({ reseller, passwordHash: hashOf(RIGHT) }) : Option.none()
+        ),
+      find: (id) => Effect.sync(() => (id === reseller.id ? Option.some(reseller) : Option.none())),
+      create: ({ email, name, waNumber }) =>
+        Effect.zipRight(
+          noted(`create ${email}`),
+          email === reseller.email
+            ? new EmailExists()
+            : Effect.succeed(aReseller({ email, name, waNumber, status: "pending" }))
+        )
+    }),
+    Layer.succeed(LoginAttempts, {
+      count: ({ email }) =>
+        Effect.zipRight(noted(`count ${email}`), tooOften ? new RateLimited({ retryAfterSeconds: 7 }) : Effect.void)
+    }),
+    Layer.succeed(PasswordHasher, {
+      hash: (password) => Effect.as(noted("hash"), hashOf(Redacted.value(password))),
+      verify: (password, hash) =>
+        Effect.as(
+          noted(hash === undefined ? "verify against nothing" : "verify"),
+          hash !== undefined && Redacted.value(hash) === `hash of ${Redacted.value(password)}`
+        )
+    }),
+    Layer.succeed(TokenSigner, {
+      issue: ({ resellerId }) => Effect.as(noted("issue"), Redacted.make(`token of ${resellerId}`)),
+      verify: (token) =>
+        Redacted.value(token) === "genuine" ? Effect.succeed(claimsOf(aReseller())) : new InvalidCredentials()
+    }),
+    Layer.mock(Blacklist, { covers: (email) => Effect.as(noted("blacklist"), email.endsWith("@bad.example")) })
+  )
+  const as = (email: string, password = RIGHT) =>
+    logIn({ email, password: Redacted.make(password) }, "1.1.1.1" as ClientAddress)
+  return { log, layer, as }
+}
+
+describe("logging in", () => {
+  it.effect("with the right password gives a token", () => {
+    const { log, layer, as } = aDoor()
+    return Effect.gen(function* () {
+      const { token, reseller } = yield* as(" Reseller@Example.com ")
+      expect(Redacted.value(token)).toBe(`token of ${aReseller().id}`)
+      expect(reseller).toEqual(aReseller())
+      expect(log).toEqual(["count reseller@example.com", "look up reseller@example.com", "verify", "issue"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect(
+    "with a wrong password, as nobody, or as what is no email is refused in one way, and verified each time",
+    () => {
+      const { log, layer, as } = aDoor()
+      return Effect.gen(function* () {
+        const refusals = yield* Effect.all([
+          Effect.flip(as("reseller@example.com", "wrong")),
+          Effect.flip(as("nobody@example.com")),
+          Effect.flip(as("no email\u0000"))
+        ])
+        expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
+        expect(log.filter((deed) => deed.startsWith("verify"))).toEqual([
+          "verify",
+          "verify against nothing",
+          "verify against nothing"
+        ])
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
+  it.effect("too often is refused before anything is looked up or hashed", () => {
+    const { log, layer, as } = aDoor(aReseller(), true)
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip(as("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
+      expect(log).toEqual(["count reseller@example.com"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect.each(["pending", "rejected", "suspended"] as const)(
+    "as one who is %s tells the status to who knows the password, and to nobody else",
+    (status) => {
+      const { layer, as } = aDoor(aReseller({ status }))
+      return Effect.gen(function* () {
+        expect(yield* Effect.flip(as("reseller@example.com"))).toMatchObject({ _tag: "ResellerNotActive", status })
+        expect(yield* Effect.flip(as("reseller@example.com", "wrong"))).toEqual(new InvalidCredentials())
+      }).pipe(Effect.provide(layer))
+    }
+  )
+})
+
+describe("a request with a token", () => {
+  const asked = (token: string | undefined, reseller = aReseller()) =>
+    Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), aDoor(reseller).layer)
+
+  it.effect("is whose it is", () => Effect.map(asked("genuine"), (reseller) => expect(reseller).toEqual(aReseller())))
+
+  it.effect.each([
+    ["there is none", asked(undefined)],
+    ["it is not ours", asked("forged")],
+    ["its reseller was suspended since", asked("genuine", aReseller({ status: "suspended" }))],
+    ["it is of an earlier version", asked("genuine", aReseller({ tokenVersion: 1 }))]
+  ] as const)("is nobody's when %s, and it is all the same refusal", ([, refused]) =>
+    Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
+  )
+})
+
+describe("signing up", () => {
+  const asking = (email: string) => ({
+    email: email as Email,
+    password: Redacted.make(RIGHT),
+    name: "Toko",
+    waNumber: "6281234567"
+  })
+
+  it.effect("makes a reseller who waits for a review", () => {
+    const { log, layer } = aDoor()
+    return Effect.gen(function* () {
+      expect(yield* signUp(asking("new@example.com"))).toMatchObject({ email: "new@example.com", status: "pending" })
+      expect(log).toEqual(["blacklist", "hash", "create new@example.com"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("asks the blacklist first, and hashes whether or not the email is taken", () => {
+    const { log, layer } = aDoor()
+    return Effect.gen(function* () {
+      expect((yield* Effect.flip(signUp(asking("x@bad.example"))))._tag).toBe("EmailBlacklisted")
+      expect((yield* Effect.flip(signUp(asking("reseller@example.com"))))._tag).toBe("EmailExists")
+      expect(log).toEqual(["blacklist", "blacklist", "hash", "create reseller@example.com"])
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,163 @@
+/**
+ * A payment provider that does as it is told, and the stored orders it is asked about, with a record of who was asked
+ * what. The decisions are the domain's; what a real store adds (locks, uniqueness) is tested with the real store.
+ */
+
+import {
+  type AmountRejected,
+  type OpenedPayment,
+  type PaymentProvider,
+  PaymentProviders,
+  type ProviderUnavailable
+} from "@tollgate/application/ports/PaymentProviders"
+import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
+import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import type { OrderId, OrderNumber } from "@tollgate/domain/topup/OrderId"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { Clock, Effect, Layer, Logger, Option } from "effect"
+import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
+
+export const seen = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
+  tag === "Paid" ? { _tag: tag, received: undefined, paidAt: undefined } : { _tag: tag, received: undefined }
+
+export class Counter {
+  readonly orders = new Map<OrderId, StoredTopUp>()
+  readonly abandoned = new Map<OrderId, string>()
+  /** Orders the sweep finds due, one batch a call. */
+  readonly due: Array<ReadonlyArray<StoredTopUp>> = []
+  stale: ReadonlyArray<AbandonedTopUp> = []
+  /** `check`, `open`, `cancel`, `observe`, `credit`, in the order they were begun. */
+  readonly log: Array<string> = []
+  quota = aQuota(0n)
+
+  says: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(seen("Pending"))
+  opens: Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected> = Effect.succeed(anOpening())
+  providers: ReadonlyArray<PaymentProvider> = [this.provider()]
+
+  provider(facts: Partial<PaymentProvider> = {}): PaymentProvider {
+    return {
+      label: "bsc",
+      name: "bsc",
+      simulated: false,
+      method: "crypto_bep20",
+      needsDepositIndex: true,
+      probe: Effect.void,
+      open: () =>
+        this.#noted(
+          "open",
+          Effect.suspend(() => this.opens)
+        ),
+      check: () =>
+        this.#noted(
+          "check",
+          Effect.suspend(() => this.says)
+        ),
+      cancel: ({ orderNumber }) => this.#noted(`cancel ${orderNumber}`, Effect.void),
+      webhook: undefined,
+      ...facts
+    }
+  }
+
+  keep(order: TopUpOrder): StoredTopUp {
+    const stored = { order, payer: { name: aReseller().name, email: aReseller().email }, providerState: {} }
+    this.orders.set(order.id, stored)
+    return stored
+  }
+
+  count(deed: string): number {
+    return this.log.filter((noted) => noted === deed).length
+  }
+
+  #noted<A, E>(deed: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.zipRight(
+      Effect.sync(() => this.log.push(deed)),
+      effect
+    )
+  }
+
+  #stored(id: OrderId) {
+    return Option.fromNullable(this.orders.get(id))
+  }
+
+  readonly ports = Layer.mergeAll(
+    Layer.mock(TopUpOrders, {
+      draft: ({ needsDepositIndex, ...topUp }) =>
+        Effect.map(Clock.currentTimeMillis, (now) => ({
+          ...topUp,
+          id: anOrder().id,
+          depositIndex: needsDepositIndex ? 7 : undefined,
+          createdAt: new Date(now)
+        })),
+      makeReady: (id, opened) =>
+        Effect.sync(() =>
+          this.abandoned.has(id)
+            ? Option.none()
+            : Option.some(this.keep(anOrder({ id, providerPaymentId: opened.providerPaymentId })))
+        ),
+      abandon: (id, reason) => Effect.sync(() => void this.abandoned.set(id, reason)),
+      abandonStale: () => Effect.sync(() => this.stale),
+      find: (id) => Effect.sync(() => this.#stored(id)),
+      own: (resellerId, id) =>
+        Effect.filterOrFail(
+          Effect.orElseFail(
+            Effect.suspend(() => this.#stored(id)),
+            () => new TopUpNotFound()
+          ),
+          ({ order }) => order.resellerId === resellerId,
+          () => new TopUpNotFound()
+        ),
+      observe: (id, what) =>
+        this.#noted(
+          "observe",
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            const { order } = this.orders.get(id) ?? this.keep(anOrder({ id }))
+            const reconciled = decideReconcile(order, what, new Date(now))
+            this.keep(reconciled.order)
+            return reconciled
+          })
+        ),
+      credit: (id) =>
+        this.#noted(
+          "credit",
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            const { order } = this.orders.get(id) ?? this.keep(anOrder({ id }))
+            const credited = decideCrediting(order, this.quota, new Date(now))
+            if (credited === undefined) return order
+            this.quota = credited.quota
+            return this.keep(credited.order).order
+          })
+        ),
+      claimDue: ({ providers, limit }) =>
+        Effect.sync(() => {
+          this.log.push(`claim ${limit} of ${providers.join()}`)
+          return this.due.shift() ?? []
+        })
+    }),
+    Layer.sync(PaymentProviders, () => ({
+      forMethod: (method) => Option.fromNullable(this.providers.find((provider) => provider.method === method)),
+      byLabel: (label) => Option.fromNullable(this.providers.find((provider) => provider.label === label)),
+      all: this.providers
+    }))
+  )
+
+  /** The desk and its ports, and no logging. */
+  readonly layer = PaymentDesk.layer.pipe(
+    Layer.provideMerge(Layer.suspend(() => this.ports)),
+    Layer.merge(Logger.remove(Logger.defaultLogger))
+  )
+}
+
+export const anOpening = (): OpenedPayment => ({
+  providerPaymentId: "bsc:0x1",
+  instructions: anOrder().instructions,
+  expiresAt: anOrder().expiresAt,
+  state: { baseline: "0" }
+})
+
+export const aWebhook = (orderNumber: OrderNumber) => ({
+  verify: () => Effect.succeed(orderNumber),
+  acknowledgement: { success: true }
+})

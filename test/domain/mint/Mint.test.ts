@@ -1,0 +1,208 @@
+import type { Email } from "@tollgate/domain/customer/Email"
+import type { UserId } from "@tollgate/domain/customer/User"
+import * as Account from "@tollgate/domain/ledger/Account"
+import {
+  decideMint,
+  decideReplay,
+  fingerprintOf,
+  type MintBasis,
+  MintId,
+  MintRequest,
+  mintLimit
+} from "@tollgate/domain/mint/Mint"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdCents } from "@tollgate/domain/money/UsdCents"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { read } from "@tollgate/domain/reseller/Validation"
+import { priceUsdMicroOf } from "@tollgate/domain/tier/Tier"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { aQuota, aReseller, aTier, instant } from "../../support/resellers.ts"
+
+const aPlan = (purchased = 0n): Account.PlanAccount => ({
+  id: Account.AccountId("plan"),
+  creditsPosted: Tokens(purchased),
+  debitsPosted: Tokens(0n),
+  debitsPending: Tokens(0n)
+})
+
+const request: MintRequest = {
+  operationId: OperationId.make("op-1"),
+  customerEmail: "ada@example.com" as Email,
+  planTierId: aTier().id
+}
+const asked = { resellerId: aReseller().id, request, id: MintId("mint-1") }
+const basis = (facts: Partial<MintBasis> = {}): MintBasis => ({
+  customer: "ada" as UserId,
+  tier: aTier(),
+  quota: aQuota(5_000_000n),
+  plan: aPlan(),
+  recent: [],
+  ...facts
+})
+const refusalOf = (facts: Partial<MintBasis>) =>
+  Either.match(decideMint(asked, basis(facts), instant(0)), { onLeft: ({ _tag }) => _tag, onRight: () => "minted" })
+
+const somebodysQuota = FastCheck.tuple(
+  FastCheck.bigInt({ min: 0n, max: 10n ** 13n }),
+  FastCheck.bigInt({ min: 0n, max: 10n ** 13n })
+).map(([spent, left]) => aQuota(spent + left, { debitsPosted: UsdMicro(spent) }))
+const somebodysPlan = FastCheck.bigInt({ min: 0n, max: 10n ** 14n }).map(aPlan)
+const someTier = FastCheck.tuple(
+  FastCheck.bigInt({ min: 1n, max: 100_000_000n }),
+  FastCheck.bigInt({ min: 1n, max: 10n ** 15n })
+).map(([cents, tokens]) => aTier({ tierUsdCents: UsdCents(cents), grantedTokens: Tokens(tokens) }))
+
+describe("a mint", () => {
+  law(
+    "takes exactly the price from the quota and gives exactly the tokens to the plan",
+    [somebodysQuota, somebodysPlan, someTier],
+    (quota, plan, tier) => {
+      const minted = Either.getOrUndefined(decideMint(asked, basis({ quota, plan, tier }), instant(0)))
+      if (minted === undefined) return Account.available(quota) < priceUsdMicroOf(tier)
+      const [pay, grant] = minted.bookings
+      return (
+        Account.remaining(quota) - Account.remaining(minted.quota) === priceUsdMicroOf(tier) &&
+        minted.plan.creditsPosted - plan.creditsPosted === tier.grantedTokens &&
+        pay.amount === priceUsdMicroOf(tier) &&
+        pay.debit === quota.id &&
+        grant.amount === tier.grantedTokens &&
+        grant.credit === plan.id &&
+        minted.mint.priceUsdMicro === pay.amount &&
+        minted.mint.grantedTokens === grant.amount &&
+        minted.mint.balanceAfter === Account.remaining(minted.quota)
+      )
+    }
+  )
+
+  law(
+    "never leaves the quota below zero, and is refused only when it would",
+    [somebodysQuota, someTier],
+    (quota, tier) => {
+      const decided = decideMint(asked, basis({ quota, tier }), instant(0))
+      if (Either.isRight(decided)) return Account.available(decided.right.quota) >= 0n
+      return decided.left._tag === "InsufficientQuota" && Account.available(quota) < priceUsdMicroOf(tier)
+    }
+  )
+
+  it("spends the last of a quota to the micro-USD", () => {
+    expect(refusalOf({ quota: aQuota(5_000_000n) })).toBe("minted")
+    expect(refusalOf({ quota: aQuota(4_999_999n) })).toBe("InsufficientQuota")
+  })
+
+  it.each([
+    ["of an unknown tier", { tier: undefined, plan: undefined }, "TierNotAvailable"],
+    ["of a tier that is not for sale", { tier: aTier({ forSale: false }) }, "TierNotAvailable"],
+    ["of a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
+    ["to an email nobody has", { customer: undefined, plan: undefined }, "ValidationFailed"],
+    [
+      "of a plan that would be too large to show",
+      { plan: aPlan(BigInt(Number.MAX_SAFE_INTEGER) - 1n) },
+      "TierNotAvailable"
+    ]
+  ])("%s is refused", (_, facts, tag) => {
+    expect(refusalOf(facts)).toBe(tag)
+  })
+
+  it("to an email nobody has says so of customer_email", () => {
+    const refused = Either.getOrThrow(Either.flip(decideMint(asked, basis({ customer: undefined }), instant(0))))
+    expect(refused).toMatchObject({ details: [{ path: "customer_email" }] })
+  })
+})
+
+describe("the limit of mints", () => {
+  /** The instants of the mints that happen when one is asked for after each of these pauses. */
+  const mintedAfter = (pauses: ReadonlyArray<number>) => {
+    let at = 0
+    const minted: Array<Date> = []
+    for (const pause of pauses) {
+      at += pause
+      const decided = decideMint(asked, basis({ quota: aQuota(10n ** 15n), recent: minted }), instant(at))
+      if (Either.isRight(decided)) minted.push(decided.right.mint.mintedAt)
+    }
+    return minted.map((date) => date.getTime())
+  }
+  const pauses = FastCheck.array(
+    FastCheck.oneof(FastCheck.integer({ min: 0, max: 1_500 }), FastCheck.integer({ min: 0, max: 70_000 })),
+    { maxLength: 120 }
+  )
+
+  law(
+    "is 30 in any 60 seconds, wherever they begin",
+    [pauses],
+    (pauses) => {
+      const minted = mintedAfter(pauses)
+      return minted.every((from) => minted.filter((at) => at >= from && at <= from + 60_000).length <= 30)
+    },
+    200
+  )
+
+  it("lets exactly 30 of 300 at once through", () => {
+    expect(mintedAfter(Array.from({ length: 300 }, () => 0))).toHaveLength(30)
+  })
+
+  it("is told before anything about customer, tier or quota", () => {
+    const recent = Array.from({ length: mintLimit.most }, () => instant(0))
+    expect(refusalOf({ recent, customer: undefined, tier: undefined, quota: aQuota(0n) })).toBe("RateLimited")
+  })
+})
+
+describe("an operation id", () => {
+  /** Of so few letters that one text often begins or ends like another. */
+  const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
+  const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
+
+  it("sent again tells what it did", () => {
+    expect(decideReplay(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
+  })
+
+  it.each([
+    ["another customer", { customerEmail: "bob@example.com" as Email }],
+    ["another tier", { planTierId: "other" }]
+  ])("sent again for %s is a conflict", (_, other) => {
+    expect(Either.isLeft(decideReplay({ ...request, ...other }, mint))).toBe(true)
+  })
+
+  law(
+    "has one payload: two that differ in anything have different fingerprints",
+    [few, few, few, few],
+    (email, tier, otherEmail, otherTier) => {
+      const one = fingerprintOf({ ...request, customerEmail: email as Email, planTierId: tier })
+      const other = fingerprintOf({ ...request, customerEmail: otherEmail as Email, planTierId: otherTier })
+      return (one === other) === (email === otherEmail && tier === otherTier)
+    }
+  )
+})
+
+describe("a mint request", () => {
+  const good = { operation_id: "op-1", customer_email: " Ada@Example.com", plan_tier_id: aTier().id.toUpperCase() }
+  const pathsOf = (body: unknown) =>
+    Either.match(read(MintRequest)(body), {
+      onLeft: ({ details }) => details.map(({ path }) => path),
+      onRight: () => []
+    })
+
+  it("means the same however its email and tier are written", () => {
+    expect(Either.getOrThrow(read(MintRequest)(good))).toEqual({ ...request })
+  })
+
+  it.each([
+    ["an empty operation id", { operation_id: "" }, "operation_id"],
+    ["an operation id of 129 characters", { operation_id: "x".repeat(129) }, "operation_id"],
+    ["a NUL in its operation id", { operation_id: "a\u0000b" }, "operation_id"],
+    ["a number for an operation id", { operation_id: 7 }, "operation_id"],
+    ["no email", { customer_email: "nobody" }, "customer_email"],
+    ["no tier", { plan_tier_id: undefined }, "plan_tier_id"],
+    ["an empty tier", { plan_tier_id: " " }, "plan_tier_id"]
+  ])("with %s is told which member is wrong", (_, members, path) => {
+    expect(pathsOf({ ...good, ...members })).toEqual([path])
+  })
+
+  it("takes operation ids of 1 to 128 characters, as they are", () => {
+    for (const operation_id of ["x", "🔑".repeat(128), " spaced "]) {
+      expect(Either.getOrThrow(read(MintRequest)({ ...good, operation_id })).operationId).toBe(operation_id)
+    }
+  })
+})

@@ -1,0 +1,26 @@
+import { floorToUsdMicro, TokenRaw, tokenRawOf } from "@tollgate/domain/money/TokenRaw"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { raw, usdMicro } from "../../support/resellers.ts"
+
+describe("raw tokens", () => {
+  law("of an amount are exact, and lead back to it", [usdMicro()], (amount) => {
+    const exact = tokenRawOf(amount)
+    return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
+  })
+
+  law("one short of an amount are worth less than it", [usdMicro()], (amount) => {
+    if (amount === 0n) return true
+    return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
+  })
+
+  law("of two payments are worth at least what each is", [raw, raw], (a, b) => {
+    const together = floorToUsdMicro(TokenRaw(a + b))
+    const apart = floorToUsdMicro(a) + floorToUsdMicro(b)
+    return together >= apart && together <= apart + 1n
+  })
+
+  it("have 18 decimals: one dollar is 10^18", () => {
+    expect(floorToUsdMicro(TokenRaw(10n ** 18n))).toBe(1_000_000n)
+  })
+})

@@ -1,0 +1,33 @@
+import type { Email } from "@tollgate/domain/customer/Email"
+import { BlacklistPattern, patternsAgainst } from "@tollgate/domain/reseller/Blacklist"
+import { Either, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+
+const patterns = Schema.decodeUnknownEither(BlacklistPattern)
+
+describe("the blacklist", () => {
+  it("keeps an address out by itself or by its whole domain", () => {
+    expect(patternsAgainst("bad@example.com" as Email)).toEqual(["bad@example.com", "@example.com"])
+  })
+
+  it("does not keep out a subdomain, or a domain that ends alike", () => {
+    expect(patternsAgainst("bad@sub.example.com" as Email)).not.toContain("@example.com")
+    expect(patternsAgainst("bad@myexample.com" as Email)).not.toContain("@example.com")
+  })
+
+  it("has a pattern for the longest of addresses", () => {
+    const domain = `${"d".repeat(248)}.com`
+    expect(patternsAgainst(`a@${domain}` as Email)).toContain(`@${domain}`)
+  })
+
+  it.each([
+    [" Bad@Example.com ", "bad@example.com"],
+    ["@EXAMPLE.com", "@example.com"]
+  ])("takes %j as %s", (text, pattern) => {
+    expect(Either.getOrThrow(patterns(text))).toBe(pattern)
+  })
+
+  it.each(["", "@", "example.com", "@example", "*@example.com@", "a b@example.com", 7])("does not take %j", (text) => {
+    expect(Either.isLeft(patterns(text))).toBe(true)
+  })
+})

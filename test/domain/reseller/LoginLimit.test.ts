@@ -1,0 +1,77 @@
+import type { Email } from "@tollgate/domain/customer/Email"
+import {
+  type ClientAddress,
+  type CountedWindow,
+  decideAttempt,
+  type LoginAttempt,
+  windowsOf
+} from "@tollgate/domain/reseller/LoginLimit"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { instant } from "../../support/resellers.ts"
+
+const attemptOf = (address: string, email: string | undefined): LoginAttempt => ({
+  address: address as ClientAddress,
+  email: email as Email | undefined
+})
+
+/** What every node would do, one attempt after the other. */
+class Attempts {
+  readonly #hits = new Map<string, ReadonlyArray<Date>>()
+  attempt(attempt: LoginAttempt, atMillis: number) {
+    const windows = windowsOf(attempt).map(
+      (window): CountedWindow => ({ window, hits: this.#hits.get(window.key) ?? [] })
+    )
+    const decided = decideAttempt(windows, instant(atMillis))
+    if (Either.isRight(decided)) for (const { window, hits } of decided.right) this.#hits.set(window.key, hits)
+    return decided
+  }
+  /** How many of so many attempts a second apart are allowed. */
+  allowed(count: number, attemptAt: (i: number) => LoginAttempt, everyMillis = 100) {
+    return Array.from({ length: count }, (_, i) => this.attempt(attemptAt(i), i * everyMillis)).filter(Either.isRight)
+      .length
+  }
+}
+
+describe("logging in", () => {
+  it("is refused after 5 attempts a minute of one email from one address", () => {
+    const attempts = new Attempts()
+    expect(attempts.allowed(10, () => attemptOf("1.1.1.1", "a@b.c"))).toBe(5)
+    const sixth = attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), 1_000)
+    expect(Either.isLeft(sixth) && sixth.left.retryAfterSeconds).toBe(60)
+    expect(Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "other@b.c"), 1_000))).toBe(true)
+  })
+
+  it("is refused after 20 attempts a minute of one email from everywhere", () => {
+    expect(new Attempts().allowed(100, (i) => attemptOf(`1.1.1.${i}`, "a@b.c"))).toBe(20)
+  })
+
+  it("is refused after 60 attempts a minute from one address, whatever the emails", () => {
+    expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
+  })
+
+  it("with what is no email counts for its address alone", () => {
+    const attempts = new Attempts()
+    expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
+    expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)
+  })
+
+  it("does not count what is refused: who keeps trying gets in a minute after the attempts that counted", () => {
+    const attempts = new Attempts()
+    const tries = Array.from({ length: 70 }, (_, second) =>
+      Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), second * 1_000))
+    )
+    expect(tries.flatMap((allowed, second) => (allowed ? [second] : []))).toEqual([0, 1, 2, 3, 4, 61, 62, 63, 64, 65])
+  })
+
+  const attempt = FastCheck.record({
+    address: FastCheck.constantFrom("1.1.1.1", "9.9.9.9", "::1", "zz", "a"),
+    email: FastCheck.option(FastCheck.constantFrom("a@b.c", "z@b.c", "from@b.c"), { nil: undefined })
+  }).map(({ address, email }) => attemptOf(address, email))
+
+  law("locks what it counts in one order for all, so that no two wait for each other", [attempt], (attempt) => {
+    const keys = windowsOf(attempt).map(({ key }) => key)
+    return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
+  })
+})

@@ -1,0 +1,53 @@
+import { ResellerStatus } from "@tollgate/domain/reseller/Reseller"
+import { decideReview, ReviewMove } from "@tollgate/domain/reseller/Review"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { aReseller } from "../../support/resellers.ts"
+
+const move = FastCheck.constantFrom(...ReviewMove.literals)
+const status = FastCheck.constantFrom(...ResellerStatus.literals)
+
+describe("a review", () => {
+  it.each([
+    ["pending", "approve", "active"],
+    ["pending", "reject", "rejected"],
+    ["rejected", "approve", "active"],
+    ["active", "suspend", "suspended"],
+    ["suspended", "reactivate", "active"]
+  ] as const)("moves %s by %s to %s", (from, by, to) => {
+    const reviewed = Either.getOrThrow(decideReview(aReseller({ status: from }), by))
+    expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
+  })
+
+  it("leads along five ways and no other: each move is one of them, a repeat, or refused", () => {
+    const ways = ResellerStatus.literals.flatMap((from) =>
+      ReviewMove.literals.flatMap((by) => {
+        const reviewed = decideReview(aReseller({ status: from }), by)
+        return Either.isRight(reviewed) && reviewed.right.changed ? [`${from} ${by}`] : []
+      })
+    )
+    expect(ways.sort()).toEqual([
+      "active suspend",
+      "pending approve",
+      "pending reject",
+      "rejected approve",
+      "suspended reactivate"
+    ])
+  })
+
+  law("repeated changes nothing and is no refusal", [status, move], (from, by) => {
+    const once = decideReview(aReseller({ status: from }), by)
+    if (Either.isLeft(once)) return true
+    const twice = decideReview(once.right.reseller, by)
+    return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
+  })
+
+  law("that suspends ends the tokens issued before it, also for the time after it", [status, move], (from, by) => {
+    const before = aReseller({ status: from, tokenVersion: 3 })
+    const reviewed = decideReview(before, by)
+    if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by
+    const { changed, reseller } = reviewed.right
+    return reseller.tokenVersion === (changed && by === "suspend" ? 4 : 3)
+  })
+})

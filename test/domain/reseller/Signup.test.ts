@@ -1,0 +1,74 @@
+import { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import { read } from "@tollgate/domain/reseller/Validation"
+import { Either, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+const good = { email: " New@Example.COM ", password: "pa55w0rd", name: " Toko Token ", wa_number: "628123456789" }
+const issuesOf = (body: unknown) =>
+  Either.match(read(Signup)(body), {
+    onLeft: ({ details }) => details.map(({ path, message }) => `${path}: ${message}`),
+    onRight: () => []
+  })
+
+describe("a signup", () => {
+  it("is kept with the email trimmed and in lower case, the name trimmed, the password hidden", () => {
+    const signup = Either.getOrThrow(read(Signup)({ ...good, anything: "else" }))
+    expect(signup).toMatchObject({ email: "new@example.com", name: "Toko Token", waNumber: "628123456789" })
+    expect(Redacted.value(signup.password)).toBe("pa55w0rd")
+    expect(JSON.stringify(signup)).not.toContain("pa55w0rd")
+  })
+
+  it.each([
+    ["no email", { email: undefined }, "email"],
+    ["an email that is none", { email: "nobody" }, "email"],
+    ["a number for an email", { email: 7 }, "email"],
+    ["a password of 7 characters", { password: "1234567" }, "password"],
+    ["a password of 129 characters", { password: "x".repeat(129) }, "password"],
+    ["no name", { name: "  " }, "name"],
+    ["a name of 201 characters", { name: "x".repeat(201) }, "name"],
+    ["a name of two lines", { name: "a\nb" }, "name"],
+    ["a number of 6 digits", { wa_number: "123456" }, "wa_number"],
+    ["a number of 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
+    ["a number with a plus", { wa_number: "+628123456789" }, "wa_number"],
+    ["a number that is a number", { wa_number: 628123456789 }, "wa_number"]
+  ])("with %s is told which member is wrong", (_, members, path) => {
+    expect(issuesOf({ ...good, ...members })).toEqual([expect.stringMatching(new RegExp(`^${path}: .{4}`))])
+  })
+
+  it.each([
+    ["8 and 128 characters", "password", ["12345678", "x".repeat(128)]],
+    ["1 and 200 characters", "name", ["x", "x".repeat(200)]],
+    ["7 and 15 digits", "wa_number", ["1234567", "123456789012345"]]
+  ])("takes %s of %s", (_, member, values) => {
+    for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
+  })
+
+  it("counts characters, not their parts: eight of them are a password, seven are none", () => {
+    expect(issuesOf({ ...good, password: "🔑".repeat(8) })).toEqual([])
+    expect(issuesOf({ ...good, password: "🔑".repeat(7) })).toHaveLength(1)
+  })
+
+  it("is told of all that is wrong at once", () => {
+    expect(issuesOf({})).toHaveLength(4)
+    expect(issuesOf("nonsense")).toHaveLength(1)
+  })
+
+  it("is not told its own values back: one of them is a password", () => {
+    const told = [
+      ...issuesOf({ ...good, password: "s3cr3t" }),
+      ...issuesOf({ ...good, password: 987654321 }),
+      ...issuesOf({ ...good, password: { a: "s3cr3t" } }),
+      ...issuesOf("s3cr3t")
+    ]
+    expect(told).toHaveLength(4)
+    expect(told.join()).not.toMatch(/s3cr3t|987654321/)
+  })
+})
+
+describe("a password", () => {
+  it("typed with an accent of its own or a letter that has one is the same", () => {
+    const typed = (password: string) =>
+      Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
+    expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))
+  })
+})

@@ -1,0 +1,65 @@
+import { decideHit, type Limit } from "@tollgate/domain/reseller/SlidingWindow"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { instant } from "../../support/resellers.ts"
+
+const limit: Limit = { most: 5, windowMillis: 60_000 }
+/** Pauses between attempts: mostly short, sometimes long enough to leave the window. */
+const pauses = FastCheck.array(
+  FastCheck.oneof(FastCheck.integer({ min: 0, max: 9_000 }), FastCheck.integer({ min: 0, max: 70_000 })),
+  { maxLength: 60 }
+)
+
+/** The instants of the attempts that were allowed, of those after these pauses. */
+const allowedAfter = (pauses: ReadonlyArray<number>) => {
+  let at = 0
+  let hits: ReadonlyArray<Date> = []
+  const allowed: Array<number> = []
+  const refused: Array<{ readonly at: number; readonly retryAfterSeconds: number }> = []
+  for (const pause of pauses) {
+    at += pause
+    const decided = decideHit(hits, limit, instant(at))
+    if (Either.isRight(decided)) {
+      hits = decided.right
+      allowed.push(at)
+    } else refused.push({ at, retryAfterSeconds: decided.left.retryAfterSeconds })
+  }
+  return { allowed, refused, hits }
+}
+
+describe("a sliding window", () => {
+  law("never holds more than the limit, wherever it is laid", [pauses], (pauses) => {
+    const { allowed } = allowedAfter(pauses)
+    return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
+  })
+
+  law("refuses only when it is full", [pauses], (pauses) => {
+    const { allowed, refused } = allowedAfter(pauses)
+    return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
+  })
+
+  law("says when to come back: then there is room, and a second earlier there was none", [pauses], (pauses) => {
+    const { allowed, refused } = allowedAfter(pauses)
+    const last = refused.at(-1)
+    if (last === undefined) return true
+    const before = allowed.filter((at) => at <= last.at).map(instant)
+    const back = last.at + last.retryAfterSeconds * 1_000
+    const then = decideHit(before, limit, instant(back))
+    const earlier = decideHit(before, limit, instant(back - 1_000))
+    return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
+  })
+
+  law("keeps no more instants than count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+
+  it("is exact at its edge: the sixth is refused after 60 s to the millisecond, and not one later", () => {
+    const hits = [0, 1, 2, 3, 4].map(instant)
+    expect(Either.isLeft(decideHit(hits, limit, instant(60_000)))).toBe(true)
+    expect(Either.isRight(decideHit(hits, limit, instant(60_001)))).toBe(true)
+  })
+
+  it("counts what a clock ahead of ours wrote", () => {
+    const ahead = [1, 2, 3, 4, 5].map((second) => instant(second * 1_000))
+    expect(Either.isLeft(decideHit(ahead, limit, instant(0)))).toBe(true)
+  })
+})

@@ -1,0 +1,192 @@
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import { anomaliesOf, paymentStatusOf, type TopUpOrder, type TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "../../support/resellers.ts"
+
+const pending: PaymentObservation = { _tag: "Pending", received: undefined }
+const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
+
+/** What a store does with an order over time; a crash is a step that does not come. */
+type Step =
+  | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
+  | { readonly _tag: "credit"; readonly now: Date }
+
+const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
+  FastCheck.record({ _tag: FastCheck.constant("observe" as const), seen: observation, now: someTime }),
+  FastCheck.record({ _tag: FastCheck.constant("credit" as const), now: someTime })
+)
+
+const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
+  let order = from
+  let quota = aQuota(5n)
+  const credits: Array<bigint> = []
+  const orders: Array<TopUpOrder> = [order]
+  for (const step of steps) {
+    if (step._tag === "observe") order = decideReconcile(order, step.seen, step.now).order
+    else {
+      const credited = decideCrediting(order, quota, step.now)
+      if (credited !== undefined) {
+        order = credited.order
+        quota = credited.quota
+        credits.push(credited.booking.amount)
+      }
+    }
+    orders.push(order)
+  }
+  return { order, quota, credits, orders }
+}
+
+describe("an order", () => {
+  const lives = FastCheck.array(step, { maxLength: 30 })
+
+  law(
+    "is credited at most once, whatever is seen and however often",
+    [lives],
+    (steps) => live(steps).credits.length <= 1
+  )
+
+  law("is credited with exactly its quota, and the account grows by what is booked", [lives], (steps) => {
+    const { order, quota, credits } = live(steps)
+    const sum = credits.reduce((a, b) => a + b, 0n)
+    return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
+  })
+
+  law(
+    "that was paid is credited by the next crediting, whatever it was before and whatever comes between",
+    [lives, lives, someTime],
+    (before, between, now) => {
+      const steps: ReadonlyArray<Step> = [
+        ...before,
+        { _tag: "observe", seen: paid, now },
+        ...between,
+        { _tag: "credit", now }
+      ]
+      return live(steps).order.status === "credited"
+    }
+  )
+
+  law(
+    "that nobody saw paid is never credited",
+    [lives],
+    (steps) => live(steps.filter((step) => step._tag === "credit" || step.seen._tag !== "Paid")).credits.length === 0
+  )
+
+  law("never has less received than before", [lives], (steps) =>
+    live(steps).orders.every(({ received }, i, orders) => {
+      const before = orders[i - 1]?.received
+      return (
+        (before?.receivedRaw ?? 0n) <= (received.receivedRaw ?? 0n) &&
+        (before?.receivedUsdMicro ?? 0n) <= (received.receivedUsdMicro ?? 0n)
+      )
+    })
+  )
+
+  law("keeps its instructions, amounts and times of making and expiry for ever", [lives], (steps) => {
+    const { order } = live(steps)
+    const kept = anOrder()
+    return (["instructions", "amount", "quotaUsdMicro", "createdAt", "expiresAt", "provider", "id"] as const).every(
+      (fact) => JSON.stringify(order[fact], digits) === JSON.stringify(kept[fact], digits)
+    )
+  })
+
+  law(
+    "is paid exactly when it has a time of payment, credited exactly when it has a time of credit",
+    [lives],
+    (steps) =>
+      live(steps).orders.every(
+        (order) =>
+          (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
+          (order.status === "credited") === (order.creditedAt !== undefined)
+      )
+  )
+
+  law("keeps the time it was first seen paid, and the time it was credited", [lives], (steps) =>
+    live(steps).orders.every((order, i, orders) => {
+      const before = orders[i - 1]
+      return (
+        (before?.paidAt === undefined || order.paidAt === before.paidAt) &&
+        (before?.creditedAt === undefined || order.creditedAt === before.creditedAt)
+      )
+    })
+  )
+
+  law("moves only along the ways of its states", [lives], (steps) => {
+    const ways: Record<TopUpStatus, ReadonlyArray<TopUpStatus>> = {
+      pending: ["pending", "crediting", "expired", "failed"],
+      expired: ["expired", "crediting"],
+      failed: ["failed", "crediting"],
+      crediting: ["crediting", "credited"],
+      credited: ["credited"]
+    }
+    return live(steps).orders.every(({ status }, i, orders) =>
+      ways[orders[i - 1]?.status ?? "pending"].includes(status)
+    )
+  })
+})
+
+describe("what is seen", () => {
+  law("as suspicious changes neither status nor amounts, and alerts", [order, someTime], (order, now) => {
+    const { order: next, alert } = decideReconcile(
+      order,
+      {
+        _tag: "Suspicious",
+        received: { receivedRaw: undefined, receivedUsdMicro: order.quotaUsdMicro },
+        reason: "odd"
+      },
+      now
+    )
+    return (
+      alert === "odd" &&
+      next.status === order.status &&
+      next.received === order.received &&
+      next.paidAt === order.paidAt
+    )
+  })
+
+  law(
+    "as anything else does not alert",
+    [order, observation, someTime],
+    (order, seen, now) => (decideReconcile(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
+  )
+
+  it.each([
+    ["expires with the provider's word", { _tag: "Expired", received: undefined }, 0, "expired"],
+    ["fails with the provider's word", { _tag: "Failed", received: undefined, reason: "denied" }, 0, "failed"],
+    ["stays while it can be paid", pending, 59 * MINUTE, "pending"],
+    ["stays a minute longer than it can be paid", pending, 61 * MINUTE, "pending"],
+    ["expires when it is definitely unpaid a minute after", pending, 61 * MINUTE + 1, "expired"]
+  ] as const)("a pending order %s", (_, seen, atMillis, status) => {
+    expect(decideReconcile(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
+  })
+
+  it.each(["pending", "expired", "failed"] as const)("as paid wins over %s, however late", (status) => {
+    const now = instant(5 * 24 * 60 * MINUTE)
+    const { order } = decideReconcile(anOrder({ status }), paid, now)
+    expect(order).toMatchObject({ status: "crediting", paidAt: now })
+    expect(anomaliesOf(order)).toEqual(["late"])
+  })
+
+  it("tells when it was paid, within the life of the order", () => {
+    const paidAt = (at: number) =>
+      decideReconcile(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
+    expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
+    expect(paidAt(-MINUTE)).toEqual(instant(0))
+    expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
+  })
+
+  it("of evidence is gathered, once each", () => {
+    const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
+      ...pending,
+      evidence: { transactions, remarks: [] }
+    })
+    const first = decideReconcile(anOrder(), seen(["0xa"]), instant(1)).order
+    expect(decideReconcile(first, seen(["0xa", "0xb"]), instant(2)).order.evidence.transactions).toEqual(["0xa", "0xb"])
+    const flood = seen(Array.from({ length: 1_000 }, (_, i) => `0x${i}`))
+    expect(decideReconcile(first, flood, instant(3)).order.evidence.transactions).toHaveLength(100)
+  })
+})
+
+const digits = (_: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value)

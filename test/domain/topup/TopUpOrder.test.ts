@@ -1,0 +1,56 @@
+import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OrderId, orderIdOf, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { anomaliesOf, excessUsdMicroOf, paymentStatusOf, receivedUsdMicroOf } from "@tollgate/domain/topup/TopUpOrder"
+import { FastCheck, Option } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
+
+describe("an order number", () => {
+  law("is RTO- and the id, and leads back to it", [FastCheck.uuid()], (id) => {
+    const number = orderNumberOf(OrderId.make(id))
+    return number === `RTO-${id}` && Option.getOrUndefined(orderIdOf(number)) === id
+  })
+
+  it.each(["", "RTO-", "RTO-1", "rto-01930000-0000-7000-8000-0000000000aa", "01930000-0000-7000-8000-0000000000aa"])(
+    "is not %j",
+    (text) => {
+      expect(Option.isNone(orderIdOf(text))).toBe(true)
+    }
+  )
+})
+
+describe("the payment of an order", () => {
+  it.each([
+    ["pending", "pending"],
+    ["crediting", "paid"],
+    ["credited", "paid"],
+    ["expired", "expired"],
+    ["failed", "failed"]
+  ] as const)("that is %s is %s", (status, payment) => {
+    expect(paymentStatusOf({ status })).toBe(payment)
+  })
+
+  law("shows what arrived in whole micro-USD, never more than arrived", [raw], (receivedRaw) => {
+    const shown = receivedUsdMicroOf({ received: { receivedRaw, receivedUsdMicro: undefined } }) ?? 0n
+    return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
+  })
+
+  law("shows what arrived beyond what was asked for", [order], (order) => {
+    const received = receivedUsdMicroOf(order) ?? 0n
+    const excess = excessUsdMicroOf(order)
+    return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
+  })
+
+  it("is flagged when it is late, too little or too much", () => {
+    const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
+    expect(anomaliesOf(anOrder())).toEqual([])
+    expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])
+    expect(anomaliesOf(anOrder({ status: "expired", received: some(9_999_999n) }))).toEqual(["underpaid"])
+    expect(
+      anomaliesOf(anOrder({ status: "credited", paidAt: instant(61 * MINUTE), received: some(10_000_001n) }))
+    ).toEqual(["late", "overpaid"])
+    expect(excessUsdMicroOf(anOrder({ received: some(10_000_001n) }))).toBe(UsdMicro(1n))
+  })
+})
