@@ -1,0 +1,70 @@
+/**
+ * The text inside a QRIS code: fields of a two-digit tag, a two-digit length and a value, closed by a checksum.
+ *
+ *     00 02 01 | 01 02 12 | 26 ... merchant account ... | 54 06 105000 | ... | 63 04 ABCD
+ *
+ * A provider's text is looked at before a payer sees it: a code that cannot be scanned, or that asks for another
+ * amount than ours, is worse than none.
+ */
+import type { Idr } from "@tollgate/domain/money/Idr"
+import { idrOf } from "./WireAmounts.ts"
+
+/** What is wrong with this text as a code over this amount; undefined if nothing is. */
+export const faultOf = (text: string, total: Idr): string | undefined => {
+  const fields = fieldsOf(text)
+  if (fields === undefined) return "its fields do not add up"
+  const tags = fields.map(([tag]) => tag)
+  if (new Set(tags).size !== tags.length) return "a field is there twice"
+  if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG) return "it does not begin with its version and end with its sum"
+  const values = new Map(fields)
+  if (values.get(CHECKSUM_TAG) !== checksumOf(text.slice(0, -CHECKSUM_DIGITS))) return "its checksum is wrong"
+  for (const [tag, form] of FORMS) {
+    const value = values.get(tag)
+    if (value === undefined || !form.test(value)) return `field ${tag} is missing or wrong`
+  }
+  if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it names no merchant account"
+  const amount = values.get("54")
+  if (amount === undefined || idrOf(amount) !== total) return "its amount is not ours"
+  // 01 asks the payer whether to tip; the others add a fee to the amount.
+  if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
+  return undefined
+}
+
+/** CRC-16/CCITT-FALSE in four capital digits, of a text that ends with the tag and length of the checksum. */
+export const checksumOf = (text: string): string => {
+  let sum = 0xffff
+  for (const byte of Buffer.from(text, "utf8")) {
+    sum ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) sum = sum & 0x8000 ? ((sum << 1) ^ 0x1021) & 0xffff : (sum << 1) & 0xffff
+  }
+  return sum.toString(16).toUpperCase().padStart(CHECKSUM_DIGITS, "0")
+}
+
+const CHECKSUM_TAG = "63"
+const CHECKSUM_DIGITS = 4
+
+/** Version, static or dynamic, category, rupiah, amount, Indonesia, name and city of the merchant. */
+const FORMS: ReadonlyArray<readonly [tag: string, form: RegExp]> = [
+  ["00", /^01$/],
+  ["01", /^1[12]$/],
+  ["52", /^\d{4}$/],
+  ["53", /^360$/],
+  ["58", /^ID$/],
+  ["59", /./],
+  ["60", /./]
+]
+
+const fieldsOf = (text: string): ReadonlyArray<readonly [tag: string, value: string]> | undefined => {
+  const fields: Array<readonly [string, string]> = []
+  let at = 0
+  while (at < text.length) {
+    const head = /^(\d\d)(\d\d)$/.exec(text.slice(at, at + 4))
+    if (head === null) return undefined
+    const [, tag = "", length = ""] = head
+    const end = at + 4 + Number(length)
+    if (end > text.length) return undefined
+    fields.push([tag, text.slice(at + 4, end)])
+    at = end
+  }
+  return fields
+}

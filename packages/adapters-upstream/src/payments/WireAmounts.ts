@@ -1,0 +1,44 @@
+/**
+ * Amounts of money as providers write them: decimal digits, read and written exactly.
+ */
+import { Idr } from "@tollgate/domain/money/Idr"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+
+/** Whole rupiah, with or without two zeros behind the point; undefined for anything else. */
+export const idrOf = (text: string): Idr | undefined => {
+  const digits = /^(\d{1,18})(?:\.0{1,2})?$/.exec(text)?.[1]
+  return digits === undefined ? undefined : Idr(BigInt(digits))
+}
+
+/** Dollars that are a whole number of micro-USD; undefined for anything else, finer amounts too. */
+export const usdMicroOf = (text: string): UsdMicro | undefined => {
+  const read = microOf(text)
+  return read === undefined || read.finer ? undefined : read.micro
+}
+
+/** Dollars in whole micro-USD; a rest below one is dropped. */
+export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
+
+/** Micro-USD as dollars, without zeros that say nothing: `25`, `25.5`, `25.000123`. */
+export const usdDigits = (amount: UsdMicro): string => {
+  const fraction = (amount % MICRO_PER_USD).toString().padStart(6, "0").replace(/0+$/, "")
+  const whole = amount / MICRO_PER_USD
+  return fraction === "" ? whole.toString() : `${whole}.${fraction}`
+}
+
+const MICRO_PER_USD = 1_000_000n
+const MICRO_DIGITS = 6n
+
+/** Exponents too: that is how programs write small numbers. */
+const DECIMAL = /^(\d{1,30})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/
+
+const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: boolean } | undefined => {
+  const match = DECIMAL.exec(text)
+  if (match === null) return undefined
+  const [, whole = "", fraction = "", exponent = "0"] = match
+  const digits = BigInt(whole + fraction)
+  const shift = MICRO_DIGITS + BigInt(exponent) - BigInt(fraction.length)
+  if (shift >= 0n) return { micro: UsdMicro(digits * 10n ** shift), finer: false }
+  const divisor = 10n ** -shift
+  return { micro: UsdMicro(digits / divisor), finer: digits % divisor !== 0n }
+}

@@ -1,0 +1,43 @@
+/**
+ * What the operator says about payments on BNB Smart Chain.
+ */
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+
+export interface BscSettings {
+  /** JSON-RPC nodes, the preferred one first. Secret, because many hold an access key. */
+  readonly rpcUrls: ReadonlyArray<Redacted.Redacted<string>>
+  /** Extended public key of `m/44'/60'/0'/0`. No other deployment may use the same: they would share addresses. */
+  readonly xpub: Redacted.Redacted<string>
+  /** So many nodes must agree before a payment counts: with two, no single node can invent one. */
+  readonly rpcQuorum: number
+  /** So many blocks are searched for transfers at once. */
+  readonly logRange: number
+  /** From the making of an order until it expires. */
+  readonly expiryMinutes: number
+  /** The nodes are a simulator's, and no money is real. */
+  readonly simulated: boolean
+}
+
+const NODES_AT_MOST = 8
+
+/** The nodes, each once, or why the settings cannot be used; the reason holds no address. */
+export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either.Either<ReadonlyArray<URL>, string> => {
+  const texts = rpcUrls.map((url) => Redacted.value(url).trim())
+  if (texts.some((text) => !URL.canParse(text) || !isHttp(new URL(text)))) {
+    return Either.left("a JSON-RPC address is no http or https address")
+  }
+  const urls = [...new Map(texts.map((text) => [nodeOf(new URL(text)), new URL(text)])).values()]
+  if (urls.length === 0) return Either.left("no JSON-RPC address is given")
+  if (urls.length > NODES_AT_MOST) return Either.left(`more than ${NODES_AT_MOST} JSON-RPC addresses are given`)
+  if (!Number.isInteger(rpcQuorum) || rpcQuorum < 1 || rpcQuorum > urls.length) {
+    return Either.left(`a quorum of ${rpcQuorum} is impossible with ${urls.length} different JSON-RPC addresses`)
+  }
+  if (!Number.isInteger(logRange) || logRange < 1) return Either.left(`a log range of ${logRange} blocks is impossible`)
+  return Either.right(urls)
+}
+
+/** What is the same for two ways to write one address. */
+const nodeOf = ({ origin, pathname, search }: URL): string => origin + pathname + search
+
+const isHttp = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "http:"

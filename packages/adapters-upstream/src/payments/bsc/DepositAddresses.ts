@@ -1,0 +1,66 @@
+/**
+ * One address for each order, derived from an extended public key (BIP-32): the server can make addresses and can
+ * never spend from them.
+ *
+ * The key is that of `m/44'/60'/0'/0`, or of the account above it; both give the addresses a wallet shows. It is kept
+ * secret all the same: with one private key of any address it gives all the others.
+ */
+import { HARDENED_OFFSET, HDKey } from "@scure/bip32"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as EthereumAddress from "./EthereumAddress.ts"
+
+export interface DepositAddresses {
+  /** The address of an order's deposit index, or why there is none. */
+  readonly at: (index: number) => Either.Either<string, string>
+}
+
+const ACCOUNT_DEPTH = 3
+const ADDRESSES_DEPTH = 4
+
+/** Address 0 of mnemonics that are printed in manuals: everybody can spend what is sent there. */
+const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
+  // "test test test test test test test test test test test junk": hardhat, anvil
+  "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+  // "myth like bonus scare over problem client lizard pioneer submit female collect": ganache
+  "0x90F8bf6A479f320ead074411a4B0e7944Ea8c9C1",
+  // "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat": truffle
+  "0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
+  // "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about": BIP-39
+  "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
+])
+
+/** The addresses of a key, or why it is refused; the reason never holds the key. */
+export const read = (
+  xpub: Redacted.Redacted<string>,
+  { simulated }: { readonly simulated: boolean }
+): Either.Either<DepositAddresses, string> => {
+  const parsed = Either.try(() => HDKey.fromExtendedKey(Redacted.value(xpub).trim()))
+  if (Either.isLeft(parsed)) return Either.left("the extended public key cannot be read: it should begin with xpub")
+  const key = parsed.right
+  if (key.privateKey !== null) {
+    return Either.left("an extended private key was given: the server must hold the public one only (xpub)")
+  }
+  const chain = chainOf(key)
+  if (chain === undefined) {
+    return Either.left(`the extended public key is of depth ${key.depth}; it should be that of m/44'/60'/0'/0`)
+  }
+  const addresses: DepositAddresses = { at: (index) => addressAt(chain, index) }
+  const first = Either.getOrElse(addresses.at(0), () => "")
+  if (PUBLIC_WALLETS.has(first) && !simulated)
+    return Either.left("the extended public key is of a wallet whose words are public")
+  return Either.right(addresses)
+}
+
+const chainOf = (key: HDKey): HDKey | undefined => {
+  if (key.depth === ADDRESSES_DEPTH) return key
+  return key.depth === ACCOUNT_DEPTH ? key.deriveChild(0) : undefined
+}
+
+const addressAt = (chain: HDKey, index: number): Either.Either<string, string> => {
+  const derivable = Number.isInteger(index) && index >= 0 && index < HARDENED_OFFSET
+  const publicKey = derivable ? chain.deriveChild(index).publicKey : null
+  return publicKey === null
+    ? Either.left(`no address has the deposit index ${index}`)
+    : Either.right(EthereumAddress.ofPublicKey(publicKey))
+}

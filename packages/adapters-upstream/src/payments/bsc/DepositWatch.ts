@@ -1,0 +1,132 @@
+/**
+ * What has arrived at an order's address, decided by balances at final blocks. Transfers are looked up afterwards, to
+ * say which they were; nothing depends on finding them.
+ */
+import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
+import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { otherToken, TOKEN_CONTRACTS } from "./BscFacts.ts"
+import type { Block, BscNode } from "./BscNode.ts"
+import type { BscSettings } from "./BscSettings.ts"
+import type { Deposit } from "./Deposit.ts"
+import type { Failover } from "./Failover.ts"
+import { RpcFailed } from "./JsonRpc.ts"
+import { completedIn, scan } from "./TransferScan.ts"
+
+export interface DepositWatch {
+  /** What arrived since the order was made. Later it may be less: whoever asks keeps the most. */
+  readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
+}
+
+/** Together less than a provider may take. */
+const DECIDING_AT_MOST = Duration.seconds(5.5)
+const EVIDENCE_AT_MOST = Duration.seconds(2)
+
+const STRAYS_REMEMBERED = 1_000
+
+/** What one node, or the most cautious of several, says. */
+interface Seen {
+  readonly block: Block
+  readonly receivedRaw: TokenRaw
+}
+
+export const make = (
+  nodes: Failover,
+  { rpcQuorum, logRange }: Pick<BscSettings, "rpcQuorum" | "logRange">
+): DepositWatch => {
+  const decide = (deposit: Deposit): Effect.Effect<Seen, RpcFailed> => {
+    const { contract, address, baselineRaw, expectedRaw } = deposit
+    const look = (node: BscNode) =>
+      Effect.gen(function* () {
+        const balance = yield* node.balanceOf(contract, address)
+        // Asked after the balance, the block is not before it: transfers up to it explain all of the balance.
+        const block = yield* node.finalizedBlock
+        const seen: Seen = { block, receivedRaw: TokenRaw(balance > baselineRaw ? balance - baselineRaw : 0n) }
+        return seen
+      })
+    return Effect.gen(function* () {
+      const [first] = yield* nodes.ask(1, look)
+      if (rpcQuorum === 1 || first.receivedRaw < expectedRaw) return first
+      const all = yield* nodes.ask(rpcQuorum, look)
+      const least = all.reduce((a, b) => (b.receivedRaw < a.receivedRaw ? b : a))
+      // Neither paid nor unpaid: a node is behind, or lies.
+      return least.receivedRaw < expectedRaw ? yield* disputed : least
+    })
+  }
+
+  const transfersOf = ({ contract, address, fromBlock }: Deposit, { block, receivedRaw }: Seen) =>
+    nodes
+      .ask(1, (node) =>
+        scan(node, { contract, to: address, fromBlock, toBlock: block.number, amountRaw: receivedRaw }, logRange)
+      )
+      .pipe(Effect.map(([transfers]) => transfers))
+
+  const blockAt = (number: number) =>
+    Effect.map(
+      nodes.ask(1, (node) => node.block(number)),
+      ([block]) => block
+    )
+
+  const paid = (deposit: Deposit, seen: Seen): Effect.Effect<PaymentObservation> =>
+    Effect.gen(function* () {
+      const transfers = yield* transfersOf(deposit, seen)
+      const block = completedIn(transfers, deposit.expectedRaw, seen.receivedRaw)
+      const completed = block === undefined ? Option.none() : yield* Effect.option(blockAt(block))
+      return {
+        transactions: [...new Set(transfers.map(({ transaction }) => transaction))],
+        paidAt: Option.getOrUndefined(completed)?.minedAt
+      }
+    }).pipe(
+      Effect.timeoutOption(EVIDENCE_AT_MOST),
+      Effect.map(Option.getOrUndefined),
+      Effect.orElseSucceed(() => undefined),
+      Effect.map((known) => ({
+        _tag: "Paid",
+        paidAt: known?.paidAt,
+        received: receivedOf(seen),
+        evidence: known && { transactions: known.transactions, remarks: [] }
+      }))
+    )
+
+  /** Addresses whose stray tokens the log already tells of. */
+  const strays = new Set<string>()
+
+  const strayEvidence = ({ tokenKind, address }: Deposit): Effect.Effect<PaymentEvidence | undefined> =>
+    Effect.gen(function* () {
+      const kind = otherToken(tokenKind)
+      const [balance] = yield* nodes.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[kind], address))
+      if (balance === 0n) return undefined
+      if (!strays.has(address)) {
+        if (strays.size >= STRAYS_REMEMBERED) strays.clear()
+        strays.add(address)
+        yield* Effect.logWarning(`${kind} arrived where ${tokenKind} was asked for`, { address, raw: `${balance}` })
+      }
+      return { transactions: [], remarks: [`${balance} raw ${kind} at the address, which are not counted`] }
+    }).pipe(
+      Effect.timeoutOption(EVIDENCE_AT_MOST),
+      Effect.map(Option.getOrUndefined),
+      Effect.orElseSucceed(() => undefined)
+    )
+
+  const pending = (deposit: Deposit, seen: Seen): Effect.Effect<PaymentObservation> =>
+    Effect.map(strayEvidence(deposit), (evidence) => ({ _tag: "Pending", received: receivedOf(seen), evidence }))
+
+  return {
+    observe: (deposit) =>
+      decide(deposit).pipe(
+        Effect.timeoutFail({ duration: DECIDING_AT_MOST, onTimeout: () => tooLate }),
+        Effect.flatMap((seen) =>
+          seen.receivedRaw >= deposit.expectedRaw ? paid(deposit, seen) : pending(deposit, seen)
+        )
+      )
+  }
+}
+
+const failed = (kind: RpcFailed["kind"], detail: string) => new RpcFailed({ kind, code: undefined, detail })
+const tooLate = failed("timeout", "no node answered in time")
+const disputed = failed("bad_response", "the nodes disagree on whether enough arrived")
+
+const receivedOf = ({ receivedRaw }: Seen): Received | undefined =>
+  receivedRaw === 0n ? undefined : { receivedRaw, receivedUsdMicro: floorToUsdMicro(receivedRaw) }

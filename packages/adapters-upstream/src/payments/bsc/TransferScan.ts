@@ -1,0 +1,65 @@
+/**
+ * Which transactions brought a balance, as evidence: from the newest block backwards, until they explain it.
+ *
+ * Many nodes answer for few blocks only or not at all, each in its own words, so a refused range is halved whatever
+ * the words are, and little is spent on it: nothing depends on what is found here.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { BscNode, Transfer } from "./BscNode.ts"
+import type { RpcFailed } from "./JsonRpc.ts"
+
+export interface Sought {
+  readonly contract: string
+  readonly to: string
+  readonly fromBlock: number
+  readonly toBlock: number
+  /** What is to be explained. */
+  readonly amountRaw: bigint
+}
+
+const CALLS_AT_MOST = 12
+const HALVINGS_AT_MOST = 4
+const METHOD_NOT_FOUND = -32601
+
+/** In the order of the chain; perhaps not all. */
+export const scan = (
+  node: BscNode,
+  { contract, to, fromBlock, toBlock, amountRaw }: Sought,
+  logRange: number
+): Effect.Effect<ReadonlyArray<Transfer>, RpcFailed> =>
+  Effect.gen(function* () {
+    let found: ReadonlyArray<Transfer> = []
+    let last = toBlock
+    let range = logRange
+    let halvings = 0
+    for (let calls = 0; calls < CALLS_AT_MOST && last >= fromBlock && sumOf(found) < amountRaw; calls += 1) {
+      const first = Math.max(fromBlock, last - range + 1)
+      const answer = yield* Effect.either(node.transfers({ contract, to, fromBlock: first, toBlock: last }))
+      if (Either.isRight(answer)) {
+        found = [...answer.right, ...found]
+        last = first - 1
+      } else if (mayBeTooWide(answer.left) && range > 1 && halvings < HALVINGS_AT_MOST) {
+        range = Math.ceil(range / 2)
+        halvings += 1
+      } else {
+        return found.length > 0 ? found : yield* answer.left
+      }
+    }
+    return found
+  })
+
+/** The block in which enough had arrived; absent when the transfers do not explain the amount. */
+export const completedIn = (
+  transfers: ReadonlyArray<Transfer>,
+  enoughRaw: bigint,
+  allRaw: bigint
+): number | undefined =>
+  sumOf(transfers) === allRaw
+    ? transfers.find((_, i) => sumOf(transfers.slice(0, i + 1)) >= enoughRaw)?.block
+    : undefined
+
+const mayBeTooWide = ({ kind, code }: RpcFailed): boolean => kind === "rejected" && code !== METHOD_NOT_FOUND
+
+const sumOf = (transfers: ReadonlyArray<Transfer>): bigint =>
+  transfers.reduce((sum, { amountRaw }) => sum + amountRaw, 0n)

@@ -1,0 +1,53 @@
+/**
+ * Notifications of NOWPayments: signed in a header, over the body written again with the members of every object in
+ * order. Their older recipe orders the same names but drops members that only nested objects have.
+ *
+ * Numbers are part of that text as JavaScript writes them, so here, and only here, they are read as such.
+ */
+import { createHmac } from "node:crypto"
+import { BadSignature, type PaymentWebhook } from "@tollgate/application/ports/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { isDigest } from "../PresentedDigest.ts"
+import { namedOrder } from "../WebhookOrder.ts"
+import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
+
+/** The body as it is signed. */
+export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
+
+/** The body as it was signed once. */
+export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
+
+export const signatureOf = (text: string, ipnSecret: string): Buffer =>
+  createHmac("sha512", ipnSecret).update(text, "utf8").digest()
+
+export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): PaymentWebhook => ({
+  verify: (headers, bytes) =>
+    Either.try(() => {
+      const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
+      // Nesting too deep to be put in order throws, like what is no JSON.
+      return { body, text: canonical(body) }
+    }).pipe(
+      Either.filterOrLeft(
+        ({ body, text }) => {
+          const isSigned = (text: string) =>
+            isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])
+          return isSigned(text) || (typeof body === "object" && body !== null && isSigned(canonicalOnce(body)))
+        },
+        () => "another signature" as const
+      ),
+      Either.flatMap(({ body }) => Schema.decodeUnknownEither(Notification)(body)),
+      Either.flatMap(({ order_id }) => namedOrder(order_id)),
+      Effect.mapError(() => new BadSignature({ provider }))
+    ),
+  acknowledgement: {}
+})
+
+const inOrder = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== "object" || value === null) return value
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
+}

@@ -1,0 +1,43 @@
+/**
+ * What NOWPayments says. Read as {@link ExactJson}: every number is a text, and a reference is one either way.
+ *
+ *     POST /v1/payment
+ *     GET  /v1/payment/{payment_id}
+ *     GET  /v1/merchant/coins          what the account takes
+ */
+import * as Schema from "effect/Schema"
+
+const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
+
+/** A payment, as it was created and whenever it is asked for. */
+export const Payment = Schema.Struct({
+  payment_id: Schema.NonEmptyString,
+  payment_status: Schema.String,
+  price_currency: Schema.String,
+  pay_amount: Schema.String,
+  pay_currency: Schema.String,
+  order_id: Schema.NullOr(Schema.String),
+  actually_paid: OptionalText,
+  /** There when somebody paid an address again, or in another coin. */
+  parent_payment_id: OptionalText,
+  /** The transaction that paid, once there is one. */
+  payin_hash: OptionalText,
+  updated_at: OptionalText
+})
+export type Payment = typeof Payment.Type
+
+export const Created = Schema.Struct({
+  ...Payment.fields,
+  pay_address: Schema.NonEmptyString,
+  payin_extra_id: OptionalText,
+  network: OptionalText
+})
+export type Created = typeof Created.Type
+
+export const Refusal = Schema.Struct({ code: OptionalText, statusCode: OptionalText, message: OptionalText })
+
+export const Coins = Schema.Struct({ selectedCurrencies: Schema.Array(Schema.String) })
+
+export const Notification = Schema.Struct({ order_id: Schema.String })
+
+export const SIGNATURE_HEADER = "x-nowpayments-sig"

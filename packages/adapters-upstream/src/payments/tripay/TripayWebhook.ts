@@ -1,0 +1,28 @@
+/**
+ * Callbacks of Tripay: signed in a header over the bytes of the body.
+ */
+import { BadSignature, type PaymentWebhook } from "@tollgate/application/ports/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as ExactJson from "../ExactJson.ts"
+import { isDigest } from "../PresentedDigest.ts"
+import { namedOrder } from "../WebhookOrder.ts"
+import * as TripaySignature from "./TripaySignature.ts"
+import { ACKNOWLEDGEMENT, Callback, SIGNATURE_HEADER } from "./TripayWire.ts"
+
+export const make = (provider: string, privateKey: Redacted.Redacted<string>): PaymentWebhook => ({
+  verify: (headers, body) =>
+    Either.right(body).pipe(
+      Either.filterOrLeft(
+        (body) => isDigest(TripaySignature.ofCallback(body, privateKey), headers[SIGNATURE_HEADER]),
+        () => "another signature" as const
+      ),
+      Either.flatMap((body) => ExactJson.parse(Buffer.from(body).toString("utf8"))),
+      Either.flatMap(Schema.decodeUnknownEither(Callback)),
+      Either.flatMap(({ merchant_ref }) => namedOrder(merchant_ref)),
+      Effect.mapError(() => new BadSignature({ provider }))
+    ),
+  acknowledgement: ACKNOWLEDGEMENT
+})

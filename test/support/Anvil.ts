@@ -1,0 +1,76 @@
+/**
+ * A real EVM on this machine, as a chain of its own: Foundry's anvil, which comes from npm as a binary.
+ *
+ *     const anvil = await Anvil.start({ chainId: 56 })
+ *     await anvil.rpc("anvil_mine", ["0x2"])
+ *     await anvil.stop()
+ *
+ * Blocks are mined when a test says so, and a block is final when two follow it, as on BNB Smart Chain.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { createRequire } from "node:module"
+
+const PLATFORMS: Readonly<Record<string, string>> = { darwin: "darwin", linux: "linux", win32: "win32" }
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" }
+
+const binary = (): string => {
+  const platform = `${PLATFORMS[process.platform]}-${ARCHITECTURES[process.arch]}`
+  const file = process.platform === "win32" ? "anvil.exe" : "anvil"
+  return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${platform}/bin/${file}`)
+}
+
+export class Anvil {
+  readonly url: string
+  readonly #child: ChildProcess
+  readonly #killWithUs: () => void
+
+  /** Fails with the reason when this machine cannot run it. */
+  static async start({ chainId }: { readonly chainId: number }): Promise<Anvil> {
+    const options = ["--port", "0", "--accounts", "1", "--no-mining", "--slots-in-an-epoch", "1"]
+    const child = spawn(binary(), [...options, "--chain-id", String(chainId)], { stdio: ["ignore", "pipe", "pipe"] })
+    const url = await new Promise<string>((resolve, reject) => {
+      let printed = ""
+      const collect = (chunk: Buffer) => {
+        printed += chunk.toString("utf8")
+        const address = /Listening on (\S+)/.exec(printed)?.[1]
+        if (address !== undefined) resolve(`http://${address}`)
+      }
+      child.stdout?.on("data", collect)
+      child.stderr?.on("data", collect)
+      child.once("error", reject)
+      child.once("exit", (code) => reject(new Error(`anvil ended with ${code}: ${printed.slice(-300)}`)))
+    })
+    for (const stream of [child.stdout, child.stderr]) stream?.removeAllListeners("data").resume()
+    return new Anvil(child, url)
+  }
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child
+    this.url = url
+    this.#killWithUs = () => child.kill("SIGKILL")
+    process.once("exit", this.#killWithUs)
+  }
+
+  async rpc(method: string, params: ReadonlyArray<unknown> = []): Promise<unknown> {
+    const response = await fetch(this.url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
+    })
+    const answer = (await response.json()) as { result?: unknown; error?: { message: string } }
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`)
+    return answer.result
+  }
+
+  /** Mines so many blocks; the first takes what was sent. */
+  async mine(blocks: number): Promise<void> {
+    await this.rpc("anvil_mine", [`0x${blocks.toString(16)}`])
+  }
+
+  async stop(): Promise<void> {
+    process.removeListener("exit", this.#killWithUs)
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve))
+    this.#child.kill("SIGTERM")
+    await ended
+  }
+}
