@@ -1,0 +1,124 @@
+/**
+ * Payments in dollar tokens on a simulated BSC. The wire knows addresses and balances only, so beside it somebody may
+ * say what an address is for: `POST /bsc/orders`; and send any amount of either token: `POST /bsc/transfers`.
+ */
+import { asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { answerRpc, BSC_TOKEN_DECIMALS, BSC_TOKENS } from "./BscRpc.ts"
+import { SimulatedChain } from "./SimulatedChain.ts"
+import { type SimulatedPayment, toJson } from "./SimulatedPayment.ts"
+import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import { json, readObject, type SimulatedProvider, type WireAnswer, type WireRequest } from "./SimulatedProvider.ts"
+
+const NAME = "bsc"
+
+export interface BscSimulator extends SimulatedProvider {
+  /** What does not belong to the wire, and never fails with it; nothing where the path is not one of these. */
+  readonly beside: (request: WireRequest) => WireAnswer | undefined
+}
+
+export const make = (payments: SimulatedPayments): BscSimulator => {
+  const chain = new SimulatedChain()
+  const at = (address: string, now: number) =>
+    payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
+
+  /** An address is listed from when it is first asked for. */
+  const onBalance = (contract: string, address: string, now: number): void => {
+    if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
+  }
+
+  const register = (asked: JsonObject, now: number): WireAnswer => {
+    const orderNumber = asText(asked.order_number)
+    const address = asText(asked.deposit_address)
+    const contract = asText(asked.contract_address).toLowerCase()
+    const expected = digits(asked.expected_raw)
+    if (orderNumber === "" || !ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || expected === undefined)
+      return refusal(422, "wanted: order_number, deposit_address, contract_address of USDT or USDC, expected_raw")
+    const known = at(address, now)
+    const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
+    if (isKnown) return json(200, toJson(known))
+    // An address of an earlier order counts from here, as it does for whoever opened the order.
+    const before = chain.balanceOf(contract, address)
+    const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected }
+    payments.put(payment)
+    return json(201, toJson(payment))
+  }
+
+  const transfer = (asked: JsonObject, now: number): WireAnswer => {
+    const address = asText(asked.deposit_address)
+    const contract = asText(asked.contract_address).toLowerCase()
+    const raw = digits(asked.raw)
+    if (!ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || raw === undefined)
+      return refusal(422, "wanted: deposit_address, contract_address of USDT or USDC, raw")
+    chain.transfer(contract, address, raw, now)
+    const known = at(address, now) ?? paymentTo({ address, contract, now })
+    const received = chain.balanceOf(contractOf(known), address) - beforeOf(known)
+    const payment: SimulatedPayment =
+      known.due !== undefined && received >= known.due && known.state !== "paid"
+        ? { ...known, received, state: "paid", changedAt: now }
+        : { ...known, received }
+    payments.put(payment)
+    return json(200, { ...toJson(payment), final_at: new Date(chain.settledAt(address, now)).toISOString() })
+  }
+
+  return {
+    name: NAME,
+    answer: ({ body, method, now, path }) => {
+      if (path !== "" && path !== "/") return refusal(404, "the JSON-RPC is at /bsc")
+      if (method !== "POST") return refusal(405, "JSON-RPC is asked with POST")
+      return answerRpc({ chain, onBalance }, body, now)
+    },
+    beside: (request) => {
+      if (request.method !== "POST" || (request.path !== "/orders" && request.path !== "/transfers")) return undefined
+      const asked = readObject(request)
+      if (asked === undefined) return refusal(400, "the body is no JSON object")
+      return request.path === "/orders" ? register(asked, request.now) : transfer(asked, request.now)
+    },
+    carryOut: (before, after, now) => {
+      const raw = after.received - before.received
+      if (raw > 0n) chain.transfer(contractOf(after), after.reference, raw, now)
+      return chain.settledAt(after.reference, now)
+    },
+    webhook: () => undefined
+  }
+}
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
+const digits = (value: unknown): bigint | undefined =>
+  typeof value === "string" && /^[1-9]\d{0,77}$/.test(value) ? BigInt(value) : undefined
+
+const refusal = (status: number, message: string): WireAnswer =>
+  json(status, { error: { code: "bad_request", message: `payment simulator: ${message}` } })
+
+const contractOf = (payment: SimulatedPayment): string => asText(payment.asked.contract_address)
+
+const beforeOf = (payment: SimulatedPayment): bigint => BigInt(asText(payment.asked.before))
+
+const paymentTo = (to: {
+  readonly address: string
+  readonly contract: string
+  readonly now: number
+  /** What the address held when its order was made. */
+  readonly before?: bigint
+}): SimulatedPayment => ({
+  provider: NAME,
+  method: "crypto_bep20",
+  reference: to.address.toLowerCase(),
+  orderNumber: undefined,
+  payTo: to.address,
+  shownAt: undefined,
+  currency: BSC_TOKENS[to.contract] ?? "",
+  decimals: BSC_TOKEN_DECIMALS,
+  due: undefined,
+  received: 0n,
+  state: "open",
+  openedAt: to.now,
+  changedAt: to.now,
+  expiresAt: undefined,
+  callbackUrl: undefined,
+  asked: { contract_address: to.contract, before: `${to.before ?? 0n}` },
+  cannot: {
+    expire: "a chain knows no expiry: the order expires where it was made, by its own clock",
+    fail: "a chain knows no refusal: what was sent arrives"
+  }
+})

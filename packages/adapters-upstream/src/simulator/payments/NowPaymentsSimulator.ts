@@ -1,0 +1,211 @@
+/**
+ * Payments in dollar tokens as NOWPayments answers them: amounts are JSON numbers, and a payment's id is a string when
+ * it is made and a number ever after. Every token is worth exactly one dollar here.
+ */
+import { createHmac, randomBytes, randomInt } from "node:crypto"
+import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { decimalText, readDecimal } from "./DecimalAmount.ts"
+import type { SimulatedPayment } from "./SimulatedPayment.ts"
+import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import { json, readObject, type SimulatedProvider, type WireAnswer, type WireRequest } from "./SimulatedProvider.ts"
+import { SIMULATED_NOWPAYMENTS } from "./SimulatorSettings.ts"
+
+const NAME = "nowpayments"
+const DECIMALS = 6
+const MIN_AMOUNT = 1_000_000n
+/** Addresses stay good for a week. */
+const VALID_MILLIS = 7 * 86_400_000
+
+/** The coins that the merchant of the simulator takes, and the networks they are on. */
+const NETWORKS: { readonly [coin: string]: string } = {
+  usdttrc20: "trx",
+  usdterc20: "eth",
+  usdtbsc: "bsc",
+  usdtmatic: "matic",
+  usdc: "eth",
+  usdcbsc: "bsc",
+  usdcmatic: "matic",
+  usdcbase: "base"
+}
+
+export const make = (payments: SimulatedPayments): SimulatedProvider => ({
+  name: NAME,
+  answer: (request) => {
+    const { headers, method, now, path, query } = request
+    if (method === "GET" && path === "/v1/status") return json(200, { message: "OK" })
+    if (headers["x-api-key"] !== SIMULATED_NOWPAYMENTS.apiKey) return refusal(403, "INVALID_API_KEY", "Invalid api key")
+    if (method === "POST" && path === "/v1/payment") return create(payments, request)
+    if (method !== "GET") return refusal(404, "NOT_FOUND", `Cannot ${method} ${path}`)
+    if (path === "/v1/merchant/coins") return json(200, { selectedCurrencies: merchantCoins })
+    if (path === "/v1/min-amount") return minAmount(query)
+    const id = /^\/v1\/payment\/(\d+)$/.exec(path)?.[1]
+    const payment = payments.named(id ?? "", now, NAME)[0]
+    return payment === undefined
+      ? refusal(404, "NOT_FOUND", id === undefined ? `Cannot GET ${path}` : "Payment not found")
+      : json(200, paymentStatus(payment))
+  },
+  carryOut: (_before, _after, now) => now,
+  webhook: (payment) => {
+    const notification = { ...paymentStatus(payment), parent_payment_id: null, fee: feeOf(payment) }
+    return {
+      headers: {
+        "content-type": "application/json",
+        "x-nowpayments-sig": createHmac("sha512", SIMULATED_NOWPAYMENTS.ipnSecret)
+          .update(JSON.stringify(sorted(notification)))
+          .digest("hex")
+      },
+      body: JSON.stringify(notification)
+    }
+  }
+})
+
+/** The provider spells them in capitals in this one list. */
+const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
+
+const refusal = (status: number, code: string, message: string): WireAnswer =>
+  json(status, { status: false, statusCode: status, code, message })
+
+const create = (payments: SimulatedPayments, request: WireRequest): WireAnswer => {
+  const { now } = request
+  const asked = readObject(request)
+  const coin = asText(asked?.pay_currency).toLowerCase()
+  const network = NETWORKS[coin]
+  const price = readAmount(asked?.price_amount)
+  const due = asked?.pay_amount === undefined ? price : readAmount(asked.pay_amount)
+  if (asked === undefined || price === undefined || due === undefined)
+    return refusal(400, "BAD_REQUEST", "price_amount must be a number")
+  if (asText(asked.price_currency).toLowerCase() !== "usd")
+    return refusal(400, "BAD_REQUEST", "price_currency must be usd")
+  if (network === undefined) return refusal(400, "CURRENCY_UNAVAILABLE", `Currency ${coin} is not available`)
+  if (due < MIN_AMOUNT)
+    return refusal(400, "AMOUNT_MINIMAL_ERROR", `Crypto amount ${decimalText(due, DECIMALS)} is less than minimal`)
+  const payment: SimulatedPayment = {
+    provider: NAME,
+    method: "crypto",
+    reference: `${randomInt(5_000_000_000, 9_999_999_999)}`,
+    orderNumber: asText(asked.order_id) || undefined,
+    payTo: addressOn(network),
+    shownAt: undefined,
+    currency: coin,
+    decimals: DECIMALS,
+    due,
+    received: 0n,
+    state: "open",
+    openedAt: now,
+    changedAt: now,
+    expiresAt: now + VALID_MILLIS,
+    callbackUrl: asText(asked.ipn_callback_url) || undefined,
+    asked: { ...asked, network, purchase_id: randomInt(4_000_000_000, 9_999_999_999) },
+    cannot: {}
+  }
+  payments.put(payment)
+  return json(201, created(payment))
+}
+
+/** As JSON had it; the shortest digits of a number this small are the ones that were sent. */
+const readAmount = (value: unknown): bigint | undefined =>
+  typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
+
+/** Of the form of an address, with a checksum that a wallet refuses: nobody shall send anything there. */
+const addressOn = (network: string): string =>
+  network === "trx"
+    ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
+    : `0xFa4E${randomBytes(18).toString("hex")}`
+
+/** A JSON number; of so few digits it is written as the amount is. */
+const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
+
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+const STATUS: { readonly [State in SimulatedPayment["state"]]: string } = {
+  open: "waiting",
+  paid: "finished",
+  expired: "expired",
+  failed: "failed",
+  cancelled: "failed"
+}
+
+const statusOf = ({ received, state }: SimulatedPayment): string =>
+  state === "open" && received > 0n ? "partially_paid" : STATUS[state]
+
+const created = (payment: SimulatedPayment): JsonObject => ({
+  payment_id: payment.reference,
+  payment_status: "waiting",
+  pay_address: payment.payTo,
+  price_amount: payment.asked.price_amount,
+  price_currency: "usd",
+  pay_amount: numberOf(payment.due ?? 0n),
+  pay_currency: payment.currency,
+  order_id: payment.orderNumber ?? null,
+  order_description: payment.asked.order_description ?? null,
+  ipn_callback_url: payment.callbackUrl ?? null,
+  created_at: iso(payment.openedAt),
+  updated_at: iso(payment.openedAt),
+  purchase_id: `${payment.asked.purchase_id}`,
+  amount_received: null,
+  payin_extra_id: null,
+  smart_contract: "",
+  network: payment.asked.network,
+  network_precision: DECIMALS,
+  time_limit: null,
+  burning_percent: null,
+  expiration_estimate_date: iso(payment.openedAt + 20 * 60_000),
+  is_fixed_rate: payment.asked.is_fixed_rate === true,
+  is_fee_paid_by_user: payment.asked.is_fee_paid_by_user === true,
+  valid_until: iso(payment.expiresAt ?? payment.openedAt),
+  type: "crypto2crypto"
+})
+
+const paymentStatus = (payment: SimulatedPayment): JsonObject => ({
+  payment_id: Number(payment.reference),
+  invoice_id: null,
+  payment_status: statusOf(payment),
+  pay_address: payment.payTo,
+  payin_extra_id: null,
+  price_amount: payment.asked.price_amount,
+  price_currency: "usd",
+  pay_amount: numberOf(payment.due ?? 0n),
+  actually_paid: numberOf(payment.received),
+  pay_currency: payment.currency,
+  order_id: payment.orderNumber ?? null,
+  order_description: payment.asked.order_description ?? null,
+  purchase_id: payment.asked.purchase_id,
+  outcome_amount: numberOf(outcomeOf(payment)),
+  outcome_currency: payment.currency,
+  payin_hash: payment.received > 0n ? `simulated-${payment.reference}` : null,
+  payout_hash: null,
+  created_at: iso(payment.openedAt),
+  updated_at: iso(payment.changedAt),
+  burning_percent: null,
+  type: "crypto2crypto"
+})
+
+/** Half a per cent goes to the provider. */
+const outcomeOf = ({ received }: SimulatedPayment): bigint => (received * 995n) / 1_000n
+
+const feeOf = (payment: SimulatedPayment): JsonObject => ({
+  currency: payment.currency,
+  depositFee: 0,
+  withdrawalFee: 0,
+  serviceFee: numberOf(payment.received - outcomeOf(payment))
+})
+
+const minAmount = (query: URLSearchParams): WireAnswer => {
+  const from = query.get("currency_from")?.toLowerCase() ?? ""
+  if (NETWORKS[from] === undefined) return refusal(400, "CURRENCY_UNAVAILABLE", `Currency ${from} is not available`)
+  const amount = numberOf(MIN_AMOUNT)
+  const equivalent = query.has("fiat_equivalent") ? { fiat_equivalent: amount } : {}
+  const to = query.get("currency_to")?.toLowerCase() ?? from
+  return json(200, { currency_from: from, currency_to: to, min_amount: amount, ...equivalent })
+}
+
+/** Members in the order of their names, at every depth: what is signed. */
+const sorted = (value: unknown): unknown => {
+  const object = asObject(value)
+  if (object === undefined) return value
+  return Object.fromEntries(
+    Object.keys(object)
+      .sort()
+      .map((name) => [name, sorted(object[name])])
+  )
+}

@@ -1,0 +1,175 @@
+/**
+ * What somebody at the simulator can do: make things happen to payments, set faults, look. The same for the page's
+ * buttons, which come back to the page, and for programs, which get JSON.
+ */
+import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { controlPage } from "./ControlPage.ts"
+import { ACTIONS, type Action, act, isAction, type SimulatedPayment, toJson } from "./SimulatedPayment.ts"
+import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import {
+  html,
+  json,
+  readObject,
+  type SimulatedProvider,
+  type WireAnswer,
+  type WireRequest
+} from "./SimulatedProvider.ts"
+import type { Deliver, Delivered } from "./WebhookDelivery.ts"
+import { FAULT_MODES, type WireFault } from "./WireFault.ts"
+
+export interface PaymentControlsOptions {
+  readonly payments: SimulatedPayments
+  readonly providers: ReadonlyArray<SimulatedProvider>
+  readonly fault: WireFault
+  readonly deliver: Deliver
+  /** Where webhooks go of payments that name no address of their own: `http://127.0.0.1:8080`. */
+  readonly webhookBase: string | undefined
+}
+
+const LINES_KEPT = 8
+
+export class PaymentControls {
+  readonly #options: PaymentControlsOptions
+  /** Newest first. */
+  #done: ReadonlyArray<string> = []
+
+  constructor(options: PaymentControlsOptions) {
+    this.#options = options
+  }
+
+  answer(request: WireRequest): Effect.Effect<WireAnswer> {
+    const { method, path } = request
+    const [, verb, name] = /^\/([a-z]+)\/([^/]+)$/.exec(path) ?? []
+    if (method === "POST" && isAction(verb)) return this.#act(verb, decoded(name), request)
+    if (method === "POST" && path === "/fault") return Effect.sync(() => this.#setFault(request))
+    return Effect.sync(() => (method === "GET" ? this.#look(request) : notFound(path)))
+  }
+
+  #look({ now, origin, path }: WireRequest): WireAnswer {
+    const { fault, payments, providers } = this.#options
+    switch (path) {
+      case "/": {
+        const shown = { origin, payments: payments.newestFirst(now), fault: fault.now(), done: this.#done }
+        return html(controlPage({ ...shown, providers: providers.map(({ name }) => name) }))
+      }
+      case "/payments":
+        return json(200, { simulated: true, payments: payments.newestFirst(now).map(toJson) })
+      case "/fault":
+        return json(200, fault.now())
+      default:
+        return notFound(path)
+    }
+  }
+
+  #setFault(request: WireRequest): WireAnswer {
+    const { fault, providers } = this.#options
+    const names = providers.map(({ name }) => name)
+    const asked = isForm(request) ? Object.fromEntries(new URLSearchParams(request.body)) : readObject(request)
+    if (!fault.set(asObject(asked)?.mode, asObject(asked)?.provider, names)) {
+      const wanted = `mode must be one of ${FAULT_MODES.join(", ")}; provider, if there, one of all, ${names.join(", ")}`
+      return error(422, "unknown_fault", wanted)
+    }
+    const { mode, provider } = fault.now()
+    this.#note(request.now, `fault of ${provider}: ${mode}`)
+    return isForm(request) ? backToThePage : json(200, fault.now())
+  }
+
+  /** Answers once every wire shows it and the merchant was told. */
+  #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireAnswer> {
+    const { now } = request
+    const chosen = chooseFor(action, this.#options.payments.named(name, now))
+    const outcome = Either.all(
+      chosen.map((before) => Either.map(act(before, action, now), (after) => ({ before, after })))
+    )
+    const [first] = chosen
+    if (first === undefined) return Effect.succeed(unknownOrder(name))
+    return Either.match(outcome, {
+      onLeft: (reason) => Effect.sync(() => this.#refuse(action, name, reason, request)),
+      onRight: (changes) => this.#carryOut(action, name, changes, request)
+    })
+  }
+
+  #refuse(action: Action, name: string, reason: string, request: WireRequest): WireAnswer {
+    this.#note(request.now, `${action} ${name}: not possible, ${reason}`)
+    return isForm(request) ? backToThePage : error(409, "not_possible", `${action} ${name}: ${reason}`)
+  }
+
+  #carryOut(
+    action: Action,
+    name: string,
+    changes: ReadonlyArray<{ readonly before: SimulatedPayment; readonly after: SimulatedPayment }>,
+    request: WireRequest
+  ): Effect.Effect<WireAnswer> {
+    return Effect.gen(this, function* () {
+      const { now } = request
+      const { payments, providers } = this.#options
+      const seenFrom = changes.map(({ after, before }) => {
+        payments.put(after)
+        return providers.find(({ name }) => name === after.provider)?.carryOut(before, after, now) ?? now
+      })
+      yield* Effect.sleep(Math.max(0, ...seenFrom.map((each) => each - now)))
+      const told = yield* Effect.forEach(changes, ({ after }) => this.#tell(after), { concurrency: "unbounded" })
+      const views = changes.map(({ after }, i) => ({ ...toJson(after), webhook: told[i] ?? null }))
+      const [view, ...others] = views
+      const answer: JsonObject = { ...view, ...(others.length === 0 ? {} : { other_coins: others }) }
+      this.#note(yield* Clock.currentTimeMillis, `${action} ${name}: ${answer.status}${describe(told)}`)
+      return isForm(request) ? backToThePage : json(200, answer)
+    })
+  }
+
+  #tell(payment: SimulatedPayment): Effect.Effect<Delivered | undefined> {
+    const { deliver, providers, webhookBase } = this.#options
+    const webhook = providers.find(({ name }) => name === payment.provider)?.webhook(payment)
+    const standard = webhookBase === undefined ? undefined : `${webhookBase}/webhooks/payments/${payment.provider}`
+    const url = payment.callbackUrl ?? standard
+    return webhook === undefined || url === undefined ? Effect.succeed(undefined) : deliver(url, webhook)
+  }
+
+  #note(at: number, line: string): void {
+    const time = new Date(at).toISOString().slice(11, 19)
+    this.#done = [`${time} ${line}`, ...this.#done].slice(0, LINES_KEPT)
+  }
+}
+
+/** An order ends in all its coins at once, but is paid in one: the one somebody began with, or else the first. */
+const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
+  if (action === "expire" || action === "fail") return found
+  const begun = found.find(({ received }) => received > 0n) ?? found[0]
+  return begun === undefined ? [] : [begun]
+}
+
+const describe = (told: ReadonlyArray<Delivered | undefined>): string =>
+  told.map((each) => (each === undefined ? "" : `, webhook answered ${each.status ?? "nothing"}`)).join("")
+
+const decoded = (name: string | undefined): string => {
+  try {
+    return decodeURIComponent(name ?? "")
+  } catch {
+    return ""
+  }
+}
+
+/** The page's buttons; programs send JSON, or nothing at all. */
+const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
+
+const backToThePage: WireAnswer = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }
+
+const error = (status: number, code: string, message: string): WireAnswer =>
+  json(status, { error: { code, message: `payment simulator: ${message}` } })
+
+const unknownOrder = (name: string): WireAnswer =>
+  error(
+    404,
+    "unknown_order",
+    `no payment is known by ${name}. It was not opened here, or the simulator was restarted since; GET /payments lists all`
+  )
+
+const notFound = (path: string): WireAnswer =>
+  error(
+    404,
+    "not_found",
+    `nothing is at ${path}. GET /, /payments, /fault; POST /fault, /bsc/orders, /bsc/transfers, /${ACTIONS.join("|/")}/{orderNumber}`
+  )

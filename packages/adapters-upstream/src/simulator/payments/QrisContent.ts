@@ -1,0 +1,53 @@
+/**
+ * What a QR code of the simulator says: a QRIS payload in valid form, of a merchant that no payment app will find.
+ *
+ * A payload is a row of fields, each two digits of tag, two digits of length and the value; the last one checks all
+ * that comes before it.
+ */
+import { renderSVG } from "uqr"
+import type { SimulatedPayment } from "./SimulatedPayment.ts"
+
+const MERCHANT = "SIMULATOR NOT REAL"
+/** No scheme of this name exists, and the national one is left out, so that no app takes the code for a real one. */
+const ACQUIRER = "SIM.LOCAL.TEST"
+
+/** The code carries the amount. */
+export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
+  underpay: "a QRIS code is paid exactly or not at all",
+  overpay: "a QRIS code is paid exactly or not at all"
+}
+
+/** Of a dynamic code: for one payment of exactly this amount. */
+export const qrisContent = (amountIdr: bigint, reference: string): string => {
+  const account = field("00", ACQUIRER) + field("01", "SIMULATED")
+  const checked = [
+    field("00", "01"),
+    field("01", "12"),
+    field("26", account),
+    field("52", "0000"),
+    field("53", "360"),
+    field("54", amountIdr.toString()),
+    field("58", "ID"),
+    field("59", MERCHANT),
+    field("60", "NOWHERE"),
+    field("62", field("01", reference.slice(0, 25))),
+    "6304"
+  ].join("")
+  return checked + checksum(checked)
+}
+
+/** Scalable, with the quiet zone that scanners want. */
+export const qrPicture = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
+
+const field = (tag: string, value: string): string => tag + value.length.toString().padStart(2, "0") + value
+
+/** CRC-16/CCITT-FALSE in upper-case hex, over ASCII. */
+export const checksum = (text: string): string => {
+  let crc = 0xffff
+  for (const byte of Buffer.from(text, "ascii")) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+    crc &= 0xffff
+  }
+  return crc.toString(16).toUpperCase().padStart(4, "0")
+}

@@ -1,0 +1,64 @@
+/**
+ * A chain of blocks that nobody has to mine: the clock says which block is the newest. It carries transfers of tokens
+ * and nothing else, and has no past before its process.
+ */
+import { createHash, randomBytes } from "node:crypto"
+
+const BLOCK_MILLIS = 450
+/** A block is final once two came after it. */
+const FINAL_AFTER = 2
+const TRANSFERS_AT_MOST = 10_000
+
+export interface TokenTransfer {
+  /** Both in lower case. */
+  readonly contract: string
+  readonly to: string
+  readonly raw: bigint
+  readonly block: number
+  readonly transactionHash: string
+}
+
+export const newestBlock = (now: number): number => Math.floor(now / BLOCK_MILLIS)
+
+export const finalizedBlock = (now: number): number => Math.max(0, newestBlock(now) - FINAL_AFTER)
+
+/** Unix milliseconds. */
+export const minedAt = (block: number): number => block * BLOCK_MILLIS
+
+export const blockHash = (block: number): string =>
+  `0x${createHash("sha256").update(`simulated block ${block}`).digest("hex")}`
+
+export class SimulatedChain {
+  /** In the order of their blocks. */
+  readonly #transfers: Array<TokenTransfer> = []
+
+  /** Goes into the next block. */
+  transfer(contract: string, to: string, raw: bigint, now: number): void {
+    this.#transfers.push({
+      contract: contract.toLowerCase(),
+      to: to.toLowerCase(),
+      raw,
+      block: newestBlock(now) + 1,
+      transactionHash: `0x${randomBytes(32).toString("hex")}`
+    })
+    if (this.#transfers.length > TRANSFERS_AT_MOST) this.#transfers.shift()
+  }
+
+  /** As of a block, or of all that is on its way too. */
+  balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
+    return this.transfers(0, block)
+      .filter((transfer) => transfer.contract === contract.toLowerCase() && transfer.to === address.toLowerCase())
+      .reduce((sum, { raw }) => sum + raw, 0n)
+  }
+
+  /** When all that is on its way to an address is final, in Unix milliseconds; now, where nothing is. */
+  settledAt(address: string, now: number): number {
+    const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())
+    return last === undefined ? now : Math.max(now, minedAt(last.block + FINAL_AFTER))
+  }
+
+  /** Both blocks included. */
+  transfers(fromBlock: number, toBlock: number): ReadonlyArray<TokenTransfer> {
+    return this.#transfers.filter(({ block }) => block >= fromBlock && block <= toBlock)
+  }
+}

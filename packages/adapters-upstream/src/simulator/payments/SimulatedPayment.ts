@@ -1,0 +1,112 @@
+/**
+ * A payment as a simulated provider keeps it, and what somebody at the simulator can make happen to it.
+ *
+ *     open ──pay, overpay──▶ paid
+ *       ├──expire──▶ expired ──pay after all──▶ paid
+ *       ├──fail────▶ failed ───pay after all──▶ paid
+ *       └──taken back by the merchant──▶ cancelled
+ */
+import type { JsonObject } from "@tollgate/domain/inference/Json"
+import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
+import * as BigInteger from "effect/BigInt"
+import * as Either from "effect/Either"
+import { decimalText } from "./DecimalAmount.ts"
+
+export const ACTIONS = ["pay", "underpay", "overpay", "expire", "fail"] as const
+export type Action = (typeof ACTIONS)[number]
+
+export const isAction = (name: string | undefined): name is Action => ACTIONS.some((action) => action === name)
+
+export interface SimulatedPayment {
+  /** Of the provider, as in the path of its wire: `midtrans`. */
+  readonly provider: string
+  readonly method: PaymentMethod
+  /** The provider's own name of the payment. */
+  readonly reference: string
+  /** Absent for a deposit address of which nobody said what it is for. */
+  readonly orderNumber: string | undefined
+  /** The address that a payer sends to. */
+  readonly payTo: string | undefined
+  /** What a payer is shown, as a path on the simulator. */
+  readonly shownAt: string | undefined
+  readonly currency: string
+  /** Of the amounts below. */
+  readonly decimals: number
+  readonly due: bigint | undefined
+  readonly received: bigint
+  readonly state: "open" | "paid" | "expired" | "failed" | "cancelled"
+  /** Unix milliseconds, all three. */
+  readonly openedAt: number
+  readonly changedAt: number
+  readonly expiresAt: number | undefined
+  /** Where the merchant wants to hear of it. */
+  readonly callbackUrl: string | undefined
+  /** What the merchant asked for, as it came. */
+  readonly asked: JsonObject
+  /** What cannot happen to payments of this kind, and why. */
+  readonly cannot: { readonly [Impossible in Action]?: string }
+}
+
+/** Time alone closes what nobody paid. */
+export const seenAt = (payment: SimulatedPayment, now: number): SimulatedPayment =>
+  payment.state === "open" && payment.expiresAt !== undefined && payment.expiresAt <= now
+    ? { ...payment, state: "expired", changedAt: payment.expiresAt }
+    : payment
+
+/** The payment after it happened, or why it cannot happen. What has happened already happens again without effect. */
+export const act = (
+  payment: SimulatedPayment,
+  action: Action,
+  now: number
+): Either.Either<SimulatedPayment, string> => {
+  const { cannot, due, received, state } = payment
+  const never = cannot[action]
+  if (never !== undefined) return Either.left(never)
+  if (state === "cancelled") return Either.left("the merchant took this payment back")
+  if (action === "expire" || action === "fail") {
+    if (state === "paid") return Either.left(`it is paid, so it cannot ${action}`)
+    return Either.right(moved(payment, action === "expire" ? "expired" : "failed", now))
+  }
+  if (due === undefined) return Either.left(NOTHING_DUE)
+  if (action === "underpay") {
+    const part = (due - received) / 2n
+    if (state !== "open") return Either.left(`it is ${state}; only an open payment can be paid in part`)
+    if (part <= 0n) return Either.left("what is missing cannot be halved")
+    return Either.right({ ...payment, received: received + part, changedAt: now })
+  }
+  const wanted = action === "pay" ? due : due + BigInteger.max(1n, due / 10n)
+  return Either.right({ ...moved(payment, "paid", now), received: BigInteger.max(wanted, received) })
+}
+
+/** Only a bare deposit address comes without an amount. */
+const NOTHING_DUE = "nobody said how much is due: say so with POST /bsc/orders, or send it with POST /bsc/transfers"
+
+const moved = (payment: SimulatedPayment, state: SimulatedPayment["state"], now: number): SimulatedPayment =>
+  payment.state === state ? payment : { ...payment, state, changedAt: now }
+
+/** What is worth a button. */
+export const possibleActions = (payment: SimulatedPayment): ReadonlyArray<Action> =>
+  payment.state === "paid" ? [] : ACTIONS.filter((action) => changes(payment, action))
+
+const changes = (payment: SimulatedPayment, action: Action): boolean =>
+  Either.match(act(payment, action, payment.changedAt), { onLeft: () => false, onRight: (after) => after !== payment })
+
+/** As the controls answer and the page shows it. */
+export const toJson = (payment: SimulatedPayment): JsonObject => ({
+  simulated: true,
+  provider: payment.provider,
+  method: payment.method,
+  order_number: payment.orderNumber ?? null,
+  reference: payment.reference,
+  status: payment.state,
+  currency: payment.currency,
+  due: payment.due === undefined ? null : decimalText(payment.due, payment.decimals),
+  received: decimalText(payment.received, payment.decimals),
+  ...(payment.payTo === undefined ? {} : { pay_to: payment.payTo }),
+  opened_at: iso(payment.openedAt),
+  changed_at: iso(payment.changedAt),
+  expires_at: payment.expiresAt === undefined ? null : iso(payment.expiresAt),
+  actions: possibleActions(payment)
+})
+
+const iso = (millis: number): string => new Date(millis).toISOString()

@@ -1,0 +1,47 @@
+/**
+ * All payments of a simulator, in memory. Bounded: a new one takes the place of the oldest that matters least.
+ */
+import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
+
+const CAPACITY = 2_000
+
+export class SimulatedPayments {
+  readonly #capacity: number
+  /** Oldest first. */
+  readonly #payments = new Map<string, SimulatedPayment>()
+
+  constructor(capacity: number = CAPACITY) {
+    this.#capacity = capacity
+  }
+
+  /** A new one, or one of the same reference as it now is. */
+  put(payment: SimulatedPayment): void {
+    this.#payments.set(keyOf(payment), payment)
+    if (this.#payments.size > this.#capacity) this.#drop(payment)
+  }
+
+  /** Several where an order can be paid in several coins. A name is an order number, a reference or an address. */
+  named(name: string, now: number, provider?: string): ReadonlyArray<SimulatedPayment> {
+    const wanted = name.toLowerCase()
+    const names = ({ orderNumber, reference, payTo }: SimulatedPayment) => [orderNumber, reference, payTo]
+    return [...this.#payments.values()]
+      .filter((payment) => provider === undefined || payment.provider === provider)
+      .filter((payment) => names(payment).some((each) => each?.toLowerCase() === wanted))
+      .map((payment) => seenAt(payment, now))
+  }
+
+  newestFirst(now: number): ReadonlyArray<SimulatedPayment> {
+    return [...this.#payments.values()].reverse().map((payment) => seenAt(payment, now))
+  }
+
+  #drop(newest: SimulatedPayment): void {
+    const payments = [...this.#payments.values()].filter((payment) => payment !== newest)
+    const victim =
+      payments.find(({ state }) => state !== "open") ??
+      payments.find(({ orderNumber }) => orderNumber === undefined) ??
+      payments[0]
+    if (victim !== undefined) this.#payments.delete(keyOf(victim))
+  }
+}
+
+const keyOf = ({ provider, reference }: SimulatedPayment): string => `${provider} ${reference}`

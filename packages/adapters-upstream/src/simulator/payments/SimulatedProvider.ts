@@ -1,0 +1,69 @@
+/**
+ * A provider of the simulator: answers its wire as the real one does, and says how it tells a merchant of a payment.
+ */
+import type { IncomingHttpHeaders } from "node:http"
+import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import type { SimulatedPayment } from "./SimulatedPayment.ts"
+
+export interface WireRequest {
+  readonly method: string
+  /** What follows the provider's own part of the path: `/v2/charge`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Of the simulator, for addresses in answers: `http://127.0.0.1:4010`. */
+  readonly origin: string
+}
+
+export interface WireAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+/** A signed message to a merchant, ready to be posted. */
+export interface SimulatedWebhook {
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
+
+export interface SimulatedProvider {
+  readonly name: string
+  readonly answer: (request: WireRequest) => WireAnswer
+  /**
+   * Carries out what an action made of a payment, beyond the payment itself; from when everybody who asks can see it,
+   * in Unix milliseconds.
+   */
+  readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
+  /** What the merchant of this payment is told, where this provider tells merchants anything. */
+  readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
+}
+
+export const json = (status: number, body: unknown): WireAnswer => ({
+  status,
+  contentType: "application/json",
+  body: JSON.stringify(body)
+})
+
+export const svg = (body: string): WireAnswer => ({ status: 200, contentType: "image/svg+xml", body })
+
+export const html = (body: string): WireAnswer => ({ status: 200, contentType: "text/html; charset=utf-8", body })
+
+/** The body where it is a JSON object. */
+export const readObject = ({ body }: { readonly body: string }): JsonObject | undefined => {
+  try {
+    return asObject(JSON.parse(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** A header where it came once. */
+export const headerOf = ({ headers }: WireRequest, name: string): string | undefined => {
+  const value = headers[name]
+  return typeof value === "string" ? value : undefined
+}

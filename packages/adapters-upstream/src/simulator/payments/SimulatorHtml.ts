@@ -1,0 +1,52 @@
+/**
+ * What the pages of the simulator have in common: one document without scripts and without anything from elsewhere,
+ * light or dark as the reader likes, that says on top what it is.
+ */
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+export const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<p class="banner" role="note"><strong>Payment simulator, not real.</strong> No money moves here: every code, address
+and payment on this page is made up.</p>
+<main>
+${body}
+</main>
+</body>
+</html>
+`
+
+const STYLE = `
+:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --page: #f6f8fa; --card: #fff; --line: #d0d7de;
+  --accent: #0a58ca; --on-accent: #fff; --banner: #ffe08a; --on-banner: #3d2c00 }
+@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --soft: #9da7b3; --page: #0d1117; --card: #161b22;
+  --line: #3d444d; --accent: #6cb0ff; --on-accent: #06101f; --banner: #5c4400; --on-banner: #ffe9b0 } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 56rem; margin: 0 auto; padding: 0 1rem 3rem }
+.banner { margin: 0; padding: .75rem 1rem; background: var(--banner); color: var(--on-banner); text-align: center }
+h1 { font-size: 1.5rem; margin: 1.5rem 0 .5rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
+h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere }
+article, .box { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem;
+  margin: 0 0 .75rem }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .5rem 0 }
+dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
+form { display: inline-block; margin: .25rem .5rem 0 0 }
+button, select { font: inherit; min-height: 2.5rem; padding: .25rem 1rem; border-radius: .4rem;
+  border: 1px solid var(--accent); background: var(--card); color: var(--accent); cursor: pointer }
+button.main { background: var(--accent); color: var(--on-accent) }
+a { color: var(--accent) }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
+code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
+img { display: block; width: 16rem; max-width: 100%; background: #fff; border-radius: .4rem }
+.soft { color: var(--soft) }
+`

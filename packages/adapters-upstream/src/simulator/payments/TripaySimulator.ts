@@ -1,0 +1,243 @@
+/**
+ * Closed QRIS payments with a page of their own, as Tripay answers them: success is told by `success` in the body,
+ * amounts are JSON integers, times are Unix seconds, `paid_at` a string of them when it is asked for.
+ */
+import { createHmac, randomBytes } from "node:crypto"
+import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { checkoutPage } from "./CheckoutPage.ts"
+import { PAID_EXACTLY, qrisContent, qrPicture } from "./QrisContent.ts"
+import type { SimulatedPayment } from "./SimulatedPayment.ts"
+import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import {
+  html,
+  json,
+  readObject,
+  type SimulatedProvider,
+  svg,
+  type WireAnswer,
+  type WireRequest
+} from "./SimulatedProvider.ts"
+import { SIMULATED_TRIPAY } from "./SimulatorSettings.ts"
+
+const NAME = "tripay"
+const CHANNELS = ["QRIS", "QRIS2", "QRISC"]
+const IDR_AT_LEAST = 1_000
+const IDR_AT_MOST = 5_000_000
+const DEFAULT_EXPIRY_SECONDS = 86_400
+
+export const make = (payments: SimulatedPayments): SimulatedProvider => ({
+  name: NAME,
+  answer: (request) => {
+    const { headers, method, now, origin, path, query } = request
+    const [, place, shown = ""] = /^\/(checkout|qr)\/(\w+)$/.exec(path) ?? []
+    if (method === "GET" && place !== undefined) return show(place, payments.named(shown, now, NAME)[0], origin)
+    if (headers.authorization !== `Bearer ${SIMULATED_TRIPAY.apiKey}`) return refusal(401, "Invalid API Key")
+    if (method === "POST" && path === "/transaction/create") return create(payments, request)
+    if (method !== "GET") return refusal(404, "Not found")
+    const found = [query.get("reference"), query.get("merchant_ref")].flatMap((name) =>
+      payments.named(name ?? "", now, NAME)
+    )
+    switch (path) {
+      case "/transaction/detail":
+      case "/transaction/check-status": {
+        const payment = found.find(({ reference }) => reference === query.get("reference"))
+        if (payment === undefined) return refusal(404, "Transaction not found")
+        return path.endsWith("detail")
+          ? success({ ...transaction(payment, origin), paid_at: paidAt(payment)?.toString() ?? null })
+          : json(200, { success: true, message: `Status transaksi saat ini ${STATUS[payment.state]}` })
+      }
+      case "/merchant/transactions":
+        return listed(found, origin)
+      case "/merchant/payment-channel":
+        return json(200, { success: true, message: "Success", data: channels(query.get("code")) })
+      default:
+        return refusal(404, "Not found")
+    }
+  },
+  carryOut: (_before, _after, now) => now,
+  webhook: (payment) => {
+    const body = JSON.stringify(notification(payment))
+    return {
+      headers: {
+        "content-type": "application/json",
+        "x-callback-event": "payment_status",
+        "x-callback-signature": sign(body)
+      },
+      body
+    }
+  }
+})
+
+const success = (data: JsonObject): WireAnswer => json(200, { success: true, message: "", data })
+
+const refusal = (status: number, message: string): WireAnswer => json(status, { success: false, message })
+
+const sign = (text: string): string => createHmac("sha256", SIMULATED_TRIPAY.privateKey).update(text).digest("hex")
+
+const create = (payments: SimulatedPayments, request: WireRequest): WireAnswer => {
+  const { now, origin } = request
+  const asked = readObject(request)
+  if (asked === undefined) return refusal(400, "The request is not JSON")
+  const amount = asCount(asked.amount)
+  const channel = asText(asked.method)
+  const orderNumber = asText(asked.merchant_ref)
+  const expiresAt = asCount(asked.expired_time) ?? Math.floor(now / 1_000) + DEFAULT_EXPIRY_SECONDS
+  if (!CHANNELS.includes(channel)) return refusal(400, "Payment channel is not enabled")
+  if (amount === undefined || !Number.isSafeInteger(amount)) return refusal(400, "The amount must be an integer")
+  if (asked.signature !== sign(`${SIMULATED_TRIPAY.merchantCode}${orderNumber}${amount}`))
+    return refusal(403, "Invalid signature")
+  if (amount < IDR_AT_LEAST) return refusal(400, `Minimum amount for this channel is ${IDR_AT_LEAST}`)
+  if (amount > IDR_AT_MOST) return refusal(400, `Maximum amount for this channel is ${IDR_AT_MOST}`)
+  if (asText(asked.customer_name) === "") return refusal(400, "The customer name field is required.")
+  if (asText(asked.customer_email) === "") return refusal(400, "The customer email field is required.")
+  if (sumOf(asked.order_items) !== amount) return refusal(400, "The sum of order items is not the amount")
+  if (expiresAt * 1_000 <= now) return refusal(400, "The expired time must be in the future")
+  const reference = `T0000SIM${randomBytes(6).toString("hex").toUpperCase()}`
+  const payment: SimulatedPayment = {
+    provider: NAME,
+    method: "hosted_qris",
+    reference,
+    orderNumber,
+    payTo: undefined,
+    shownAt: `/${NAME}/checkout/${reference}`,
+    currency: "IDR",
+    decimals: 0,
+    due: BigInt(amount),
+    received: 0n,
+    state: "open",
+    openedAt: now,
+    changedAt: now,
+    expiresAt: expiresAt * 1_000,
+    callbackUrl: asText(asked.callback_url) || undefined,
+    asked,
+    cannot: PAID_EXACTLY
+  }
+  payments.put(payment)
+  return success(transaction(payment, origin))
+}
+
+const sumOf = (items: unknown): number =>
+  asArray(items)
+    .map(asObject)
+    .reduce((sum, item) => sum + (asCount(item?.price) ?? 0) * (asCount(item?.quantity) ?? 0), 0)
+
+const STATUS: { readonly [State in SimulatedPayment["state"]]: string } = {
+  open: "UNPAID",
+  paid: "PAID",
+  expired: "EXPIRED",
+  failed: "FAILED",
+  cancelled: "FAILED"
+}
+
+const FEE_FLAT = 750n
+
+/** 0.7 per cent and a fixed part, which the merchant bears. */
+const fees = ({ due = 0n }: SimulatedPayment) => {
+  const fee = FEE_FLAT + (due * 7n + 999n) / 1_000n
+  return {
+    amount: jsonNumber(due),
+    fee_merchant: jsonNumber(fee),
+    fee_customer: 0,
+    total_fee: jsonNumber(fee),
+    amount_received: jsonNumber(due - fee)
+  }
+}
+
+/** Exact: amounts are bounded far below what a number can hold. */
+const jsonNumber = (amount: bigint): number => Number(amount)
+
+const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
+  const { amount, ...deducted } = fees(payment)
+  const { asked, reference } = payment
+  return {
+    reference,
+    merchant_ref: payment.orderNumber,
+    payment_selection_type: "static",
+    payment_method: asked.method,
+    payment_name: "QRIS",
+    customer_name: asked.customer_name,
+    customer_email: asked.customer_email,
+    customer_phone: asked.customer_phone ?? null,
+    callback_url: asked.callback_url ?? null,
+    return_url: asked.return_url ?? null,
+    amount,
+    ...deducted,
+    pay_code: null,
+    pay_url: null,
+    checkout_url: `${origin}/${NAME}/checkout/${reference}`,
+    status: STATUS[payment.state],
+    expired_time: seconds(payment.expiresAt ?? payment.openedAt),
+    order_items: asArray(asked.order_items),
+    instructions: [{ title: "Simulated payment", steps: [`Press Pay at ${origin}/`] }],
+    qr_string: contentOf(payment),
+    qr_url: `${origin}/${NAME}/qr/${reference}`
+  }
+}
+
+const seconds = (millis: number): number => Math.floor(millis / 1_000)
+
+const paidAt = ({ changedAt, state }: SimulatedPayment): number | null => (state === "paid" ? seconds(changedAt) : null)
+
+const contentOf = (payment: SimulatedPayment): string => qrisContent(payment.due ?? 0n, payment.reference)
+
+const listed = (found: ReadonlyArray<SimulatedPayment>, origin: string): WireAnswer =>
+  json(200, {
+    success: true,
+    message: "Success",
+    data: found.map((payment) => ({
+      ...transaction(payment, origin),
+      note: null,
+      created_at: seconds(payment.openedAt),
+      expired_at: seconds(payment.expiresAt ?? payment.openedAt),
+      paid_at: paidAt(payment)
+    })),
+    pagination: {
+      sort: "desc",
+      offset: { from: Math.min(1, found.length), to: found.length },
+      current_page: 1,
+      previous_page: null,
+      next_page: null,
+      last_page: 1,
+      per_page: 25,
+      total_records: found.length
+    }
+  })
+
+const channels = (code: string | null): ReadonlyArray<JsonObject> =>
+  CHANNELS.filter((channel) => code === null || channel === code).map((channel) => ({
+    group: "E-Wallet",
+    code: channel,
+    name: "QRIS (simulated)",
+    type: "direct",
+    fee_merchant: { flat: jsonNumber(FEE_FLAT), percent: 0.7 },
+    fee_customer: { flat: 0, percent: 0 },
+    total_fee: { flat: jsonNumber(FEE_FLAT), percent: "0.70" },
+    minimum_fee: jsonNumber(FEE_FLAT),
+    maximum_fee: null,
+    minimum_amount: IDR_AT_LEAST,
+    maximum_amount: IDR_AT_MOST,
+    icon_url: null,
+    active: true
+  }))
+
+const notification = (payment: SimulatedPayment): JsonObject => {
+  const { amount, ...deducted } = fees(payment)
+  return {
+    reference: payment.reference,
+    merchant_ref: payment.orderNumber,
+    payment_method: "QRIS (simulated)",
+    payment_method_code: payment.asked.method,
+    total_amount: amount,
+    ...deducted,
+    is_closed_payment: 1,
+    status: STATUS[payment.state],
+    paid_at: paidAt(payment),
+    note: null
+  }
+}
+
+const show = (place: string, payment: SimulatedPayment | undefined, origin: string): WireAnswer => {
+  if (payment === undefined) return refusal(404, "Transaction not found")
+  if (place === "qr") return svg(qrPicture(contentOf(payment)))
+  return html(checkoutPage(payment, `${origin}/${NAME}/qr/${payment.reference}`))
+}

@@ -1,0 +1,36 @@
+/**
+ * Telling a merchant of a payment, as providers do: once, to the address it named, without minding what becomes of it.
+ */
+import * as Effect from "effect/Effect"
+import type { SimulatedWebhook } from "./SimulatedProvider.ts"
+
+const TIMEOUT_MILLIS = 3_000
+const AT_ONCE = 8
+
+/** What came of it, for whoever plays provider. */
+export interface Delivered {
+  readonly url: string
+  /** Absent where nobody answered in time. */
+  readonly status: number | undefined
+}
+
+export type Deliver = (url: string, webhook: SimulatedWebhook) => Effect.Effect<Delivered>
+
+/** Never fails: the payment is what it is. */
+export const makeDelivery: Effect.Effect<Deliver> = Effect.gen(function* () {
+  const turns = yield* Effect.makeSemaphore(AT_ONCE)
+  return (url, webhook) =>
+    post(url, webhook).pipe(
+      Effect.map((status) => ({ url, status })),
+      Effect.orElseSucceed(() => ({ url, status: undefined })),
+      turns.withPermits(1)
+    )
+})
+
+const post = (url: string, { body, headers }: SimulatedWebhook) =>
+  Effect.tryPromise(async (interrupted) => {
+    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(TIMEOUT_MILLIS)])
+    const response = await fetch(url, { method: "POST", redirect: "manual", headers, body, signal })
+    await response.body?.cancel()
+    return response.status
+  })

@@ -1,0 +1,55 @@
+/**
+ * What is wrong with the wires of the providers for now, as somebody at the simulator set it.
+ */
+import { html, json, type WireAnswer } from "./SimulatedProvider.ts"
+
+/**
+ * `503`, `429` and `html` (a page instead of JSON, with status 200) are said instead of asking the provider. With
+ * `hang` and `reset` the provider does what it was asked and only the answer is lost: it never comes, or the
+ * connection is cut.
+ */
+export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
+export type FaultMode = (typeof FAULT_MODES)[number]
+
+const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
+
+/** The answer is not written; the connection stays open for a while, or is cut. */
+export type LostAnswer = "hang" | "reset"
+
+const ALL = "all"
+
+export class WireFault {
+  #mode: FaultMode = "none"
+  #provider = ALL
+
+  /** For all providers, or for one of them; whether there is such a mode and provider. */
+  set(mode: unknown, provider: unknown, providers: ReadonlyArray<string>): boolean {
+    const named = provider === undefined || provider === "" ? ALL : provider
+    if (!isFaultMode(mode) || typeof named !== "string" || ![ALL, ...providers].includes(named)) return false
+    this.#mode = mode
+    this.#provider = named
+    return true
+  }
+
+  now(): { readonly mode: FaultMode; readonly provider: string } {
+    return { mode: this.#mode, provider: this.#provider }
+  }
+
+  /** What the caller of this provider gets. */
+  distort(provider: string, answer: () => WireAnswer): WireAnswer | LostAnswer {
+    const mode = this.#provider === ALL || this.#provider === provider ? this.#mode : "none"
+    switch (mode) {
+      case "none":
+        return answer()
+      case "503":
+        return json(503, { message: "Service Unavailable (simulated fault)" })
+      case "429":
+        return { ...json(429, { message: "Too Many Requests (simulated fault)" }), headers: { "retry-after": "1" } }
+      case "html":
+        return html("<!doctype html><title>Maintenance</title><h1>We are down for maintenance (simulated fault)</h1>")
+      default:
+        answer()
+        return mode
+    }
+  }
+}

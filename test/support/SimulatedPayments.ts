@@ -1,0 +1,97 @@
+/**
+ * A payment simulator for a test, somebody to speak to it over HTTP, and a merchant who listens for webhooks.
+ */
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
+import * as PaymentSimulator from "@tollgate/adapters-upstream/simulator/payments/PaymentSimulator"
+import { Effect } from "effect"
+
+/** JSON of which a test says what it expects. */
+export interface Json {
+  readonly [member: string]: Json | undefined
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Without members where it is no JSON. */
+  readonly body: Json
+}
+
+export interface SimulatorClient {
+  readonly baseUrl: string
+  readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Answered>
+  /** JSON, or the text that it is. */
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Effect.Effect<Answered>
+}
+
+const send = (url: string, init: RequestInit): Effect.Effect<Answered> =>
+  Effect.promise(async (signal) => {
+    const response = await fetch(url, { redirect: "manual", signal, ...init })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: jsonOf(text) }
+  })
+
+export const jsonOf = (text: string): Json => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** A member that is a list. */
+export const listOf = (member: Json | undefined): ReadonlyArray<Json> =>
+  Array.isArray(member) ? (member as ReadonlyArray<Json>) : []
+
+/** A member that is a text or a number, as a text. */
+export const textOf = (member: Json | undefined): string => `${member}`
+
+export const clientOf = (baseUrl: string): SimulatorClient => ({
+  baseUrl,
+  get: (path, headers = {}) => send(baseUrl + path, { headers }),
+  post: (path, body, headers = {}) =>
+    send(baseUrl + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: body === undefined || typeof body === "string" ? (body ?? "") : JSON.stringify(body)
+    })
+})
+
+export const startedSimulator = (options: PaymentSimulator.PaymentSimulatorOptions = {}) =>
+  Effect.map(PaymentSimulator.start(options), ({ baseUrl }) => clientOf(baseUrl))
+
+export interface Heard {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** Keeps what it hears; answers 200, or never. */
+export const listeningMerchant = (answers = true) =>
+  Effect.gen(function* () {
+    const heard: Array<Heard> = []
+    const server = createServer((request, response) => {
+      const pieces: Array<Buffer> = []
+      request.on("data", (piece: Buffer) => pieces.push(piece))
+      request.on("end", () => {
+        heard.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces).toString() })
+        if (answers) response.end("{}")
+      })
+    })
+    const port = yield* Effect.acquireRelease(listen(server), () =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      })
+    )
+    return { url: `http://127.0.0.1:${port}`, heard }
+  })
+
+export const listen = (server: Server, port = 0): Effect.Effect<number> =>
+  Effect.async((resume) => {
+    server.listen(port, "127.0.0.1", () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
