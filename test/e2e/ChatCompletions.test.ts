@@ -15,7 +15,7 @@ let gateway: TestGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  gateway = await TestGateway.start()
+  gateway = await TestGateway.start({ overheard: true })
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
 })
 afterAll(() => gateway.close())
@@ -196,5 +196,11 @@ describe("a stream", () => {
       charged_cache_read: 60n,
       charged_output: 1n
     })
+  })
+})
+
+describe("all that clients were told here", () => {
+  it("names no supplier, no host of one, no key and no cost", () => {
+    expect(gateway.leaks).toEqual([])
   })
 })

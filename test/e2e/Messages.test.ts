@@ -37,7 +37,7 @@ const hello = { model: "m", max_tokens: 100, messages }
 let gateway: TestGateway
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ provider: { protocols: ["chat", "messages"] } })
+  gateway = await TestGateway.start({ provider: { protocols: ["chat", "messages"] }, overheard: true })
 })
 afterAll(() => gateway.close())
 
@@ -445,5 +445,11 @@ describe("what a client is told", () => {
       const all = JSON.stringify([...response.headers]) + (await response.text())
       expect(all).not.toMatch(/upstream-model|bdrk|scripted|(?<!01)secret/)
     }
+  })
+})
+
+describe("all that clients were told here", () => {
+  it("names no supplier, no host of one, no key and no cost", () => {
+    expect(gateway.leaks).toEqual([])
   })
 })

@@ -55,7 +55,7 @@ let gateway: TestGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ provider })
+  gateway = await TestGateway.start({ provider, overheard: true })
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
 })
 afterAll(() => gateway.close())
@@ -503,5 +503,11 @@ describe("a responses stream whose client leaves", () => {
     raw.reset()
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
     expect(await gateway.balanceUsdMicro()).toBe(before)
+  })
+})
+
+describe("all that clients were told here", () => {
+  it("names no supplier, no host of one, no key and no cost", () => {
+    expect(gateway.leaks).toEqual([])
   })
 })

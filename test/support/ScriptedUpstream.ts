@@ -14,6 +14,7 @@
 import { createServer as createTcpServer, type Server, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
 import * as Effect from "effect/Effect"
+import { betrayed, betrayingHeaders } from "./upstream/Betrayal.ts"
 import { errorBody } from "./upstream/ChatWire.ts"
 import { type ParsedRequest, RequestReader } from "./upstream/RequestReader.ts"
 import { json, type Script, type Wire } from "./upstream/Script.ts"
@@ -44,6 +45,7 @@ export class ScriptedUpstream {
   readonly #sockets = new Set<Socket>()
   readonly #queue: Array<Script> = []
   #otherwise: Script | ((request: ReceivedRequest) => Script) | undefined
+  #betrays = false
   readonly #unexpected: Array<string> = []
   #taken = 0
   #arrivals: Array<() => void> = []
@@ -83,6 +85,12 @@ export class ScriptedUpstream {
   /** The script for every request that has none of its own. */
   always(script: Script | ((request: ReceivedRequest) => Script)): this {
     this.#otherwise = script
+    return this
+  }
+
+  /** From now on gives itself away in every answer, beside what the scripts say. */
+  betray(): this {
+    this.#betrays = true
     return this
   }
 
@@ -168,7 +176,8 @@ export class ScriptedUpstream {
       sentBytes: () => sentBytes
     }
     this.requests.push(request)
-    const script = this.#scriptFor(request)
+    const betrays = this.#betrays
+    const script = betrays ? betraying(this.#scriptFor(request)) : this.#scriptFor(request)
     for (const wake of this.#arrivals.splice(0)) wake()
 
     const write = async (bytes: string | Uint8Array) => {
@@ -183,7 +192,7 @@ export class ScriptedUpstream {
       },
       raw: write,
       send: async (bytes) => {
-        const body = Buffer.from(bytes)
+        const body = Buffer.from(betrays && typeof bytes === "string" ? betrayed(bytes) : bytes)
         if (body.length === 0) return
         await write(script.framing === "chunked" ? Buffer.concat([chunkHead(body), body, CRLF]) : body)
         sentBytes += body.length
@@ -226,6 +235,13 @@ const headOf = (script: Script, status: number): string => {
   const lines = Object.entries({ ...framing, ...script.headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
 }
+
+/** An answer that is longer than was measured ends with its connection. */
+const betraying = (script: Script): Script => ({
+  ...script,
+  framing: script.framing === "length" ? "until close" : script.framing,
+  headers: { ...betrayingHeaders, ...script.headers }
+})
 
 interface Connection {
   readonly socket: Socket

@@ -27,8 +27,11 @@ import { type Config, readConfig } from "../../apps/server/src/Config.ts"
 import * as Live from "../../apps/server/src/Live.ts"
 import { ScriptedUpstream } from "./ScriptedUpstream.ts"
 import * as TestDatabase from "./TestDatabase.ts"
+import { betrayingWords } from "./upstream/Betrayal.ts"
+import { Wiretap } from "./Wiretap.ts"
 
 const operator = { actor: "test", reason: "a test asked for it" }
+const SUPPLIER = "scripted-supplier"
 export const SUPPLIER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
 /** The same for every gateway, so that a key made at one is known at another. */
 export const TEST_PEPPER = "the pepper that every test gateway has"
@@ -66,11 +69,14 @@ export interface GatewayParts {
   readonly reach?: (database: TestDatabase.Database) => string
   /** Takes every line this gateway logs, as JSON. */
   readonly log?: (line: string) => void
+  /** Its supplier gives itself away in every answer, and all that clients are told is listened to; see {@link leaks}. */
+  readonly overheard?: boolean
 }
 
 let count = 0
 
 export class TestGateway {
+  /** Where clients reach it. */
   readonly url: string
   readonly upstream: ScriptedUpstream
   readonly database: TestDatabase.Database
@@ -80,6 +86,8 @@ export class TestGateway {
   readonly #ports: Ports
   readonly #scope: Scope.CloseableScope
   readonly #pg: Pg.Pool
+  readonly #tap: Wiretap | undefined
+  readonly #unsettleable: ReadonlyArray<string>
 
   /** Prices: 1 micro-USD a token of input and 2 a token of output, so that a balance counts tokens. */
   static async start(parts: GatewayParts = {}): Promise<TestGateway> {
@@ -98,8 +106,11 @@ export class TestGateway {
         ...parts.settings
       })
     )
-    const ports = (await inScope(Layer.build(layers(config, parts.log)))) as Ports
-    const gateway = new TestGateway(scope, ports, upstream, database)
+    const unsettleable: Array<string> = []
+    const ports = (await inScope(Layer.build(layers(config, unsettleable, parts.log)))) as Ports
+    const tap = parts.overheard === true ? await Wiretap.start(addressOf(ports)) : undefined
+    if (tap !== undefined) upstream.betray()
+    const gateway = new TestGateway(scope, ports, upstream, database, unsettleable, tap)
     if (parts.beside === undefined) await gateway.applyCatalog(parts)
     gateway.customer = parts.beside?.customer ?? (await gateway.newCustomer(1_000_000n))
     return gateway
@@ -109,10 +120,13 @@ export class TestGateway {
     scope: Scope.CloseableScope,
     ports: Ports,
     upstream: ScriptedUpstream,
-    database: TestDatabase.Database
+    database: TestDatabase.Database,
+    unsettleable: ReadonlyArray<string>,
+    tap: Wiretap | undefined
   ) {
-    const { port } = Context.get(ports, GatewayServer)
-    this.url = `http://127.0.0.1:${port}`
+    this.url = tap?.url ?? addressOf(ports)
+    this.#tap = tap
+    this.#unsettleable = unsettleable
     this.upstream = upstream
     this.database = database
     this.counters = Context.get(ports, RelayMetrics)
@@ -131,7 +145,7 @@ export class TestGateway {
     await this.applyCatalogFile({
       providers: [
         {
-          name: "scripted-supplier",
+          name: SUPPLIER,
           base_url: this.upstream.baseUrl,
           api_key_env: "SUPPLIER_KEY",
           protocols: ["chat"],
@@ -149,7 +163,7 @@ export class TestGateway {
             cache_write: 1_000_000,
             output: 2_000_000
           },
-          routes: [{ provider: "scripted-supplier", upstream_model: "upstream-model" }],
+          routes: [{ provider: SUPPLIER, upstream_model: "upstream-model" }],
           ...model
         }
       ]
@@ -201,7 +215,16 @@ export class TestGateway {
 
   /** Done when no hold is open any more: everything was settled. */
   async settled(): Promise<void> {
-    await until(async () => (await this.query("SELECT 1 FROM inference_hold")).length === 0)
+    await until(async () => {
+      this.#waitNotInVain()
+      return (await this.query("SELECT 1 FROM inference_hold")).length === 0
+    })
+  }
+
+  /** Fails when the database has refused a settlement, of this request or of any: it will never be there. */
+  #waitNotInVain(requestId = ""): void {
+    const refused = this.#unsettleable.find((line) => line.includes(requestId))
+    if (refused !== undefined) throw new Error(refused)
   }
 
   /** The settlement of the latest request of a customer, once there is one for each request so far. */
@@ -218,6 +241,7 @@ export class TestGateway {
     for (;;) {
       const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
       if (row !== undefined) return row
+      this.#waitNotInVain(requestId)
       await nextLook()
     }
   }
@@ -236,35 +260,52 @@ export class TestGateway {
     )
   }
 
+  /** Where a client was told of the supplier, of what it costs, or of a key; what stands around it. */
+  get leaks(): ReadonlyArray<string> {
+    if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("nobody listened")
+    const { host } = new URL(this.upstream.baseUrl)
+    return this.#tap.leaksOf([...betrayingWords, SUPPLIER, SUPPLIER_KEY, "SUPPLIER_KEY", host, this.key])
+  }
+
   /** Stops as SIGTERM would, and leaves the database and the supplier to others. */
   stop(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void)).then(() => this.#pg.end())
   }
 
   async close(): Promise<void> {
-    await until(() => this.counters.openRequests === 0)
-    await this.settled()
-    const broken = await this.audit()
-    await this.stop()
-    await this.upstream.close()
-    if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
+    try {
+      await until(() => this.counters.openRequests === 0)
+      await this.settled()
+      const broken = await this.audit()
+      if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
+    } finally {
+      await this.#tap?.close()
+      await this.stop()
+      await this.upstream.close()
+    }
   }
 }
 
 type PortTags = Users | ApiKeys | PaygAccounts | Catalogs | CurrentCatalog | Books | RelayMetrics | GatewayServer
 type Ports = Context.Context<PortTags>
 
-const layers = (config: Config, log: ((line: string) => void) | undefined) =>
+const addressOf = (ports: Ports): string => `http://127.0.0.1:${Context.get(ports, GatewayServer).port}`
+
+const layers = (config: Config, unsettleable: Array<string>, log: ((line: string) => void) | undefined) =>
   Layer.provideMerge(
     Layer.merge(Live.server(config), PgBooks.layer),
     Live.ports(config, (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined))
-  ).pipe(Layer.provide(log === undefined ? Logger.minimumLogLevel(LogLevel.None) : loggedTo(log)))
-
-const loggedTo = (log: (line: string) => void) =>
-  Layer.merge(
-    Logger.replace(Logger.defaultLogger, Logger.map(Logger.jsonLogger, log)),
-    Logger.minimumLogLevel(LogLevel.All)
+  ).pipe(
+    Layer.provide(
+      loggedTo(log === undefined ? LogLevel.Error : LogLevel.All, (line) => {
+        if (line.includes("a request cannot be settled")) unsettleable.push(line)
+        log?.(line)
+      })
+    )
   )
+
+const loggedTo = (level: LogLevel.LogLevel, log: (line: string) => void) =>
+  Layer.merge(Logger.replace(Logger.defaultLogger, Logger.map(Logger.jsonLogger, log)), Logger.minimumLogLevel(level))
 
 /** Waits for a condition; a test that waits in vain runs into its own time limit. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {

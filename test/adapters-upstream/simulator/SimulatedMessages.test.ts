@@ -90,6 +90,37 @@ describe("a simulated message", () => {
     expect(content[0]?.type).toBe("text")
   })
 
+  it("calls a tool that the user asks for by name, and talks again once it has answered", async () => {
+    const please = {
+      role: "user" as const,
+      content: [
+        { type: "text" as const, text: "<reminder>Call a doctor.</reminder>" },
+        { type: "text" as const, text: "Use get_weather for Solo." }
+      ]
+    }
+    const tools = [weather, { type: "web_search_20250305" as const, name: "web_search" as const }]
+    const { content } = await client.messages.create({ ...hello, messages: [please], tools })
+    const [call] = content
+    if (call?.type !== "tool_use") throw new Error("no tool was called")
+    const result = { type: "tool_result" as const, tool_use_id: call.id, content: "31 degrees" }
+    const reminder = { type: "text" as const, text: "Use get_weather when in doubt." }
+    const messages = [
+      please,
+      { role: "assistant" as const, content },
+      { role: "user" as const, content: [result, reminder] }
+    ]
+    expect((await client.messages.create({ ...hello, messages, tools })).content[0]?.type).toBe("text")
+  })
+
+  it("answers what was said last, not what a client says around it", async () => {
+    const parts = ["<reminder>It is Friday.</reminder>", "Good evening"].map((text) => ({
+      type: "text" as const,
+      text
+    }))
+    const said = textOf(await client.messages.create({ ...hello, messages: [{ role: "user", content: parts }] }))
+    expect(said).toContain('"Good evening"')
+  })
+
   it("answers in the shape it is asked for", async () => {
     const schema = { type: "object", properties: { vegan: { type: "boolean" } }, required: ["vegan"] }
     const message = await client.messages.create({

@@ -118,6 +118,38 @@ describe("a simulated response", () => {
     expect((await client.responses.create({ ...hello, tools: [weather] })).output[0]?.type).toBe("message")
   })
 
+  it("calls a tool that the user asks for by name, and talks again once it has answered", async () => {
+    const please = { role: "user" as const, content: "Call get_weather for Solo." }
+    const { output } = await client.responses.create({ model: "m", input: [please], tools: [weather] })
+    const [call] = output
+    if (call?.type !== "function_call") throw new Error("no tool was called")
+    const result = { type: "function_call_output" as const, call_id: call.call_id, output: "31 degrees" }
+    const after = await client.responses.create({ model: "m", input: [please, call, result], tools: [weather] })
+    expect(after.output_text).toContain("Call get_weather for Solo.")
+  })
+
+  it("thinks before it answers, when it is asked to, and tells of it what it is asked for", async () => {
+    const include = ["reasoning.encrypted_content" as const]
+    for (const [reasoning, summaries] of [
+      [{ effort: "low" as const }, 0],
+      [{ summary: "auto" as const }, 1]
+    ] as const) {
+      const ask = { ...hello, include, reasoning }
+      const plain = await client.responses.create(ask)
+      const streamed = await client.responses.stream(ask).finalResponse()
+      for (const { output, output_text, usage } of [plain, streamed]) {
+        expect(output.map(({ type }) => type)).toEqual(["reasoning", "message"])
+        const [thought] = output
+        expect(thought).toMatchObject({ encrypted_content: "simulated" })
+        expect(thought?.type === "reasoning" && thought.summary).toHaveLength(summaries)
+        const thoughtTokens = usage?.output_tokens_details.reasoning_tokens ?? 0
+        expect(thoughtTokens).toBeGreaterThan(5)
+        expect(usage?.output_tokens).toBe(thoughtTokens + countTokens(output_text))
+      }
+      expect(streamed.usage).toMatchObject({ output_tokens: plain.usage?.output_tokens })
+    }
+  })
+
   it("answers in the shape it is asked for", async () => {
     const Recipe = z.object({ title: z.string(), minutes: z.number().int(), kind: z.enum(["cook", "wait"]) })
     const text = { format: zodTextFormat(Recipe, "recipe") }

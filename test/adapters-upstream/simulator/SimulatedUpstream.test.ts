@@ -31,6 +31,11 @@ const weather = {
   }
 }
 
+const callWeather = [
+  { role: "system" as const, content: "You may use get_weather_maps." },
+  { role: "user" as const, content: "Please call get_weather." }
+]
+
 describe("a simulated chat completion", () => {
   it("answers the prompt, says that it is a simulation, and counts its tokens", async () => {
     const { data, response } = await client.chat.completions.create(hello).withResponse()
@@ -100,9 +105,34 @@ describe("a simulated chat completion", () => {
   })
 
   it("talks when it may choose", async () => {
-    const { choices } = await client.chat.completions.create({ ...hello, tools: [weather] })
-    expect(choices[0]?.message.tool_calls).toBeUndefined()
-    expect(choices[0]?.finish_reason).toBe("stop")
+    for (const messages of [hello.messages, callWeather]) {
+      const tool_choice = messages === callWeather ? "none" : "auto"
+      const { choices } = await client.chat.completions.create({ ...hello, messages, tools: [weather], tool_choice })
+      expect(choices[0]?.message.tool_calls).toBeUndefined()
+      expect(choices[0]?.finish_reason).toBe("stop")
+    }
+  })
+
+  it("calls a tool that the user asks for by name, and talks again once it has answered", async () => {
+    const { choices } = await client.chat.completions.create({ model: "m", messages: callWeather, tools: [weather] })
+    const message = choices[0]?.message
+    const [call] = message?.tool_calls ?? []
+    if (message === undefined || call?.type !== "function") throw new Error("no tool was called")
+    expect(call.function.name).toBe("get_weather")
+    const result = { role: "tool" as const, tool_call_id: call.id, content: "31 degrees" }
+    const after = await client.chat.completions.create({
+      model: "m",
+      messages: [...callWeather, message, result],
+      tools: [weather]
+    })
+    expect(after.choices[0]?.message.content).toContain("Please call get_weather.")
+  })
+
+  it("thinks before it answers, when it is asked to, and says only how much", async () => {
+    const { choices, usage } = await client.chat.completions.create({ ...hello, reasoning_effort: "low" })
+    const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0
+    expect(thought).toBeGreaterThan(5)
+    expect(usage?.completion_tokens).toBe(thought + countTokens(choices[0]?.message.content ?? ""))
   })
 
   it("answers in the shape it is asked for", async () => {

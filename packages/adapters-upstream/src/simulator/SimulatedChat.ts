@@ -7,9 +7,11 @@ import { promptText } from "@tollgate/domain/inference/ChatPrompt"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { lastWords } from "./LastWords.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type ForcedTool, type Reply, reply, speaking, thinking } from "./SimulatedModel.ts"
+import { type Ask, type Reply, reply, silence, speaking } from "./SimulatedModel.ts"
 import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/chat/completions",
@@ -34,7 +36,8 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
           prompt_tokens: promptTokens,
           completion_tokens: said.tokens,
           total_tokens: promptTokens + said.tokens,
-          prompt_tokens_details: { cached_tokens: memory.cachedTokens(messages, promptTokens) }
+          prompt_tokens_details: { cached_tokens: memory.cachedTokens(messages, promptTokens) },
+          completion_tokens_details: { reasoning_tokens: said.thoughtTokens }
         }
       }
       return request.stream === true
@@ -47,7 +50,7 @@ interface Completion {
   readonly id: string
   readonly created: number
   readonly model: string
-  readonly tool: ForcedTool | undefined
+  readonly tool: Tool | undefined
   readonly reply: Reply
   readonly usage: JsonObject
 }
@@ -56,30 +59,26 @@ const readAsk = (request: JsonObject, messages: ReadonlyArray<unknown>): Effect.
   Effect.gen(function* () {
     const format = asObject(request.response_format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
+    const said = lastWords(messages)
     return {
-      said: lastUserText(messages),
+      said: said.text,
       maxTokens: asCount(request.max_completion_tokens) ?? asCount(request.max_tokens),
-      tool: yield* forcedTool(request),
-      json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined
+      tool: yield* toolToCall(offerOf(request), said),
+      json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined,
+      // What it thinks is counted and never told.
+      thinks: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
     }
   })
 
-const lastUserText = (messages: ReadonlyArray<unknown>): string => {
-  const message = messages.map(asObject).findLast((each) => each?.role === "user")
-  const parts = asArray(message?.content).map((part) => asText(asObject(part)?.text))
-  return asText(message?.content) || parts.join(" ")
-}
-
-/** Tools are called only where the caller insists; otherwise the model prefers to talk. */
-const forcedTool = (request: JsonObject): Effect.Effect<ForcedTool | undefined, SimulatedRefusal> => {
-  const choice = request.tool_choice
-  const wanted = asText(asObject(asObject(choice)?.function)?.name)
-  if (choice !== "required" && wanted === "") return Effect.succeed(undefined)
-  const tools = asArray(request.tools).map((tool) => asObject(asObject(tool)?.function))
-  const tool = tools.find((each) => wanted === "" || each?.name === wanted)
-  return tool === undefined
-    ? new SimulatedRefusal({ status: 400, message: "tool_choice: no such tool", param: "tool_choice" })
-    : Effect.succeed({ name: asText(tool.name), parameters: tool.parameters })
+const offerOf = ({ tools, tool_choice: choice }: JsonObject): ToolOffer => {
+  const name = asText(asObject(asObject(choice)?.function)?.name)
+  const functions = asArray(tools)
+    .map((tool) => asObject(asObject(tool)?.function))
+    .filter((tool) => tool !== undefined)
+  return {
+    tools: functions.map(({ name, parameters }) => ({ name: asText(name), parameters })),
+    choice: name !== "" ? { name } : choice === "required" ? "any" : choice === "none" ? "none" : "auto"
+  }
 }
 
 const finishReason = ({ tool, reply }: Completion): string =>
@@ -99,7 +98,7 @@ const plain = (completion: Completion): Effect.Effect<SimulatedAnswer> =>
     const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(completion) }
     return {
       _tag: "Whole",
-      afterMillis: (yield* thinking) + reply.pieces.length * (yield* speaking),
+      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
       body: { id, object: "chat.completion", created, model, choices: [choice], usage }
     }
   })
@@ -122,7 +121,7 @@ const streamed = (completion: Completion, includeUsage: boolean): Effect.Effect<
     const piece = (text: string): JsonObject =>
       tool === undefined ? { content: text } : { tool_calls: [{ index: 0, function: { arguments: text } }] }
 
-    const frames: Array<TimedFrame> = [{ afterMillis: yield* thinking, text: chunk(opening) }]
+    const frames: Array<TimedFrame> = [{ afterMillis: yield* silence(reply.thought.length), text: chunk(opening) }]
     for (const text of reply.pieces) frames.push({ afterMillis: yield* speaking, text: chunk(piece(text)) })
     frames.push({ afterMillis: 0, text: chunk({}, finishReason(completion)) })
     if (includeUsage) frames.push({ afterMillis: 0, text: frame({ choices: [], usage }) })

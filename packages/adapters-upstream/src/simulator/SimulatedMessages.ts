@@ -7,9 +7,11 @@ import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Effect from "effect/Effect"
+import { lastWords } from "./LastWords.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type ForcedTool, type Reply, reply, speaking, thinking } from "./SimulatedModel.ts"
+import { type Ask, type Reply, reply, silence, speaking, thinking } from "./SimulatedModel.ts"
 import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/messages",
@@ -24,7 +26,6 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
         id: `msg_simulated${randomUUID().replaceAll("-", "")}`,
         model: asText(request.model),
         tool: ask.tool,
-        thought: thinks(request) ? THOUGHT : undefined,
         reply: yield* reply(ask),
         usage: usageOf(request, promptTokens, memory.cachedTokens([request.system, ...messages], promptTokens))
       }
@@ -45,16 +46,13 @@ export const makeCount = (): SimulatedProtocol => ({
 interface Message {
   readonly id: string
   readonly model: string
-  readonly tool: ForcedTool | undefined
-  readonly thought: string | undefined
+  readonly tool: Tool | undefined
   readonly reply: Reply
   readonly usage: JsonObject
 }
 
-const THOUGHT = "A simulated thought: the answer is to repeat what was said."
 /** Stands where a real supplier vouches for a thought. */
 const SIGNATURE = "simulated"
-const THOUGHT_TOKENS = 12
 
 const refusal = (message: string, param: string) => new SimulatedRefusal({ status: 400, message, param })
 
@@ -76,29 +74,26 @@ const readAsk = (
 ): Effect.Effect<Ask, SimulatedRefusal> =>
   Effect.gen(function* () {
     const format = asObject(asObject(request.output_config)?.format) ?? asObject(request.output_format)
+    const said = lastWords(messages)
     return {
-      said: lastUserText(messages),
+      said: said.text,
       maxTokens,
-      tool: yield* forcedTool(request),
-      json: format?.type === "json_schema" ? { schema: format.schema } : undefined
+      tool: yield* toolToCall(offerOf(request), said),
+      json: format?.type === "json_schema" ? { schema: format.schema } : undefined,
+      thinks: thinks(request)
     }
   })
 
-const lastUserText = (messages: ReadonlyArray<unknown>): string => {
-  const message = messages.map(asObject).findLast((each) => each?.role === "user")
-  const blocks = asArray(message?.content).map((block) => asText(asObject(block)?.text))
-  return asText(message?.content) || blocks.join(" ")
-}
-
-/** Tools are called only where the caller insists; otherwise the model prefers to talk. */
-const forcedTool = (request: JsonObject): Effect.Effect<ForcedTool | undefined, SimulatedRefusal> => {
-  const choice = asObject(request.tool_choice)
-  if (choice?.type !== "any" && choice?.type !== "tool") return Effect.succeed(undefined)
-  const tools = asArray(request.tools).map(asObject)
-  const tool = tools.find((each) => choice.type === "any" || each?.name === choice.name)
-  return tool === undefined
-    ? refusal("tool_choice: no such tool", "tool_choice")
-    : Effect.succeed({ name: asText(tool.name), parameters: tool.input_schema })
+const offerOf = (request: JsonObject): ToolOffer => {
+  const { type, name } = asObject(request.tool_choice) ?? {}
+  // Those that the supplier carries out itself have no schema.
+  const offered = asArray(request.tools)
+    .map(asObject)
+    .filter((tool) => tool?.input_schema !== undefined)
+  return {
+    tools: offered.map((tool) => ({ name: asText(tool?.name), parameters: tool?.input_schema })),
+    choice: type === "tool" ? { name: asText(name) } : type === "any" || type === "none" ? type : "auto"
+  }
 }
 
 const thinks = (request: JsonObject): boolean => {
@@ -122,9 +117,6 @@ const usageOf = (request: JsonObject, promptTokens: number, cached: number): Jso
 /** What follows the last mark. */
 const UNCACHED_TOKENS = 3
 
-const outputTokens = ({ reply, thought }: Message): number =>
-  reply.tokens + (thought === undefined ? 0 : THOUGHT_TOKENS)
-
 const stopReason = ({ tool, reply }: Message): string =>
   reply.cut ? "max_tokens" : tool === undefined ? "end_turn" : "tool_use"
 
@@ -137,15 +129,16 @@ const toolBlock = ({ id, tool }: Message, input: unknown): JsonObject => ({
 
 const plain = (message: Message): Effect.Effect<SimulatedAnswer> =>
   Effect.gen(function* () {
-    const { id, model, tool, thought, reply, usage } = message
+    const { id, model, tool, reply, usage } = message
     const text = reply.pieces.join("")
+    const thought = reply.thought.join("")
     const content = [
-      ...(thought === undefined ? [] : [{ type: "thinking", thinking: thought, signature: SIGNATURE }]),
+      ...(thought === "" ? [] : [{ type: "thinking", thinking: thought, signature: SIGNATURE }]),
       tool === undefined ? { type: "text", text } : toolBlock(message, inputOf(reply))
     ]
     return {
       _tag: "Whole",
-      afterMillis: (yield* thinking) + reply.pieces.length * (yield* speaking),
+      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
       body: {
         id,
         type: "message",
@@ -154,7 +147,7 @@ const plain = (message: Message): Effect.Effect<SimulatedAnswer> =>
         content,
         stop_reason: stopReason(message),
         stop_sequence: null,
-        usage: { ...usage, output_tokens: outputTokens(message) }
+        usage: { ...usage, output_tokens: reply.tokens }
       }
     }
   })
@@ -164,7 +157,7 @@ const inputOf = ({ pieces, cut }: Reply): unknown => (cut ? {} : JSON.parse(piec
 
 const streamed = (message: Message): Effect.Effect<SimulatedAnswer> =>
   Effect.gen(function* () {
-    const { id, model, tool, thought, reply, usage } = message
+    const { id, model, tool, reply, usage } = message
     const frames: Array<TimedFrame> = []
     const say = (event: JsonObject, afterMillis = 0) =>
       frames.push({ afterMillis, text: `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n` })
@@ -181,10 +174,9 @@ const streamed = (message: Message): Effect.Effect<SimulatedAnswer> =>
     )
     say({ type: "ping" })
     let index = 0
-    if (thought !== undefined) {
+    if (reply.thought.length > 0) {
       say({ type: "content_block_start", index, content_block: { type: "thinking", thinking: "", signature: "" } })
-      for (const word of thought.split(/(?= )/))
-        delta(index, { type: "thinking_delta", thinking: word }, yield* speaking)
+      for (const thinking of reply.thought) delta(index, { type: "thinking_delta", thinking }, yield* speaking)
       delta(index, { type: "signature_delta", signature: SIGNATURE })
       say({ type: "content_block_stop", index })
       index += 1
@@ -197,7 +189,7 @@ const streamed = (message: Message): Effect.Effect<SimulatedAnswer> =>
     }
     say({ type: "content_block_stop", index })
     const end = { stop_reason: stopReason(message), stop_sequence: null }
-    say({ type: "message_delta", delta: end, usage: { output_tokens: outputTokens(message) } })
+    say({ type: "message_delta", delta: end, usage: { output_tokens: reply.tokens } })
     say({ type: "message_stop" })
     return { _tag: "Stream", frames }
   })

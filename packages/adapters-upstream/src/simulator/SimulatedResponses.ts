@@ -7,9 +7,11 @@ import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/d
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { lastWords } from "./LastWords.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type ForcedTool, type Reply, reply, speaking, thinking } from "./SimulatedModel.ts"
+import { type Ask, type Reply, reply, silence, speaking } from "./SimulatedModel.ts"
 import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/responses",
@@ -32,7 +34,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
           input_tokens: promptTokens,
           input_tokens_details: { cached_tokens: memory.cachedTokens([request.instructions, ...items], promptTokens) },
           output_tokens: said.tokens,
-          output_tokens_details: { reasoning_tokens: 0 },
+          output_tokens_details: { reasoning_tokens: said.thoughtTokens },
           total_tokens: promptTokens + said.tokens
         }
       }
@@ -44,7 +46,7 @@ interface Response {
   readonly id: string
   readonly createdAt: number
   readonly request: JsonObject
-  readonly tool: ForcedTool | undefined
+  readonly tool: Tool | undefined
   readonly reply: Reply
   readonly usage: JsonObject
 }
@@ -55,33 +57,34 @@ const readAsk = (request: JsonObject, items: ReadonlyArray<unknown>): Effect.Eff
   Effect.gen(function* () {
     const format = asObject(asObject(request.text)?.format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
+    const said = lastWords(conversation(items))
     return {
-      said: lastUserText(items),
+      said: said.text,
       maxTokens: asCount(request.max_output_tokens),
-      tool: yield* forcedTool(request),
-      json: isJson ? { schema: format.schema } : undefined
+      tool: yield* toolToCall(offerOf(request), said),
+      json: isJson ? { schema: format.schema } : undefined,
+      thinks: thinks(request)
     }
   })
 
 /** Parts of one message may also stand in the input without a message around them. */
-const lastUserText = (items: ReadonlyArray<unknown>): string => {
-  const message = items.map(asObject).findLast((each) => each?.role === "user")
-  const parts = asArray(message?.content ?? items).map((part) => asText(asObject(part)?.text))
-  return asText(message?.content) || parts.join(" ")
-}
+const conversation = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  items.some((item) => asText(asObject(item)?.role) !== "") ? items : [{ role: "user", content: items }]
 
-/** Tools are called only where the caller insists; otherwise the model prefers to talk. */
-const forcedTool = (request: JsonObject): Effect.Effect<ForcedTool | undefined, SimulatedRefusal> => {
-  const choice = request.tool_choice
-  const wanted = asText(asObject(choice)?.name)
-  if (choice !== "required" && wanted === "") return Effect.succeed(undefined)
-  const functions = asArray(request.tools)
+const offerOf = ({ tools, tool_choice: choice }: JsonObject): ToolOffer => {
+  const name = asText(asObject(choice)?.name)
+  const functions = asArray(tools)
     .map(asObject)
     .filter((tool) => tool?.type === "function")
-  const tool = functions.find((each) => wanted === "" || each?.name === wanted)
-  return tool === undefined
-    ? refusal("tool_choice: no such tool", "tool_choice")
-    : Effect.succeed({ name: asText(tool.name), parameters: tool.parameters })
+  return {
+    tools: functions.map((tool) => ({ name: asText(tool?.name), parameters: tool?.parameters })),
+    choice: name !== "" ? { name } : choice === "required" ? "any" : choice === "none" ? "none" : "auto"
+  }
+}
+
+const thinks = (request: JsonObject): boolean => {
+  const reasoning = asObject(request.reasoning)
+  return reasoning !== undefined && reasoning.effort !== "none"
 }
 
 /** As OpenAI repeats the request, and what came of it. */
@@ -113,19 +116,26 @@ const begun = (response: Response): JsonObject =>
   objectOf(response, { status: "in_progress", incomplete_details: null, output: [], usage: null })
 
 const ended = (response: Response): JsonObject => {
-  const { cut } = response.reply
+  const { cut, thought } = response.reply
   return objectOf(response, {
-    status: cut ? "incomplete" : "completed",
+    status: statusOf(response),
     incomplete_details: cut ? { reason: "max_output_tokens" } : null,
-    output: [itemOf(response, response.reply.pieces.join(""), cut ? "incomplete" : "completed")],
+    output: [...(thought.length > 0 ? [thoughtOf(response)] : []), answerOf(response)],
     usage: response.usage
   })
 }
 
+const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "completed")
+
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
-/** The one item of every simulated response. */
-const itemOf = ({ id, tool }: Response, said: string, status: string): JsonObject => {
+/** The last item of every response, at its end or on the way there. */
+const answerOf = (
+  response: Response,
+  said = response.reply.pieces.join(""),
+  status = statusOf(response)
+): JsonObject => {
+  const { id, tool } = response
   if (tool !== undefined) {
     const callId = `call_${id.slice(0, 12)}`
     return { id: `fc_${id}`, type: "function_call", status, call_id: callId, name: tool.name, arguments: said }
@@ -133,41 +143,98 @@ const itemOf = ({ id, tool }: Response, said: string, status: string): JsonObjec
   return { id: `msg_${id}`, type: "message", status, role: "assistant", content: said === "" ? [] : [part(said)] }
 }
 
+const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
+
+/** What it thought is told as a summary, and sealed for the next turn, where the caller wants the one or the other. */
+const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
+  id: `rs_${id}`,
+  type: "reasoning",
+  summary: isSummarised(request) ? [summaryPart(reply.thought.join(""))] : [],
+  ...(asArray(request.include).includes("reasoning.encrypted_content") ? { encrypted_content: "simulated" } : {})
+})
+
+const isSummarised = ({ reasoning }: JsonObject): boolean => asText(asObject(reasoning)?.summary) !== ""
+
 const plain = (response: Response): Effect.Effect<SimulatedAnswer> =>
   Effect.gen(function* () {
-    const afterMillis = (yield* thinking) + response.reply.pieces.length * (yield* speaking)
-    return { _tag: "Whole", afterMillis, body: ended(response) }
+    const { thought, pieces } = response.reply
+    return { _tag: "Whole", afterMillis: yield* silence(thought.length + pieces.length), body: ended(response) }
   })
 
-const streamed = (response: Response): Effect.Effect<SimulatedAnswer> =>
-  Effect.gen(function* () {
-    const { tool, reply } = response
-    const frames: Array<TimedFrame> = []
-    const say = (type: string, members: JsonObject, afterMillis = 0) => {
-      const event = { type, sequence_number: frames.length, ...members }
-      frames.push({ afterMillis, text: `event: ${type}\ndata: ${JSON.stringify(event)}\n\n` })
-    }
-    const end = ended(response)
-    const [item] = asArray(end.output).map(asObject)
-    const text = reply.pieces.join("")
-    const inItem = { item_id: item?.id, output_index: 0 }
-    const inPart = { ...inItem, content_index: 0 }
+const streamed = (response: Response): Effect.Effect<SimulatedAnswer> => {
+  const events = [
+    told("created", { response: begun(response) }),
+    told("in_progress", { response: begun(response) }),
+    ...thoughtEvents(response),
+    ...answerEvents(response),
+    told(statusOf(response), { response: ended(response) })
+  ]
+  const frames = Effect.forEach(events, ({ type, members, after }, sequence_number) =>
+    Effect.map(after, (afterMillis): TimedFrame => {
+      const data = JSON.stringify({ type, sequence_number, ...members })
+      return { afterMillis, text: `event: ${type}\ndata: ${data}\n\n` }
+    })
+  )
+  return Effect.map(frames, (frames) => ({ _tag: "Stream", frames }))
+}
 
-    say("response.created", { response: begun(response) })
-    say("response.in_progress", { response: begun(response) })
-    say("response.output_item.added", { output_index: 0, item: itemOf(response, "", "in_progress") }, yield* thinking)
-    if (tool !== undefined) {
-      for (const delta of reply.pieces)
-        say("response.function_call_arguments.delta", { ...inItem, delta }, yield* speaking)
-      say("response.function_call_arguments.done", { ...inItem, name: tool.name, arguments: text })
-    } else {
-      say("response.content_part.added", { ...inPart, part: part("") })
-      for (const delta of reply.pieces)
-        say("response.output_text.delta", { ...inPart, delta, logprobs: [] }, yield* speaking)
-      say("response.output_text.done", { ...inPart, text, logprobs: [] })
-      say("response.content_part.done", { ...inPart, part: part(text) })
-    }
-    say("response.output_item.done", { output_index: 0, item })
-    say(reply.cut ? "response.incomplete" : "response.completed", { response: end })
-    return { _tag: "Stream", frames }
-  })
+interface Told {
+  readonly type: string
+  readonly members: JsonObject
+  /** Milliseconds since the event before it. */
+  readonly after: Effect.Effect<number>
+}
+
+const told = (type: string, members: JsonObject, after: Told["after"] = Effect.succeed(0)): Told => ({
+  type: `response.${type}`,
+  members,
+  after
+})
+
+const deltas = (type: string, pieces: ReadonlyArray<string>, members: JsonObject): ReadonlyArray<Told> =>
+  pieces.map((delta) => told(`${type}.delta`, { ...members, delta }, speaking))
+
+const thoughtEvents = (response: Response): ReadonlyArray<Told> => {
+  const { thought } = response.reply
+  if (thought.length === 0) return []
+  const item = thoughtOf(response)
+  const inItem = { output_index: 0, item_id: item.id }
+  const inPart = { ...inItem, summary_index: 0 }
+  const text = thought.join("")
+  const summary = [
+    told("reasoning_summary_part.added", { ...inPart, part: summaryPart("") }),
+    ...deltas("reasoning_summary_text", thought, inPart),
+    told("reasoning_summary_text.done", { ...inPart, text }),
+    told("reasoning_summary_part.done", { ...inPart, part: summaryPart(text) })
+  ]
+  return [
+    told("output_item.added", { output_index: 0, item: { ...item, summary: [] } }, silence(0)),
+    ...(isSummarised(response.request) ? summary : []),
+    told("output_item.done", { output_index: 0, item })
+  ]
+}
+
+const answerEvents = (response: Response): ReadonlyArray<Told> => {
+  const { request, tool, reply } = response
+  const item = answerOf(response)
+  const output_index = reply.thought.length > 0 ? 1 : 0
+  const inItem = { output_index, item_id: item.id }
+  const inPart = { ...inItem, content_index: 0 }
+  const text = reply.pieces.join("")
+  const call = [
+    ...deltas("function_call_arguments", reply.pieces, inItem),
+    told("function_call_arguments.done", { ...inItem, name: tool?.name, arguments: text })
+  ]
+  const words = [
+    told("content_part.added", { ...inPart, part: part("") }),
+    ...deltas("output_text", reply.pieces, { ...inPart, logprobs: [] }),
+    told("output_text.done", { ...inPart, text, logprobs: [] }),
+    told("content_part.done", { ...inPart, part: part(text) })
+  ]
+  const unheard = isSummarised(request) ? 0 : reply.thought.length
+  return [
+    told("output_item.added", { output_index, item: answerOf(response, "", "in_progress") }, silence(unheard)),
+    ...(tool === undefined ? words : call),
+    told("output_item.done", { output_index, item })
+  ]
+}

@@ -1,0 +1,34 @@
+/**
+ * How a supplier gives itself away in every answer it has for us: by headers, by members beside the answer and inside
+ * its usage and its errors. Clients must see none of it.
+ */
+const NAME = "kwyjibo"
+const HOST = "kwyjibo.example"
+const COST = 0.0073131
+
+/** What may appear in nothing that a client is told. */
+export const betrayingWords: ReadonlyArray<string> = [NAME, String(COST), "upstream-model"]
+
+export const betrayingHeaders: Readonly<Record<string, string>> = {
+  server: HOST,
+  via: `1.1 ${HOST}`,
+  "x-request-id": `req_${NAME}_1`,
+  "request-id": `req_${NAME}_2`,
+  "openai-organization": NAME,
+  "anthropic-organization-id": NAME,
+  "x-ratelimit-remaining-tokens": "731",
+  "set-cookie": `session=${NAME}; Domain=${HOST}`
+}
+
+const beside = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_supplier: { host: HOST }, cost: COST }
+const inUsage = { cost: COST, is_byok: true, cost_details: { upstream_inference_cost: COST } }
+const inError = { provider_name: NAME, upstream: { host: HOST } }
+
+/** The same JSON, whole answers and events alike, with what gives the supplier away. */
+export const betrayed = (body: string): string =>
+  body
+    .replaceAll('"model":"upstream-model"', `$&,${membersOf(beside)}`)
+    .replaceAll('"usage":{', `$&${membersOf(inUsage)},`)
+    .replaceAll('"error":{', `$&${membersOf(inError)},`)
+
+const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)
