@@ -70,7 +70,7 @@ describe("a stream", () => {
   it("ends for the client before it is settled", async () => {
     const { gateway } = await playing([say("a"), event(chunk({}, "stop")), done])
     const settling = signal()
-    gateway.journal.beforeSettlingLater = Effect.promise(() => settling.fired)
+    gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
     await (await post(gateway.url, helloStream)).text()
     expect(gateway.journal.settled).toEqual([])
     settling.fire()

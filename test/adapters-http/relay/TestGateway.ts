@@ -26,7 +26,8 @@ import { UserId } from "@tollgate/domain/customer/User"
 import { type InsufficientBalance, InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import * as NoProgramme from "../../support/NoProgramme.ts"
 import { aProvider } from "../../support/upstream/Candidates.ts"
 
 const SUPPLIER_KEY = Redacted.make("supplier-key")
@@ -40,39 +41,42 @@ export class Journal {
   refusal: InsufficientBalance | Overloaded | undefined
   /** Runs before a settlement that is waited for is measured. */
   beforeSettling: Effect.Effect<void> = Effect.void
-  /** Runs before a settlement in the background is taken. */
-  beforeSettlingLater: Effect.Effect<void> = Effect.void
+  /** Runs before tokens are counted here, which a settlement of what no supplier counted waits for. */
+  beforeCounting: Effect.Effect<void> = Effect.void
   reachable = true
 }
 
 const ledger = (journal: Journal) =>
   Layer.succeed(InferenceLedger, {
-    admit: (admission) =>
-      Effect.suspend(() => {
-        if (journal.refusal !== undefined) return Effect.fail(journal.refusal)
-        journal.admitted.push(admission)
-        return Effect.void
-      }),
-    settle: ({ admission, measure }) =>
-      Effect.map(journal.beforeSettling, () => {
-        journal.settled.push({ ...measure(), requestId: admission.requestId, waited: true })
-        return undefined
-      }),
-    settleLater: ({ admission, measure }) =>
-      Effect.map(journal.beforeSettlingLater, () => {
-        journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
-      }),
+    admit: (admission, answer) => {
+      if (journal.refusal === undefined) journal.admitted.push(admission)
+      answer(journal.refusal === undefined ? Exit.void : Exit.fail(journal.refusal))
+    },
+    settle: ({ admission, measure }, answer) => {
+      Effect.runCallback(journal.beforeSettling, {
+        onExit: () => {
+          journal.settled.push({ ...measure(), requestId: admission.requestId, waited: true })
+          answer(Exit.succeed(undefined))
+        }
+      })
+    },
+    settleLater: ({ admission, measure }) => {
+      journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
+    },
     checkpoint: () => Effect.void
   })
 
-const customer = Effect.succeed({
+const customer = {
   keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
   userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
-})
+}
+
+const identify = (presented: Redacted.Redacted<string>) =>
+  Redacted.value(presented) === KEY ? Either.right(customer) : Either.left(new InvalidApiKey({ reason: "unknown" }))
 
 const keyRing = Layer.succeed(KeyRing, {
-  authenticate: (presented) =>
-    Redacted.value(presented) === KEY ? customer : Effect.fail(new InvalidApiKey({ reason: "unknown" }))
+  authenticate: identify,
+  recall: identify
 })
 
 const database = (journal: Journal) =>
@@ -83,7 +87,8 @@ const database = (journal: Journal) =>
   })
 
 /** One token a character. */
-const counter = Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) })
+const counter = (journal: Journal) =>
+  Layer.succeed(TokenCounter, { count: (text) => Effect.as(journal.beforeCounting, Tokens.fromCount(text.length)) })
 
 const price = PicoPerToken(1_000n)
 
@@ -157,10 +162,11 @@ export const startGateway = async ({
         ledger(journal),
         keyRing,
         database(journal),
-        counter,
+        counter(journal),
         upstreams,
         OpenRequests.layer,
         RelayMetrics.layer,
+        NoProgramme.layer,
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),

@@ -109,7 +109,7 @@ describe("a server that is stopped", () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway } = running
     const settling = signal()
-    gateway.journal.beforeSettlingLater = Effect.promise(() => settling.fired)
+    gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
     const { client } = await streaming(running)
     client.leave()
     let closed = false

@@ -16,6 +16,7 @@ import {
   type Admission,
   InferenceLedger,
   type Measured,
+  type Settled,
   type Settling
 } from "@tollgate/application/ports/InferenceLedger"
 import type { Principal } from "@tollgate/application/ports/KeyRing"
@@ -23,11 +24,13 @@ import { Nodes } from "@tollgate/application/ports/Nodes"
 import type { Model } from "@tollgate/domain/catalog/Model"
 import type { User } from "@tollgate/domain/customer/User"
 import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
+import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type * as Pg from "pg"
+import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
 export const REQUEST_PICO = 100_000n
@@ -49,21 +52,8 @@ export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTo
     return customer
   })
 
-let mints = 0
-
-/** Gives a customer tokens, as a reseller's mint will. */
-export const mint = ({ user, model }: Customer, tokens: bigint) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
-      VALUES (gen_random_uuid(), 'plan', 'token', ${user.id}, ${model.id}) ON CONFLICT DO NOTHING`
-    yield* sql`WITH plan AS (
-        UPDATE account SET credits_posted = credits_posted + ${tokens}
-        WHERE kind = 'plan' AND user_id = ${user.id} AND model_id = ${model.id} RETURNING id)
-      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
-      SELECT gen_random_uuid(), 'mint_grant', ${`mint ${user.id} ${++mints}`}, 'token',
-        '00000000-0000-0000-0000-000000000003', id, ${tokens}, 'ada' FROM plan`
-  }).pipe(Effect.orDie)
+/** Gives a customer tokens. */
+export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.grant(user.id, model.id, tokens)
 
 export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
 
@@ -91,6 +81,17 @@ export const complete = (admission: Admission, input = 96n, output = 1n): Settli
 
 export const failed = (admission: Admission): Settling => ({ admission, measure: () => measured("failed") })
 
+/** The ledger as tests would rather have it. */
+const inEffects = (ledger: InferenceLedger["Type"]) => ({
+  admit: (admission: Admission) =>
+    Effect.uninterruptible(
+      Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
+    ),
+  settle: (settling: Settling) => Effect.async<Settled | undefined>((resume) => ledger.settle(settling, resume)),
+  settleLater: (settling: Settling) => Effect.sync(() => ledger.settleLater(settling)),
+  checkpoint: ledger.checkpoint
+})
+
 /** A node of its own with its ledger; stopped with the scope. */
 export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
@@ -99,7 +100,7 @@ export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, se
     const built = yield* Layer.build(
       PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
-    return { ledger: Context.get(built, InferenceLedger), nodes: Context.get(built, Nodes) }
+    return { ledger: inEffects(Context.get(built, InferenceLedger)), nodes: Context.get(built, Nodes) }
   })
 
 export interface Standing {

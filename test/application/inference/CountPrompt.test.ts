@@ -7,7 +7,7 @@ import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import { Effect, Either, Fiber, Layer, Option, Redacted, TestClock } from "effect"
+import { Effect, Either, Exit, Fiber, Layer, Option, Redacted, TestClock } from "effect"
 import { expect } from "vitest"
 import { catalogOf } from "../../adapters-http/relay/TestGateway.ts"
 
@@ -25,7 +25,8 @@ const ports = Layer.mergeAll(
       Effect.succeed({
         keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
         userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
-      })
+      }),
+    recall: () => undefined
   }),
   Layer.succeed(CurrentCatalog, {
     get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
@@ -38,7 +39,7 @@ const counting = (ask: CountClient<InferenceRequest>["ask"], asked: InferenceReq
     countPrompt({
       protocol: "messages",
       presentedKey: Either.right(Redacted.make("key")),
-      body: Effect.succeed(Buffer.alloc(0)),
+      takeBody: (answer) => answer(Exit.succeed(Buffer.alloc(0))),
       read: () => Either.right(asked),
       ask
     }),

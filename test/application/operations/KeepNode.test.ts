@@ -19,7 +19,7 @@ const aNode = () => {
   const ports = Layer.mergeAll(
     Layer.succeed(Nodes, { self: "node" as NodeId, beat: noted(world.beats), leave: Effect.void }),
     Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.as(noted(world.sweeps), 0) }),
-    Layer.mock(InferenceLedger, {}),
+    Layer.mock(InferenceLedger, { admit: () => {}, settle: () => {}, settleLater: () => {} }),
     OpenRequests.layer,
     Logger.remove(Logger.defaultLogger)
   )

@@ -19,7 +19,7 @@ import { presentedKey } from "../auth/PresentedKey.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
-import { BodyLease, readBody } from "../relay/RequestBody.ts"
+import { BodyLease, takeBody } from "../relay/RequestBody.ts"
 import { errorBody, type RelayError } from "../wire/InferenceErrors.ts"
 import { messagesHeadersFor } from "./MessagesHeaders.ts"
 import { type MessagesRequest, messagesBodyFor, readCountRequest } from "./MessagesRequest.ts"
@@ -69,8 +69,8 @@ class CountTokens implements CountClient<MessagesRequest> {
     this.#lease = new BodyLease(settings.counters, settings.limits)
   }
 
-  get body(): CountClient<MessagesRequest>["body"] {
-    return readBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease)
+  takeBody(answer: Parameters<CountClient<MessagesRequest>["takeBody"]>[0]): void {
+    takeBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease, answer)
   }
 
   /** When too many are being asked, this one is not. */

@@ -3,11 +3,12 @@
  * written.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
-import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import type { Attempt, AttemptFailed, InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import type { UpstreamHead } from "@tollgate/application/ports/Upstreams"
-import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { AnswerContext } from "./RelayProtocol.ts"
-import { type Asked, type AttemptSettings, type Resume, RouteAttempt } from "./RouteAttempt.ts"
+import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
 const EVENT_STREAM = /^\s*text\/event-stream\b/i
 
@@ -18,11 +19,11 @@ export class AnswerAttempt<Request extends InferenceRequest> extends RouteAttemp
   constructor(
     asked: Asked<Request>,
     settings: AttemptSettings,
-    resume: Resume,
+    answer: Answer<Attempt, AttemptFailed>,
     context: AnswerContext,
     delivery: Delivery
   ) {
-    super(asked, settings, resume)
+    super(asked, settings, answer)
     this.#context = context
     this.#delivery = delivery
   }
@@ -48,6 +49,6 @@ export class AnswerAttempt<Request extends InferenceRequest> extends RouteAttemp
     if (usage !== undefined) this.#delivery.report(usage)
     this.finish("served")
     this.answered = true
-    this.resume(Effect.succeed({ _tag: "Answered", content, write: Effect.sync(() => response.answer(told)) }))
+    this.answer(Exit.succeed({ _tag: "Answered", content, write: () => response.answer(told) }))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The relay as a request listener: one fiber for each request, whose bytes never pass through it.
+ * The relay as a request listener: one effect for each request, whose bytes never pass through it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"

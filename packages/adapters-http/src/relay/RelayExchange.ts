@@ -4,25 +4,30 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
-import type { Attempt, AttemptFailed, InferenceRequest, RelayClient } from "@tollgate/application/inference/RelayClient"
+import type {
+  Attempt,
+  AttemptFailed,
+  BodyRefusal,
+  InferenceRequest,
+  RelayClient
+} from "@tollgate/application/inference/RelayClient"
 import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
+import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
-import * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import { presentedKey } from "../auth/PresentedKey.ts"
 import type { RelayError } from "../wire/InferenceErrors.ts"
 import { AnswerAttempt } from "./AnswerAttempt.ts"
 import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
 import type { AnswerContext, RelayProtocol } from "./RelayProtocol.ts"
-import { BodyLease, type BodyLimits, readBody } from "./RequestBody.ts"
+import { BodyLease, type BodyLimits, takeBody } from "./RequestBody.ts"
 import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 import { StreamAttempt } from "./StreamAttempt.ts"
 
@@ -33,6 +38,8 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
   readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
 }
 
+const nobodyWaits = () => {}
+
 /** Told to those whom draining does not wait for: to come again, elsewhere. */
 const cutOff = new Overloaded({ retryAfterSeconds: 1 })
 
@@ -41,6 +48,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   readonly protocol: Protocol
   readonly presentedKey: RelayClient<Request>["presentedKey"]
   readonly acceptedAtMillis = performance.now()
+  onLeft: () => void = nobodyWaits
   readonly #relayed: RelayProtocol<Request>
   readonly #request: IncomingMessage
   readonly #nodeResponse: ServerResponse
@@ -49,7 +57,6 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   readonly #lease: BodyLease
   #attempt: RouteAttempt<Request> | undefined
   #delivery: Delivery | undefined
-  #fiber: Fiber.RuntimeFiber<unknown, RelayError> | undefined
   #failed = false
 
   constructor(
@@ -74,8 +81,8 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     return performance.now()
   }
 
-  get body(): RelayClient<Request>["body"] {
-    return readBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease)
+  takeBody(answer: Answer<Buffer, BodyRefusal>): void {
+    takeBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease, answer)
   }
 
   read(body: Buffer): Either.Either<Request, InvalidRequest> {
@@ -90,23 +97,20 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     return this.#response.gone
   }
 
-  attempt(request: Request, candidate: Candidate, delivery: Delivery): Effect.Effect<Attempt, AttemptFailed> {
-    return Effect.async((resume) => {
-      const { requestId } = this
-      const asked = { requestId, protocol: this.#relayed, request, candidate, response: this.#response }
-      const context = this.#answerContext(request)
-      const attempt = request.streamed
-        ? new StreamAttempt(asked, this.#settings, resume, context, delivery)
-        : new AnswerAttempt(asked, this.#settings, resume, context, delivery)
-      this.#delivery = delivery
-      this.#attempt = attempt
-      attempt.start({
-        candidate,
-        path: this.#relayed.upstreamPath,
-        headers: this.#relayed.headersFor(this.#request.headers, request.streamed),
-        body: this.#relayed.bodyFor(request, candidate.route.upstreamModel)
-      })
-      return Effect.sync(() => attempt.abort())
+  attempt(request: Request, candidate: Candidate, delivery: Delivery, answer: Answer<Attempt, AttemptFailed>): void {
+    const { requestId } = this
+    const asked = { requestId, protocol: this.#relayed, request, candidate, response: this.#response }
+    const context = this.#answerContext(request)
+    const attempt = request.streamed
+      ? new StreamAttempt(asked, this.#settings, answer, context, delivery)
+      : new AnswerAttempt(asked, this.#settings, answer, context, delivery)
+    this.#delivery = delivery
+    this.#attempt = attempt
+    attempt.start({
+      candidate,
+      path: this.#relayed.upstreamPath,
+      headers: this.#relayed.headersFor(this.#request.headers, request.streamed),
+      body: this.#relayed.bodyFor(request, candidate.route.upstreamModel)
     })
   }
 
@@ -116,23 +120,20 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
 
   /** The program of this request runs; its end is told to the client where that is still to be done. */
   follow(fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void): void {
-    this.#fiber = fiber
     fiber.addObserver((exit) => {
       if (Exit.isFailure(exit)) this.#tell(exit.cause)
       this.#lease.release()
       this.#count()
       onOver()
     })
-    if (this.#response.gone) this.#interrupt()
   }
 
   /** The connection is closed, or done with this response. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
-    // The supplier first: the fiber gets to it only in its turn.
     this.#attempt?.abort()
-    this.#interrupt()
+    this.onLeft()
   }
 
   /** Draining does not wait any longer: ends what is not about to end by itself, as if the client had left. */
@@ -142,16 +143,12 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     this.#attempt?.abort()
     if (this.#response.committed) {
       // What was delivered is only certain when the socket took all of it.
-      this.#response.onTaken = () => this.#interrupt()
+      this.#response.onTaken = () => this.onLeft()
       this.#response.end(this.#errorFrames(cutOff))
     } else {
       this.#response.refuse(this.#relayed.errorBody(cutOff, this.requestId))
-      this.#interrupt()
+      this.onLeft()
     }
-  }
-
-  #interrupt(): void {
-    this.#fiber?.unsafeInterruptAsFork(FiberId.none)
   }
 
   #answerContext(request: Request): AnswerContext {

@@ -5,8 +5,10 @@
  * A body that is refused is not read to its end; whoever answers must not use the connection again.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { BodyRefusal } from "@tollgate/application/inference/RelayClient"
+import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
-import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { RelayCounters } from "./RelayMetrics.ts"
 
 export interface BodyLimits {
@@ -42,19 +44,19 @@ export class BodyLease {
 /** JSON by any of its names. Plain text too: it is what browsers call a string that nobody named. */
 const READABLE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
 
-export const readBody = (
+/** Answers at once with a body that came with its head; with none at all when the client leaves before its end. */
+export const takeBody = (
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-  lease: BodyLease
-): Effect.Effect<Buffer, BodyRefusal> =>
-  Effect.suspend(() => {
-    const refusal = refusalOf(request.headers, limits)
-    if (refusal !== undefined) return Effect.fail(refusal)
-    return request.complete ? arrived(request, limits, lease) : arriving(request, response, limits, lease)
-  })
-
-type BodyRefusal = RequestTooLarge | InvalidRequest | Overloaded
+  lease: BodyLease,
+  answer: Answer<Buffer, BodyRefusal>
+): void => {
+  const refusal = refusalOf(request.headers, limits)
+  if (refusal !== undefined) answer(Exit.fail(refusal))
+  else if (request.complete) answer(arrived(request, limits, lease))
+  else arriving(request, response, limits, lease, answer)
+}
 
 /** What the head alone gives away. */
 const refusalOf = (headers: IncomingMessage["headers"], limits: BodyLimits): BodyRefusal | undefined => {
@@ -74,46 +76,41 @@ const noRoom = () => new Overloaded({ retryAfterSeconds: 1 })
 const EMPTY = Buffer.alloc(0)
 
 /** A small body comes with its head: it is all there, and nobody has to wait for it. */
-const arrived = (
-  request: IncomingMessage,
-  limits: BodyLimits,
-  lease: BodyLease
-): Effect.Effect<Buffer, BodyRefusal> => {
+const arrived = (request: IncomingMessage, limits: BodyLimits, lease: BodyLease): Exit.Exit<Buffer, BodyRefusal> => {
   const body: Buffer = request.read() ?? EMPTY
-  if (body.length > limits.bodyBytes) return Effect.fail(tooLarge(limits))
-  return lease.take(body.length) ? Effect.succeed(body) : Effect.fail(noRoom())
+  if (body.length > limits.bodyBytes) return Exit.fail(tooLarge(limits))
+  return lease.take(body.length) ? Exit.succeed(body) : Exit.fail(noRoom())
 }
 
 const arriving = (
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-  lease: BodyLease
-): Effect.Effect<Buffer, BodyRefusal> =>
-  Effect.async<Buffer, BodyRefusal>((resume) => {
-    if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue()
-    const chunks: Array<Buffer> = []
-    let bytes = 0
-    const stop = () => {
-      request.off("data", onData)
-      request.off("end", onEnd)
+  lease: BodyLease,
+  answer: Answer<Buffer, BodyRefusal>
+): void => {
+  if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue()
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  const stop = () => {
+    request.off("data", onData)
+    request.off("end", onEnd)
+  }
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length
+    const refusal = bytes > limits.bodyBytes ? tooLarge(limits) : lease.take(chunk.length) ? undefined : noRoom()
+    if (refusal === undefined) {
+      chunks.push(chunk)
+      return
     }
-    const onData = (chunk: Buffer) => {
-      bytes += chunk.length
-      const refusal = bytes > limits.bodyBytes ? tooLarge(limits) : lease.take(chunk.length) ? undefined : noRoom()
-      if (refusal === undefined) {
-        chunks.push(chunk)
-        return
-      }
-      stop()
-      request.pause()
-      resume(Effect.fail(refusal))
-    }
-    const onEnd = () => {
-      stop()
-      resume(Effect.succeed(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)))
-    }
-    request.on("data", onData)
-    request.on("end", onEnd)
-    return Effect.sync(stop)
-  }).pipe(Effect.interruptible)
+    stop()
+    request.pause()
+    answer(Exit.fail(refusal))
+  }
+  const onEnd = () => {
+    stop()
+    answer(Exit.succeed(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)))
+  }
+  request.on("data", onData)
+  request.on("end", onEnd)
+}

@@ -12,6 +12,7 @@ import type {
   AttemptFailed,
   InferenceRequest
 } from "@tollgate/application/inference/RelayClient"
+import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import type {
   UpstreamEvents,
   UpstreamExchange,
@@ -23,7 +24,7 @@ import type {
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { RelayError } from "../wire/InferenceErrors.ts"
 import type { ClientResponse } from "./ClientResponse.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
@@ -51,8 +52,6 @@ export interface Asked<Request extends InferenceRequest> {
   readonly response: ClientResponse
 }
 
-export type Resume = (attempt: Effect.Effect<Attempt, AttemptFailed>) => void
-
 const REFUSAL_BYTES = 64 * 1024
 /** The status already says what matters; a refusal whose text does not come is taken without it. */
 const REFUSAL_MILLIS = 5_000
@@ -61,7 +60,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   place = -1
   protected readonly asked: Asked<Request>
   protected readonly settings: AttemptSettings
-  protected readonly resume: Resume
+  protected readonly answer: Answer<Attempt, AttemptFailed>
   protected phase: "waiting" | "streaming" | "collecting" | "refused" | "over" = "waiting"
   /** When the supplier last said something. */
   protected heardAtMillis: number
@@ -75,10 +74,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   #chunks: Array<Buffer> = []
   #bytes = 0
 
-  constructor(asked: Asked<Request>, settings: AttemptSettings, resume: Resume) {
+  constructor(asked: Asked<Request>, settings: AttemptSettings, answer: Answer<Attempt, AttemptFailed>) {
     this.asked = asked
     this.settings = settings
-    this.resume = resume
+    this.answer = answer
     this.#startedAtMillis = this.heardAtMillis = performance.now()
   }
 
@@ -93,7 +92,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     const sent = this.settings.upstreams.send(upstreamRequest, this)
     if (sent._tag === "Left") {
       this.phase = "over"
-      this.resume(Effect.fail({ error: sent.left, elsewhere: true }))
+      this.answer(Exit.fail({ error: sent.left, elsewhere: true }))
       return
     }
     this.settings.counters.openExchanges += 1
@@ -185,11 +184,11 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.#report(failed.error)
     const { response } = this.asked
     if (!response.committed) {
-      this.resume(Effect.fail(failed))
+      this.answer(Exit.fail(failed))
       return
     }
     // What was delivered before the failure is only certain when the socket took all of it.
-    response.onTaken = () => this.resume(Effect.fail({ error: failed.error, elsewhere: false }))
+    response.onTaken = () => this.answer(Exit.fail({ error: failed.error, elsewhere: false }))
     response.end(this.errorFrames(failed.error))
   }
 
@@ -255,7 +254,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #defect(defect: unknown): void {
     this.finish("undecided")
-    this.resume(Effect.die(defect))
+    this.answer(Exit.die(defect))
   }
 
   #refused(): void {

@@ -5,20 +5,21 @@
  * The status is sent with the first frame, or with the first keepalive; until then another route can still answer.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
-import type { Attempt, InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import type { Attempt, AttemptFailed, InferenceRequest } from "@tollgate/application/inference/RelayClient"
+import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import type { UpstreamHead } from "@tollgate/application/ports/Upstreams"
-import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { RelayError } from "../wire/InferenceErrors.ts"
 import { SseDecoder, type SseEvent } from "../wire/SseDecoder.ts"
 import type { AnswerContext, StreamTranslator, Translation } from "./RelayProtocol.ts"
-import { type Asked, type AttemptSettings, type Resume, RouteAttempt } from "./RouteAttempt.ts"
+import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
 /** A supplier that said its last word gets so long to close, so that its connection can be used again. */
 const CLOSING_MILLIS = 1_000
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
-const toTheEnd: Effect.Effect<Attempt> = Effect.succeed({ _tag: "Streamed" })
+const toTheEnd: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
 export class StreamAttempt<Request extends InferenceRequest> extends RouteAttempt<Request> {
   readonly #delivery: Delivery
@@ -33,11 +34,11 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   constructor(
     asked: Asked<Request>,
     settings: AttemptSettings,
-    resume: Resume,
+    answer: Answer<Attempt, AttemptFailed>,
     context: AnswerContext,
     delivery: Delivery
   ) {
-    super(asked, settings, resume)
+    super(asked, settings, answer)
     this.#delivery = delivery
     this.#context = context
     this.#translator = asked.protocol.stream(asked.request, context)
@@ -115,7 +116,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     const frames = framesBefore + translation.frames
     if (translation.end === "complete" && this.#touched) {
       this.#completedAtMillis = performance.now()
-      response.onTaken = () => this.resume(toTheEnd)
+      response.onTaken = () => this.answer(toTheEnd)
       response.end(frames)
     } else {
       if (frames !== "") response.write(frames)

@@ -13,8 +13,8 @@ export class ConnectionLost extends Error {
 }
 
 const LOST_RACE = "40"
-/** Raised by `refuse_stale`: somebody else changed a row between our decision and our writing. */
-const STALE = "TG001"
+/** What `refuse_stale` raises, and a lock that is not free: somebody else has changed a row, or is about to. */
+const STALE = new Set(["TG001", "55P03"])
 
 /**
  * SQLSTATE classes: connection, plans of an older schema, transaction state, prepared statements, authorization,
@@ -28,10 +28,11 @@ const classOf = (error: unknown): string | undefined =>
 export const isTrouble = (error: unknown): boolean => isUnfit(error) || classOf(error) === LOST_RACE || isStale(error)
 
 /** Nothing was written: what the decision relied on is no longer so. */
-export const isStale = (error: unknown): boolean => error instanceof Pg.DatabaseError && error.code === STALE
+export const isStale = (error: unknown): boolean => error instanceof Pg.DatabaseError && STALE.has(error.code ?? "")
 
 /** Trouble that another connection may not have: with a server that took over, or a session of today's schema. */
-export const isUnfit = (error: unknown): boolean => error instanceof ConnectionLost || UNFIT.has(classOf(error) ?? "")
+export const isUnfit = (error: unknown): boolean =>
+  error instanceof ConnectionLost || (UNFIT.has(classOf(error) ?? "") && !isStale(error))
 
 /** What a log may say of a failure: never the row it was about. */
 export const describe = (error: unknown): string => {

@@ -48,6 +48,8 @@ type Backend = readonly [pid: unknown, startedAt: unknown]
 
 // DEFERRABLE says nothing here but that this transaction is under way; it only means something to a serializable reader.
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE DEFERRABLE"
+/** Whoever asks first waits for locks as long as it takes. */
+const BEGIN_ASKING = `${BEGIN}; SET LOCAL lock_timeout = 0`
 
 /**
  * What is asked travels together with the BEGIN. Should the server refuse that, the rest runs all the same, each
@@ -80,7 +82,7 @@ export class DedicatedConnection {
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     try {
-      const begun = query(client, BEGIN)
+      const begun = query(client, BEGIN_ASKING)
       begun.catch(ignore)
       const { result, writes } = await work(
         async (statement, values) => (await prepared(client, statement, values)).rows
@@ -101,7 +103,10 @@ export class DedicatedConnection {
     }
   }
 
-  /** A transaction that only writes, in one round trip; every statement has {@link IN_TRANSACTION} as a condition. */
+  /**
+   * A transaction that only writes, in one round trip; every statement has {@link IN_TRANSACTION} as a condition. It does
+   * not wait for locks: who holds one is changing what was decided over.
+   */
   async write(writes: ReadonlyArray<Call>, doubt: () => void): Promise<void> {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
@@ -188,6 +193,7 @@ export class DedicatedConnection {
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${transactionMillis};
+  SET lock_timeout = 1;
   SET default_transaction_deferrable = off;
   SET plan_cache_mode = force_generic_plan;
   SET enable_seqscan = off`

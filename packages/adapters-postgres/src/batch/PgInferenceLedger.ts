@@ -5,14 +5,8 @@
  * ever wait for one account. Nothing per request here but an entry in a queue.
  */
 
-import {
-  type Admission,
-  InferenceLedger,
-  type Settled,
-  type Settling
-} from "@tollgate/application/ports/InferenceLedger"
+import { type Admission, InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
 import { Nodes } from "@tollgate/application/ports/Nodes"
-import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
@@ -65,15 +59,9 @@ export const make = (options: LedgerOptions = defaults) =>
     const oneAtATime = yield* Effect.makeSemaphore(1)
 
     return InferenceLedger.of({
-      admit: (admission) =>
-        Effect.uninterruptible(
-          Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) =>
-            laneOf(admission).admit(admission, resume)
-          )
-        ),
-      settle: (settling) =>
-        Effect.async<Settled | undefined>((resume) => laneOf(settling.admission).settle(settling, resume)),
-      settleLater: (settling: Settling) => Effect.sync(() => laneOf(settling.admission).settle(settling)),
+      admit: (admission, answer) => laneOf(admission).admit(admission, answer),
+      settle: (settling, answer) => laneOf(settling.admission).settle(settling, answer),
+      settleLater: (settling) => laneOf(settling.admission).settle(settling),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all)))
     })
   })

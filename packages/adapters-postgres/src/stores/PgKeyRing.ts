@@ -45,11 +45,11 @@ export const defaults: KeyRingOptions = {
   lookupMillis: 3_000
 }
 
-type Answer = Effect.Effect<Principal, InvalidApiKey | Overloaded>
+type Known = Either.Either<Principal, InvalidApiKey>
 
-interface Known {
+interface Remembered {
   readonly publicId: string
-  readonly answer: Answer
+  readonly known: Known
 }
 
 interface KeyRow {
@@ -59,8 +59,8 @@ interface KeyRow {
   readonly pepper_version: number
 }
 
-const UNKNOWN: Answer = Effect.fail(new InvalidApiKey({ reason: "unknown" }))
-const OVERLOADED: Answer = Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
+const UNKNOWN: Known = Either.left(new InvalidApiKey({ reason: "unknown" }))
+const OVERLOADED = Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
 
 export const make = (options: KeyRingOptions = defaults) =>
   Effect.gen(function* () {
@@ -69,8 +69,8 @@ export const make = (options: KeyRingOptions = defaults) =>
     const notifications = yield* PgNotifications
     const scope = yield* Effect.scope
     const own = yield* Effect.context<never>()
-    const keys = new ExpiringMap<string, Known>(options.capacity)
-    const strangers = new ExpiringMap<string, Known>(options.strangers)
+    const keys = new ExpiringMap<string, Remembered>(options.capacity)
+    const strangers = new ExpiringMap<string, Remembered>(options.strangers)
     const lookups = new Map<string, Deferred.Deferred<Principal, InvalidApiKey | Overloaded>>()
     let news = 0
 
@@ -92,13 +92,13 @@ export const make = (options: KeyRingOptions = defaults) =>
           SELECT k.id, k.user_id, k.secret_mac, k.pepper_version FROM api_key k JOIN app_user u ON u.id = k.user_id
           WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'`
         const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
-        const answer: Answer =
+        const known: Known =
           row !== undefined && genuine
-            ? Effect.succeed({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
+            ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
             : UNKNOWN
         // What was read before a notification may be what it was about.
-        if (news === newsBefore) (genuine ? keys : strangers).set(digest, { publicId: key.publicId, answer })
-        return yield* answer
+        if (news === newsBefore) (genuine ? keys : strangers).set(digest, { publicId: key.publicId, known })
+        return yield* known
       }).pipe(
         Effect.disconnect,
         Effect.timeoutFail({
@@ -111,7 +111,7 @@ export const make = (options: KeyRingOptions = defaults) =>
       )
 
     /** However many ask for one key at a time, the database is asked once, and as part of nobody's request. */
-    const lookUp = (digest: string, key: KeyMaterial): Answer =>
+    const lookUp = (digest: string, key: KeyMaterial): Effect.Effect<Principal, InvalidApiKey | Overloaded> =>
       Effect.uninterruptibleMask((restore) => {
         const underWay = lookups.get(digest)
         if (underWay !== undefined) return restore(Deferred.await(underWay))
@@ -127,17 +127,26 @@ export const make = (options: KeyRingOptions = defaults) =>
         )
       })
 
+    const digestOf = (presented: Redacted.Redacted<string>) => hash("sha256", Redacted.value(presented), "base64")
+
+    const remembered = (digest: string): Known | undefined =>
+      (
+        keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis) ??
+        strangers.get(digest, options.strangerMillis)
+      )?.known
+
     return KeyRing.of({
+      recall: (presented) =>
+        Redacted.value(presented).length > MAX_LENGTH ? UNKNOWN : remembered(digestOf(presented)),
       authenticate: (presented) =>
         Effect.suspend(() => {
           const text = Redacted.value(presented)
           if (text.length > MAX_LENGTH) return UNKNOWN
-          const digest = hash("sha256", text, "base64")
-          const known = keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis)
-          if (known !== undefined) return known.answer
+          const digest = digestOf(presented)
+          const known = remembered(digest)
+          if (known !== undefined) return known
           const key = parse(keyMac.prefix, text)
-          if (Either.isLeft(key) || strangers.get(digest, options.strangerMillis) !== undefined) return UNKNOWN
-          return lookUp(digest, key.right)
+          return Either.isLeft(key) ? UNKNOWN : lookUp(digest, key.right)
         })
     })
   })

@@ -15,10 +15,10 @@ import * as Option from "effect/Option"
 import { CurrentCatalog } from "../ports/Catalogs.ts"
 import { KeyRing } from "../ports/KeyRing.ts"
 import { TokenCounter } from "../ports/TokenCounter.ts"
-import type { InferenceRequest, RelayClient } from "./RelayClient.ts"
+import type { BodyRefusal, InferenceRequest, RelayClient } from "./RelayClient.ts"
 
 export interface CountClient<Request extends InferenceRequest>
-  extends Pick<RelayClient<Request>, "protocol" | "presentedKey" | "body" | "read"> {
+  extends Pick<RelayClient<Request>, "protocol" | "presentedKey" | "takeBody" | "read"> {
   /** What this supplier says, if it says anything. Interrupting it aborts the supplier at once. */
   readonly ask: (request: Request, candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 }
@@ -32,7 +32,8 @@ export const countPrompt = <Request extends InferenceRequest>(client: CountClien
   Effect.gen(function* () {
     const presented = yield* client.presentedKey
     yield* (yield* KeyRing).authenticate(presented)
-    const request = yield* client.read(yield* client.body)
+    const body = yield* Effect.async<Buffer, BodyRefusal>((resume) => client.takeBody(resume))
+    const request = yield* client.read(body)
     const catalog = (yield* CurrentCatalog).get()
     const candidates = candidatesOf(catalog, yield* known(catalog, request.model), client.protocol)
     const said = yield* Effect.timeoutOption(firstSaid(client, request, candidates), PATIENCE)

@@ -4,7 +4,7 @@
  * The tokenizer is asked only where no supplier's figure serves. The facts are taken before it is, so that what arrives
  * meanwhile does not change them.
  */
-import { chargeFor, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
+import { chargeFor, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,20 +13,18 @@ import type { TokenCounter } from "../ports/TokenCounter.ts"
 import type { Delivery } from "./Delivery.ts"
 import type { InferenceRequest } from "./RelayClient.ts"
 
-/** The counts that {@link measured} may need for this outcome, of the content that was delivered. */
+/** The counts that {@link measured} needs for an outcome that `needsLocalCount`, of the content that was delivered. */
 export const countsFor = (
   outcome: Outcome,
   content: string,
   request: InferenceRequest,
   counter: Context.Tag.Service<TokenCounter>
-): Effect.Effect<LocalCounts> => {
-  if (!needsLocalCount(outcome)) return NOT_NEEDED
-  return Effect.gen(function* () {
+): Effect.Effect<LocalCounts> =>
+  Effect.gen(function* () {
     const prompt = outcome.reported.prompt === undefined ? yield* countPrompt(request, counter) : Tokens.zero
     const output = yield* counter.count(content)
     return { prompt: () => prompt, deliveredOutput: () => output }
   })
-}
 
 export const measured = (outcome: Outcome, counts: LocalCounts, delivery: Delivery): Measured => ({
   ending: outcome.ending,
@@ -36,7 +34,8 @@ export const measured = (outcome: Outcome, counts: LocalCounts, delivery: Delive
 })
 
 const none = () => Tokens.zero
-const NOT_NEEDED = Effect.succeed<LocalCounts>({ prompt: none, deliveredOutput: none })
+/** For outcomes that need no count. */
+export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
 const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
   const { text, extraTokens } = request.promptText()

@@ -20,9 +20,9 @@ import type {
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
-import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
+import type { Answer } from "../ports/InferenceLedger.ts"
 import type { Delivery, RequestClock } from "./Delivery.ts"
 
 /** A body, understood as far as it must be. */
@@ -34,6 +34,8 @@ export interface InferenceRequest {
   /** What a tokenizer would see; read from the body only when it is needed. */
   readonly promptText: () => PromptText
 }
+
+export type BodyRefusal = RequestTooLarge | InvalidRequest | Overloaded
 
 export type AttemptError =
   | UpstreamFailed
@@ -58,23 +60,26 @@ export type Attempt =
       readonly _tag: "Answered"
       /** Its content, as a delta would carry it. */
       readonly content: string
-      readonly write: Effect.Effect<void>
+      readonly write: () => void
     }
 
 export interface RelayClient<Request extends InferenceRequest> extends RequestClock {
   readonly requestId: RequestId
   readonly protocol: Protocol
   readonly presentedKey: Either.Either<Redacted.Redacted<string>, InvalidApiKey>
-  readonly body: Effect.Effect<Buffer, RequestTooLarge | InvalidRequest | Overloaded>
+  /** Answers with the whole body, at once where it is here; never, when the client leaves before. */
+  readonly takeBody: (answer: Answer<Buffer, BodyRefusal>) => void
   readonly read: (body: Buffer) => Either.Either<Request, InvalidRequest>
   /** A byte of the response is on its way, be it a keepalive: from here on only this route can answer. */
   readonly committed: () => boolean
   /** The connection is closed. */
   readonly gone: () => boolean
-  /** Interrupting it aborts the supplier at once. */
+  /** Called when the client leaves; whatever it waits for is aborted then, and does not answer any more. */
+  onLeft: () => void
   readonly attempt: (
     request: Request,
     candidate: Candidate,
-    delivery: Delivery
-  ) => Effect.Effect<Attempt, AttemptFailed>
+    delivery: Delivery,
+    answer: Answer<Attempt, AttemptFailed>
+  ) => void
 }

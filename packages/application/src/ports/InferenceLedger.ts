@@ -16,6 +16,7 @@ import type { Price } from "@tollgate/domain/ledger/Price"
 import type { Settlement } from "@tollgate/domain/ledger/Settlement"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type { Principal } from "./KeyRing.ts"
 
 export interface Admission {
@@ -53,18 +54,27 @@ export interface Settled {
   readonly settlement: Settlement
 }
 
+/** Takes the outcome, once. */
+export type Answer<A, E = never> = (exit: Exit.Exit<A, E>) => void
+
+/**
+ * Called back rather than awaited: these are in every request, and a fiber that waits costs more than what it waits for.
+ */
 export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
   InferenceLedger,
   {
     /**
      * Makes the hold durable. Re-checks the key, so a revoked one is refused whatever a cache said. Full queues and an
-     * unreachable database are {@link Overloaded}. Interruption does not lose a hold: wait for the result and settle.
+     * unreachable database are {@link Overloaded}. Answers always; whoever loses interest settles the hold then.
      */
-    readonly admit: (admission: Admission) => Effect.Effect<void, InsufficientBalance | InvalidApiKey | Overloaded>
-    /** Settles and waits until it is durable. Settled before: `undefined`, and nothing moves. Retries until the database is back. */
-    readonly settle: (settling: Settling) => Effect.Effect<Settled | undefined>
+    readonly admit: (
+      admission: Admission,
+      answer: Answer<void, InsufficientBalance | InvalidApiKey | Overloaded>
+    ) => void
+    /** Settles, and answers when it is durable. Settled before: `undefined`, and nothing moves. Retries until the database is back. */
+    readonly settle: (settling: Settling, answer: Answer<Settled | undefined>) => void
     /** Settles in the background; awaited at shutdown. Never dropped. */
-    readonly settleLater: (settling: Settling) => Effect.Effect<void>
+    readonly settleLater: (settling: Settling) => void
     /** Records what running requests have delivered, in one statement. */
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>

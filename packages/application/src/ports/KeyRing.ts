@@ -7,6 +7,7 @@ import type { UserId } from "@tollgate/domain/customer/User"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 
 export interface Principal {
@@ -24,5 +25,7 @@ export class KeyRing extends Context.Tag("@tollgate/application/KeyRing")<
     readonly authenticate: (
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
+    /** The same, at once, where no look at the database is needed. */
+    readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }
 >() {}

@@ -1,0 +1,207 @@
+/**
+ * The reseller programme over a database of its own, and what a test puts into it first.
+ */
+import { SqlClient } from "@effect/sql"
+import * as PgBalances from "@tollgate/adapters-postgres/stores/PgBalances"
+import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
+import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
+import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
+import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
+import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/stores/PgSettledUsage"
+import * as PgTiers from "@tollgate/adapters-postgres/stores/PgTiers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import { Catalogs } from "@tollgate/application/ports/Catalogs"
+import { Customers } from "@tollgate/application/ports/Customers"
+import { PasswordHash } from "@tollgate/application/ports/PasswordHasher"
+import type { OpenedPayment } from "@tollgate/application/ports/PaymentProviders"
+import { Quota } from "@tollgate/application/ports/Quota"
+import { Resellers } from "@tollgate/application/ports/Resellers"
+import { type NewTopUp, TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
+import type { Email } from "@tollgate/domain/customer/Email"
+import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
+import { tokenRawOf } from "@tollgate/domain/money/TokenRaw"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { Effect, Layer, Option, Redacted } from "effect"
+import * as Stores from "./Stores.ts"
+import { clientLayer, TestDatabase } from "./TestDatabase.ts"
+
+const stores = Layer.mergeAll(
+  PgResellers.layer,
+  PgBlacklist.layer,
+  PgLoginAttempts.layer,
+  PgTopUpOrders.layer,
+  PgQuota.layer,
+  PgTiers.layer,
+  PgMints.layer,
+  PgCustomers.layer,
+  PgCustomerKeys.layer,
+  PgBalances.layer,
+  PgSettledUsage.layer
+)
+
+/** The programme and the stores it stands on. */
+export const layer = Layer.provideMerge(stores, Stores.layer)
+
+/** What this does, it does on connections of another node. */
+export const anotherNode = Effect.flatMap(TestDatabase, (database) =>
+  Layer.build(Layer.provideMerge(stores, Layer.provideMerge(Stores.stores, clientLayer(database))))
+)
+
+export const passwordHash = PasswordHash(Redacted.make("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g"))
+
+let count = 0
+const next = () => ++count
+
+export const anOperation = (): OperationId => OperationId.make(`operation ${next()}`)
+
+/** Signed up, and waits for a review. */
+export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Reseller, never, Resellers> =>
+  Effect.orDie(
+    Effect.flatMap(Resellers, ({ create }) =>
+      create({ email, name: "Toko Token", waNumber: "628123456789", passwordHash })
+    )
+  )
+
+/** Active, with so much quota, which an operator gave. */
+export const aReseller = (quotaUsdMicro = 0n) =>
+  Effect.gen(function* () {
+    const { id } = yield* anApplicant()
+    const reseller = yield* (yield* Resellers).review(id, "approve", Stores.operator)
+    if (quotaUsdMicro > 0n) yield* adjust(id, quotaUsdMicro)
+    return reseller
+  }).pipe(Effect.orDie)
+
+export const adjust = (resellerId: ResellerId, change: bigint, operationId = anOperation()) =>
+  Effect.flatMap(Quota, (quota) =>
+    quota.adjust({ resellerId, change: QuotaChange(change), operationId }, Stores.operator)
+  )
+
+/** A user that this reseller made. */
+export const aCustomer = (resellerId: ResellerId, email: Email = Stores.anEmail()) =>
+  Effect.flatMap(Customers, ({ resolve }) => resolve(resellerId, email, "closed"))
+
+/** A catalog of one model that is sold in these sizes: cents and tokens. */
+export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [cents: number, tokens: number]>) =>
+  Effect.gen(function* () {
+    const catalogs = yield* Catalogs
+    const tiers = sizes.map(([tier_usd_cents, granted_tokens]) => ({ tier_usd_cents, granted_tokens }))
+    yield* catalogs.apply(Stores.catalogOf({ public_name: publicName, tiers }), Stores.operator)
+    return (yield* catalogs.load).tiers.filter((tier) => tier.publicName === publicName && tier.forSale)
+  })
+
+/** Ten dollars on the chain, unless said otherwise. */
+export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {}): NewTopUp => ({
+  resellerId,
+  method: "crypto_bep20",
+  amount: { _tag: "Dollars", tokenKind: "usdt" },
+  quotaUsdMicro: UsdMicro(10_000_000n),
+  provider: "bsc",
+  simulated: false,
+  needsDepositIndex: true,
+  ...facts
+})
+
+/** As the provider of {@link aNewTopUp} opens it; to be paid within an hour. */
+export const anOpening = (
+  { id, quotaUsdMicro, createdAt }: TopUpDraft,
+  facts: Partial<OpenedPayment> = {}
+): OpenedPayment => ({
+  providerPaymentId: `bsc:${id}`,
+  instructions: {
+    _tag: "Bep20",
+    network: "bsc",
+    chainId: 56,
+    tokenKind: "usdt",
+    contractAddress: "0x55d398326f99059fF775485246999027B3197955",
+    expectedRaw: tokenRawOf(quotaUsdMicro),
+    depositAddress: `0x${id}`
+  },
+  expiresAt: new Date(createdAt.getTime() + 3_600_000),
+  state: { baselineRaw: "0" },
+  ...facts
+})
+
+export const anOrder = (
+  resellerId: ResellerId,
+  facts: Partial<NewTopUp> = {},
+  opening: Partial<OpenedPayment> = {}
+): Effect.Effect<TopUpOrder, never, TopUpOrders> =>
+  Effect.gen(function* () {
+    const orders = yield* TopUpOrders
+    const draft = yield* orders.draft(aNewTopUp(resellerId, facts))
+    return Option.getOrThrow(yield* orders.makeReady(draft.id, anOpening(draft, opening))).order
+  })
+
+export const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
+
+export const observe = (id: OrderId, seen: PaymentObservation) =>
+  Effect.flatMap(TopUpOrders, (orders) => orders.observe(id, seen))
+export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
+export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
+
+/** The entries of the audit log about somebody or something, oldest first. */
+export const audited = (subject: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
+  ).pipe(Effect.orDie)
+
+/**
+ * So many tokens for a customer, of any number, by a reseller that sells them for next to nothing and is not asked how
+ * often.
+ */
+export const grant = (userId: string, modelId: string, tokens: bigint) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.unsafe(THE_HOUSE)
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`UPDATE account SET debits_posted = debits_posted + 1 WHERE id = ${HOUSE_QUOTA}`
+        yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
+          VALUES (gen_random_uuid(), 'plan', 'token', ${userId}, ${modelId}) ON CONFLICT DO NOTHING`
+        yield* sql`INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale)
+          VALUES (gen_random_uuid(), ${modelId}, 1, 1, false) ON CONFLICT DO NOTHING`
+        yield* sql`
+          WITH minted AS (SELECT gen_random_uuid() AS id),
+          plan AS (
+            UPDATE account SET credits_posted = credits_posted + ${tokens}
+            WHERE kind = 'plan' AND user_id = ${userId} AND model_id = ${modelId} RETURNING id),
+          booked AS (
+            INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+            SELECT gen_random_uuid(), 'mint_pay', minted.id::text, 'usd_micro', ${HOUSE_QUOTA}::uuid,
+              '00000000-0000-0000-0000-000000000002'::uuid, 1, 'house' FROM minted
+            UNION ALL
+            SELECT gen_random_uuid(), 'mint_grant', minted.id::text, 'token', '00000000-0000-0000-0000-000000000003',
+              plan.id, ${tokens}::bigint, 'house' FROM minted, plan)
+          INSERT INTO mint (id, reseller_id, operation_id, fingerprint, customer_user_id, model_id, plan_tier_id,
+            granted_tokens, price_usd_micro, balance_after, minted_at)
+          SELECT minted.id, ${HOUSE}::uuid, minted.id::text, 'any', ${userId}::uuid, t.model_id, t.id, ${tokens}::bigint,
+            1, 1, clock_timestamp() FROM minted, tier t WHERE t.model_id = ${modelId} AND t.tier_usd_cents = 1`
+      })
+    )
+  }).pipe(Effect.orDie)
+
+const HOUSE = "00000000-0000-7000-8000-00000000000a"
+const HOUSE_QUOTA = "00000000-0000-7000-8000-00000000000b"
+const THE_HOUSE = `
+  WITH house AS (
+    INSERT INTO reseller (id, email, name, wa_number, password_hash, status)
+    VALUES ('${HOUSE}', 'house@example.com', 'House', '628123456789', '$argon2id$x', 'active')
+    ON CONFLICT DO NOTHING RETURNING id),
+  quota AS (
+    INSERT INTO account (id, kind, unit, reseller_id, credits_posted)
+    SELECT '${HOUSE_QUOTA}', 'reseller_quota', 'usd_micro', id, 1000000000 FROM house RETURNING id),
+  given AS (
+    INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+    SELECT gen_random_uuid(), 'quota_adjust', 'house', 'usd_micro', '00000000-0000-0000-0000-000000000001', id,
+      1000000000, 'house' FROM quota)
+  INSERT INTO audit_log (actor, action, subject, reason, detail)
+  SELECT 'house', 'quota.adjust', id, 'for tests', '{"usd_micro": "1000000000", "operation_id": "house"}' FROM house`
