@@ -1,7 +1,10 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import { InsufficientBalance, InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { Effect, Either } from "effect"
 import * as Stores from "../../support/Stores.ts"
 import {
@@ -9,6 +12,7 @@ import {
   aNode,
   aRequest,
   aRequestId,
+  type Customer,
   complete,
   failed,
   journal,
@@ -18,6 +22,17 @@ import {
   REQUEST_PICO,
   standing
 } from "./Customers.ts"
+
+/** One micro-USD more, which is ten requests. */
+const credit = ({ user }: Customer) =>
+  Effect.flatMap(PaygAccounts, (accounts) =>
+    accounts.credit({
+      email: user.email,
+      amount: UsdMicro(1n),
+      operationId: OperationId.make(`more for ${user.email}`),
+      operator: Stores.operator
+    })
+  )
 
 const atOnce = { concurrency: "unbounded" } as const
 const HUNDRED = Array.from({ length: 100 })
@@ -147,6 +162,47 @@ describe("the ledger of inference in Postgres", () => {
         expect((yield* ledger.settle(complete(request)))?.settlement).toMatchObject({ planTokens: 97n, paygPico: 0n })
         expect(yield* standing(customer)).toEqual({ plan: [903n, 0n], payg: [1_000_000n, 0n] })
         expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("credit that came while the request ran pays for what it used beyond the balance", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* credit(customer)
+        expect((yield* ledger.settle(complete(request, 1_500n, 0n)))?.settlement).toMatchObject({
+          paygPico: 1_500_000n,
+          writeoffPico: 0n
+        })
+        expect((yield* standing(customer)).payg).toEqual([500_000n, 0n])
+      })
+    )
+
+    it.scoped("so does a first credit, where there was no pay-as-you-go at all", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ planTokens: 97n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* credit(customer)
+        expect((yield* ledger.settle(complete(request, 107n, 0n)))?.settlement).toMatchObject({
+          planTokens: 97n,
+          paygPico: 10_000n,
+          writeoffPico: 0n
+        })
+      })
+    )
+
+    it.scoped("who was refused is admitted once there is credit, whatever anybody remembers", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        yield* Effect.forEach(HUNDRED.slice(0, 10), () => ledger.admit(aRequest(customer)))
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new InsufficientBalance())
+        yield* credit(customer)
+        yield* ledger.admit(aRequest(customer))
       })
     )
 
