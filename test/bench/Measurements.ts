@@ -79,7 +79,7 @@ export class Bench {
 
   /**
    * KiB of memory for each open stream that says nothing: what the second half of them adds, so that what a process
-   * takes once is not counted. Comes first: one that was under load before has room in its heap.
+   * takes once (its young generation) is not counted. Comes first: one that was under load before has room in its heap.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
     const half = this.#plan.idleStreams / 2

@@ -1,7 +1,7 @@
 /**
  * The real server, built, as production runs it: durable holds on a real Postgres, real keys, real accounts.
  */
-import { execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -27,6 +27,8 @@ const CREDIT_USD_MICRO = 1_000_000_000_000n
 export const PRICE = { input: 250_000n, output: 2_000_000n }
 
 export interface TollgateTarget extends Target {
+  /** The same books behind a process that has served nobody yet; this one is ended. */
+  readonly restarted: () => Promise<TollgateTarget>
   /** What was charged to all accounts since the start, in micro-USD, once nothing is held any more. */
   readonly chargedUsdMicro: () => Promise<bigint>
   /** Whether the books balance; what differs, if they do not. */
@@ -64,13 +66,22 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
     return JSON.parse(stdout)
   }
 
-  await tollgate("migrate")
-  const [command, args] = pinned(MEASURED_CPU, process.execPath, [...PRODUCTION_FLAGS, SERVER])
   const log = join(directory, "server.log")
-  const child = spawn(command, args, { env: environment, stdio: ["ignore", "ignore", openSync(log, "w")] })
-  const target = { stop: () => stop(child).then(closePostgres) }
+  const launch = async (): Promise<ChildProcess> => {
+    const [command, args] = pinned(MEASURED_CPU, process.execPath, [...PRODUCTION_FLAGS, SERVER])
+    const child = spawn(command, args, { env: environment, stdio: ["ignore", "ignore", openSync(log, "w")] })
+    try {
+      await eventually("the server", 60_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+      return child
+    } catch (error) {
+      await stop(child)
+      throw new Error(`Tollgate did not start; it said:\n${readFileSync(log, "utf8")}`, { cause: error })
+    }
+  }
+
   try {
-    await eventually("the server", 60_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+    await tollgate("migrate")
+    const first = await launch()
     const emails = Array.from({ length: ACCOUNTS }, (_, i) => `bench-${i}@example.com`)
     const keys = await Promise.all(emails.map((email) => openAccount(tollgate, email)))
     const balance = async (): Promise<bigint> => {
@@ -78,12 +89,13 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
       return shown.reduce<bigint>((sum, user) => sum + BigInt(member(user, "payg", "balance_usd_micro")), 0n)
     }
     const before = await balance()
-    return {
-      ...target,
+    const behind = (child: ChildProcess): TollgateTarget => ({
       name: "Tollgate",
       port,
       keys,
       pids: [child.pid ?? 0],
+      stop: () => stop(child).then(closePostgres),
+      restarted: () => stop(child).then(launch).then(behind),
       chargedUsdMicro: async () => {
         await eventually("the last settlements", 30_000, async () => {
           const held = await tollgate("holds", "list")
@@ -96,10 +108,11 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
           () => "",
           (error: unknown) => String(error)
         )
-    }
+    })
+    return behind(first)
   } catch (error) {
-    await target.stop()
-    throw new Error(`Tollgate did not start; it said:\n${readFileSync(log, "utf8")}`, { cause: error })
+    await closePostgres()
+    throw error
   }
 }
 

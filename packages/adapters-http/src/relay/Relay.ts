@@ -81,13 +81,15 @@ export const make = (
   inFlight: InFlightRequests
 ): Effect.Effect<Relay, never, RelayRequirements | RelayMetrics | Scope.Scope> =>
   Effect.gen(function* () {
-    const runFork = Runtime.runFork(yield* Effect.runtime<RelayPorts>())
+    const runtime = yield* Effect.runtime<RelayPorts>()
+    const runFork = Runtime.runFork(runtime)
+    const runCallback = Runtime.runCallback(runtime)
     const clock = yield* Effect.clock
     const counters = yield* RelayMetrics
     const open = new Roster<Entry>()
     const settings: ExchangeSettings = {
       ...options,
-      relayRequest: yield* makeRelayRequest,
+      relayRequest: yield* makeRelayRequest((effect, onExit) => void runCallback(effect, { onExit })),
       headers,
       counters,
       sweep: yield* Sweep.make(options.sweepMillis),

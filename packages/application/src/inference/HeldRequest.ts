@@ -33,9 +33,11 @@ export interface HeldRequestPorts {
   readonly ledger: InferenceLedger["Type"]
   readonly open: OpenRequests["Type"]
   readonly counter: TokenCounter["Type"]
-  /** For what hardly any request needs. */
-  readonly run: <A, E>(effect: Effect.Effect<A, E>, answer: Answer<A, E>) => void
+  readonly run: Run
 }
+
+/** Runs an effect and answers with its exit: for what hardly any request needs. */
+export type Run = <A, E>(effect: Effect.Effect<A, E>, answer: Answer<A, E>) => void
 
 export type HeldRequestError = InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
 

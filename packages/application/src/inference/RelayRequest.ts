@@ -25,12 +25,11 @@ import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import type * as Redacted from "effect/Redacted"
-import * as Runtime from "effect/Runtime"
 import { CurrentCatalog } from "../ports/Catalogs.ts"
 import { type Admission, type Answer, InferenceLedger } from "../ports/InferenceLedger.ts"
 import { KeyRing, type Principal } from "../ports/KeyRing.ts"
 import { TokenCounter } from "../ports/TokenCounter.ts"
-import { HeldRequest, type HeldRequestPorts } from "./HeldRequest.ts"
+import { HeldRequest, type HeldRequestPorts, type Run } from "./HeldRequest.ts"
 import { OpenRequests } from "./OpenRequests.ts"
 import type { AttemptError, InferenceRequest, RelayClient } from "./RelayClient.ts"
 
@@ -52,23 +51,21 @@ interface Ports extends HeldRequestPorts {
   readonly catalog: CurrentCatalog["Type"]
 }
 
-/** The ports are looked up once, not for every request. */
-export const makeRelayRequest: Effect.Effect<
-  RelayRequest,
-  never,
-  KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
-> = Effect.gen(function* () {
-  const runCallback = Runtime.runCallback(yield* Effect.runtime<never>())
-  const ports: Ports = {
-    keyRing: yield* KeyRing,
-    catalog: yield* CurrentCatalog,
-    ledger: yield* InferenceLedger,
-    open: yield* OpenRequests,
-    counter: yield* TokenCounter,
-    run: (effect, onExit) => void runCallback(effect, { onExit })
-  }
-  return (client) => Effect.uninterruptible(Effect.async((answer) => new Arrival(client, ports, answer).start()))
-})
+/** The ports are looked up once, not for every request. `run` carries out what hardly any request needs. */
+export const makeRelayRequest = (
+  run: Run
+): Effect.Effect<RelayRequest, never, KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter> =>
+  Effect.gen(function* () {
+    const ports: Ports = {
+      keyRing: yield* KeyRing,
+      catalog: yield* CurrentCatalog,
+      ledger: yield* InferenceLedger,
+      open: yield* OpenRequests,
+      counter: yield* TokenCounter,
+      run
+    }
+    return (client) => Effect.uninterruptible(Effect.async((answer) => new Arrival(client, ports, answer).start()))
+  })
 
 const LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
