@@ -83,6 +83,7 @@ const database = (journal: Journal) =>
   Layer.succeed(Database, {
     reachable: Effect.sync(() => journal.reachable),
     state: Effect.die("not asked"),
+    identity: Effect.die("not asked"),
     migrate: Effect.die("not asked")
   })
 

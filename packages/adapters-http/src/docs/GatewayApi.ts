@@ -6,6 +6,15 @@
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ModelsApi } from "../models/ModelsApi.ts"
+import { AccountApi } from "../reseller/AccountApi.ts"
+import { BalancesApi } from "../reseller/BalancesApi.ts"
+import { CustomersApi } from "../reseller/CustomersApi.ts"
+import { MintApi } from "../reseller/MintApi.ts"
+import { QrPictureApi } from "../reseller/QrPictureApi.ts"
+import { ResellerAuthApi } from "../reseller/ResellerAuthApi.ts"
+import { TopUpsApi } from "../reseller/TopUpsApi.ts"
+import { UsageApi } from "../reseller/UsageApi.ts"
+import { WebhooksApi } from "../reseller/WebhooksApi.ts"
 import { OperationsApi } from "../server/OperationsApi.ts"
 import { ChatApi } from "./ChatApi.ts"
 import { withOwnErrorsOnly } from "./ErrorDocs.ts"
@@ -18,6 +27,15 @@ export class GatewayApi extends HttpApi.make("gateway")
   .add(MessagesApi)
   .add(ResponsesApi)
   .add(ModelsApi)
+  .add(ResellerAuthApi)
+  .add(AccountApi)
+  .add(TopUpsApi)
+  .add(QrPictureApi)
+  .add(WebhooksApi)
+  .add(MintApi)
+  .add(CustomersApi)
+  .add(BalancesApi)
+  .add(UsageApi)
   .add(OperationsApi)
   .annotateContext(
     OpenApi.annotations({
@@ -25,7 +43,8 @@ export class GatewayApi extends HttpApi.make("gateway")
       version: "1",
       description:
         "Drop-in replacement for the OpenAI and Anthropic interfaces: change the base address and the name of the " +
-        "model. Every response carries its id in `x-request-id`.",
+        "model. Resellers sign up, top up quota and hand out plans and keys under `/api/reseller`. Every response " +
+        "carries its id in `x-request-id`.",
       transform: (specification) => withSecuritySchemes(withOwnErrorsOnly(specification))
     })
   ) {}

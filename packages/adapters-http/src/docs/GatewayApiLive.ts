@@ -8,6 +8,7 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelsRoutes from "../models/ModelsRoutes.ts"
+import * as ResellerRoutes from "../reseller/ResellerRoutes.ts"
 import * as StoredResponsesRoutes from "../responses/StoredResponsesRoutes.ts"
 import * as ApiListener from "../server/ApiListener.ts"
 import * as Fallbacks from "../server/Fallbacks.ts"
@@ -28,7 +29,13 @@ const relayed = Layer.mergeAll(
   HttpApiBuilder.group(GatewayApi, "responses", (handlers) => handlers.handleRaw("createResponse", lost))
 )
 
-const routes = Layer.mergeAll(relayed, ModelsRoutes.layer, StoredResponsesRoutes.layer, OperationsRoutes.layer)
+const routes = Layer.mergeAll(
+  relayed,
+  ModelsRoutes.layer,
+  ResellerRoutes.layer,
+  StoredResponsesRoutes.layer,
+  OperationsRoutes.layer
+)
 
 const DOCS = "/docs"
 const SPECIFICATION = "/openapi.json"

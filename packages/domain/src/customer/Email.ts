@@ -3,7 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 
-const FORM = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)+$/u
+const FORM = /^[^\p{Cc}\s@"(),:;<>[\]\\]+@[^\p{Cc}\s@"(),:;<>[\]\\.]+(?:\.[^\p{Cc}\s@"(),:;<>[\]\\.]+)+$/u
 
 export const Email = Schema.Trim.pipe(
   Schema.compose(Schema.Lowercase),

@@ -1,0 +1,31 @@
+/**
+ * Cursors as `<text>.<seal>`, both in base64url: readable by whoever looks closely, but made by nobody else.
+ */
+import { CursorSealer } from "@tollgate/application/ports/CursorSealer"
+import type * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { type SigningSecrets, sealsFor } from "./SigningSecrets.ts"
+
+const MAX_LENGTH = 512
+const FORM = /^([\w-]*)\.([\w-]+)$/
+
+export const make = (secrets: SigningSecrets): Context.Tag.Service<CursorSealer> => {
+  const { seal, isSealed } = sealsFor("cursors", secrets)
+  const cursorOf = (text: string, mac: Uint8Array) =>
+    `${Buffer.from(text).toString("base64url")}.${Buffer.from(mac).toString("base64url")}`
+  return {
+    seal: (text) => cursorOf(text, seal(text)),
+    open: (cursor) => {
+      const [, body, mac] = (cursor.length <= MAX_LENGTH && FORM.exec(cursor)) || []
+      if (body === undefined || mac === undefined) return Option.none()
+      const text = Buffer.from(body, "base64url").toString()
+      const sealed = Buffer.from(mac, "base64url")
+      // Base64 can be written in several ways; only ours is a cursor of ours.
+      return isSealed(text, sealed) && cursorOf(text, sealed) === cursor ? Option.some(text) : Option.none()
+    }
+  }
+}
+
+export const layer = (secrets: SigningSecrets): Layer.Layer<CursorSealer> =>
+  Layer.sync(CursorSealer, () => make(secrets))

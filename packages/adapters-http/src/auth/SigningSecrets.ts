@@ -1,0 +1,55 @@
+/**
+ * The secrets this service signs with: tokens, cursors, links.
+ *
+ * Each has a name, and one is the current one. The others only verify what was signed before a change, so that a
+ * secret can be replaced without anybody being logged out.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
+import * as Redacted from "effect/Redacted"
+
+export interface SigningSecrets {
+  /** By name. Names are public; secrets have 32 bytes or more. */
+  readonly secrets: ReadonlyMap<string, Redacted.Redacted<string>>
+  /** The name of one of them. */
+  readonly current: string
+}
+
+/** For a deployment that has one secret. */
+export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets => ({
+  secrets: new Map([["1", secret]]),
+  current: "1"
+})
+
+const MIN_BYTES = 32
+
+/** Each secret as bytes, by its name. A secret that is short, or no current one, is a mistake in the settings. */
+export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string, Uint8Array> => {
+  const keys = new Map<string, Uint8Array>()
+  for (const [name, secret] of secrets) {
+    const bytes = new TextEncoder().encode(Redacted.value(secret))
+    if (bytes.length < MIN_BYTES) throw new Error(`the signing secret '${name}' is shorter than ${MIN_BYTES} bytes`)
+    keys.set(name, bytes)
+  }
+  if (!keys.has(current)) throw new Error(`there is no signing secret '${current}'`)
+  return keys
+}
+
+/** Seals of one purpose: what was sealed for another one is not ours here, although the secrets are the same. */
+export interface Seals {
+  readonly seal: (text: string) => Uint8Array
+  readonly isSealed: (text: string, seal: Uint8Array) => boolean
+}
+
+const KEY_BYTES = 32
+
+export const sealsFor = (purpose: string, settings: SigningSecrets): Seals => {
+  const derived = (secret: Uint8Array) => new Uint8Array(hkdfSync("sha256", secret, "", purpose, KEY_BYTES))
+  const keys = [...keysOf(settings)]
+    .sort(([a], [b]) => Number(b === settings.current) - Number(a === settings.current))
+    .map(([, secret]) => derived(secret))
+  const macs = (text: string) => keys.map((key) => createHmac("sha256", key).update(text).digest())
+  return {
+    seal: (text) => macs(text)[0] as Buffer,
+    isSealed: (text, seal) => macs(text).some((mac) => mac.length === seal.length && timingSafeEqual(mac, seal))
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Where requests come from (gap B7): the peer of the socket, or, when that is a proxy of ours, whoever the proxy says
+ * it had before it.
+ *
+ * `X-Forwarded-For` is read from the right, where our own proxies write, and only past addresses we trust: what a
+ * client writes there stands further to the left and is never reached.
+ */
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIP, SocketAddress } from "node:net"
+import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import * as Context from "effect/Context"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+
+export class TrustedProxies extends Context.Tag("@tollgate/adapters-http/TrustedProxies")<
+  TrustedProxies,
+  { readonly trusts: (address: string) => boolean }
+>() {}
+
+type Service = Context.Tag.Service<TrustedProxies>
+
+/** Reads `TRUSTED_PROXIES`: addresses and networks, `10.0.0.0/8, 2001:db8::/32, 127.0.0.1`; the word that is none. */
+export const parse = (text: string): Either.Either<Service, string> => {
+  const list = new BlockList()
+  for (const word of text.split(/[\s,]+/).filter((part) => part !== "")) {
+    const [address = "", prefix, ...more] = word.split("/")
+    const version = isIP(address)
+    const bits = version === 4 ? 32 : 128
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : bits + 1
+    if (version === 0 || more.length > 0 || length > bits) return Either.left(word)
+    list.addSubnet(address, length, version === 4 ? "ipv4" : "ipv6")
+  }
+  return Either.right({ trusts: (address) => isIP(address) > 0 && list.check(address, familyOf(address)) })
+}
+
+export const none: Service = { trusts: () => false }
+
+export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
+
+/** The address limits are counted by. */
+export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
+  let address = plainAddress(socket.remoteAddress ?? "")
+  const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")
+  while (address !== undefined && proxies.trusts(address)) {
+    const before = plainAddress((forwarded.pop() ?? "").trim())
+    if (before === undefined) break
+    address = before
+  }
+  return (address === undefined ? "nowhere" : networkOf(address)) as ClientAddress
+}
+
+const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
+/** Some proxies add the port. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
+
+/** In its one short form, IPv4 as such; undefined for what is no address. */
+const plainAddress = (text: string): string | undefined => {
+  const [, bracketed, bare] = WITH_PORT.exec(text) ?? []
+  const [address = ""] = (bracketed ?? bare ?? text).split("%")
+  if (isIP(address) !== 6) return isIP(address) === 4 ? address : undefined
+  const short = new SocketAddress({ address, family: "ipv6" }).address
+  return MAPPED.exec(short)?.[1] ?? short
+}
+
+const GROUPS = 8
+const GROUPS_OF_A_NETWORK = 4
+
+/** Whoever has one IPv6 address has the 2^64 of its network: they are one client. */
+const networkOf = (address: string): string => {
+  if (isIP(address) === 4) return address
+  const [head = "", tail] = address.split("::")
+  const left = head === "" ? [] : head.split(":")
+  const right = tail === undefined || tail === "" ? [] : tail.split(":")
+  const zeros = Array<string>(Math.max(0, GROUPS - left.length - right.length)).fill("0")
+  return `${[...left, ...zeros, ...right].slice(0, GROUPS_OF_A_NETWORK).join(":")}::/64`
+}

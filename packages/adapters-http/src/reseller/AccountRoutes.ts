@@ -1,0 +1,23 @@
+/**
+ * The reseller itself, and its quota.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Quota } from "@tollgate/application/ports/Quota"
+import * as Effect from "effect/Effect"
+import { GatewayApi } from "../docs/GatewayApi.ts"
+import type { QuotaBalance } from "./AccountApi.ts"
+import { toAccount } from "./ResellerAccount.ts"
+import { forReseller } from "./ResellerAnswer.ts"
+
+const me = forReseller((reseller) => Effect.succeed(toAccount(reseller)))
+
+const balance = forReseller(({ id }) =>
+  Effect.map(
+    Effect.flatMap(Quota, (quota) => quota.balance(id)),
+    (usdMicro): typeof QuotaBalance.Type => ({ balance_usd_micro: usdMicro.toString() })
+  )
+)
+
+export const layer = HttpApiBuilder.group(GatewayApi, "resellerAccount", (handlers) =>
+  handlers.handleRaw("me", () => me).handleRaw("balance", () => balance)
+)

@@ -1,0 +1,39 @@
+/**
+ * The JSON body of a request, read by a schema of the domain. Whatever is wrong with it is a `validation_error`: the
+ * programme has no 400.
+ */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type { ValidationFailed } from "@tollgate/domain/reseller/ResellerErrors"
+import { invalid, read } from "@tollgate/domain/reseller/Validation"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Schema from "effect/Schema"
+import { SmallBodies } from "./SmallBodies.ts"
+
+/** JSON by any of its names, or by none. */
+const READABLE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
+
+export const jsonBody = <A, I>(schema: Schema.Schema<A, I>) => {
+  const readBody = read(schema)
+  return Effect.gen(function* () {
+    const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+    const { "content-type": type, "content-encoding": encoding } = request.headers
+    if (type !== undefined && !READABLE.test(type)) {
+      return yield* invalid("", "send it as JSON, with 'content-type: application/json'")
+    }
+    if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+      return yield* invalid("", "send it without content-encoding")
+    }
+    const bytes = yield* (yield* SmallBodies).read(request)
+    return yield* Either.flatMap(parsed(bytes), readBody)
+  })
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const parsed = (bytes: Uint8Array): Either.Either<unknown, ValidationFailed> =>
+  Either.try({
+    try: (): unknown => JSON.parse(utf8.decode(bytes)),
+    catch: () => invalid("", "it is not JSON in UTF-8")
+  })

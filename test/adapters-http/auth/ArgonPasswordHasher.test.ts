@@ -1,0 +1,89 @@
+import { parseOptions } from "@node-rs/argon2"
+import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
+import { PasswordHash } from "@tollgate/application/ports/PasswordHasher"
+import { RateLimited } from "@tollgate/domain/reseller/ResellerErrors"
+import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+/** As slow as a test wants it. */
+const cheap = { memoryKib: 64, passes: 1 }
+const password = Redacted.make("correct horse battery")
+
+const run = Effect.runPromise
+
+describe("a password", () => {
+  it("is stored as argon2id text with its parameters, and differently each time", async () => {
+    const hasher = await run(ArgonPasswordHasher.make())
+    const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
+    expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(Redacted.value(two)).not.toBe(Redacted.value(one))
+    expect(String(one)).not.toContain("argon2id")
+    expect(await run(hasher.verify(password, one))).toBe(true)
+    expect(await run(hasher.verify(Redacted.make("correct horse batterz"), one))).toBe(false)
+  })
+
+  it("of other parameters is still verified: they stand in the hash", async () => {
+    const before = await run(ArgonPasswordHasher.make(cheap))
+    const after = await run(ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 }))
+    expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
+  })
+
+  it("is nobody's where there is no hash, at the parameters of a real one", async () => {
+    const hasher = await run(ArgonPasswordHasher.make(cheap))
+    expect(await run(hasher.verify(password, undefined))).toBe(false)
+    expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
+  })
+
+  it("against text that is no hash is a fault of ours, not a no", async () => {
+    const hasher = await run(ArgonPasswordHasher.make(cheap))
+    const exit = await Effect.runPromiseExit(hasher.verify(password, PasswordHash(Redacted.make("garbage"))))
+    expect(Exit.isFailure(exit) && Cause.isDie(exit.cause)).toBe(true)
+  })
+})
+
+describe("the work", () => {
+  it("is bounded: beyond those that run and those that wait everybody is refused, and later nobody is", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 2 }))
+    const outcomes = await run(
+      Effect.all(
+        Array.from({ length: 10 }, () => Effect.either(hasher.hash(password))),
+        { concurrency: "unbounded" }
+      )
+    )
+    expect(outcomes.filter(Either.isRight)).toHaveLength(3)
+    const refusals = outcomes.filter(Either.isLeft)
+    expect(refusals.map(({ left }) => left)).toEqual(Array(7).fill(new RateLimited({ retryAfterSeconds: 1 })))
+    expect(parseOptions(Redacted.value(await run(hasher.hash(password)))).memoryCost).toBe(4_096)
+  })
+
+  it("of somebody who left keeps its turn until it is done", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: 1, waiting: 0 }))
+    const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
+    await run(
+      Effect.gen(function* () {
+        const leaving = yield* Effect.fork(hasher.hash(password))
+        yield* Effect.yieldNow()
+        yield* Fiber.interruptFork(leaving)
+        yield* aTurnOfTheLoop
+        expect(Either.isLeft(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        yield* Fiber.await(leaving)
+        expect(Either.isRight(yield* Effect.either(hasher.hash(password)))).toBe(true)
+      })
+    )
+  })
+
+  it("of somebody who leaves while waiting gives back the place", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 1 }))
+    await run(
+      Effect.gen(function* () {
+        const running = yield* Effect.fork(hasher.hash(password))
+        const waiting = yield* Effect.fork(hasher.hash(password))
+        yield* Effect.yieldNow()
+        expect(Either.isLeft(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        yield* Fiber.interrupt(waiting)
+        expect(Either.isRight(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        yield* Fiber.await(running)
+      })
+    )
+  })
+})

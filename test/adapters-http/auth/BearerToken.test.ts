@@ -1,0 +1,40 @@
+import { bearerToken } from "@tollgate/adapters-http/auth/BearerToken"
+import { Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+const tokenIn = (...rawHeaders: ReadonlyArray<string>) => {
+  const token = bearerToken(rawHeaders)
+  return token === undefined ? undefined : Redacted.value(token)
+}
+
+describe("a token", () => {
+  it.each([
+    ["Authorization", "Bearer a.b-c_d.e"],
+    ["authorization", "bearer a.b-c_d.e"],
+    ["AUTHORIZATION", "BEARER   a.b-c_d.e  "]
+  ])("is what follows the scheme, however it is written: %s: %s", (name, value) => {
+    expect(tokenIn("host", "x", name, value)).toBe("a.b-c_d.e")
+  })
+
+  it.each([
+    ["no header", []],
+    ["an empty header", ["authorization", ""]],
+    ["a scheme alone", ["authorization", "Bearer"]],
+    ["another scheme", ["authorization", "Basic abc"]],
+    ["a scheme that only begins alike", ["authorization", "BearerX abc"]],
+    ["two words", ["authorization", "Bearer abc def"]],
+    ["the header of API keys", ["x-api-key", "abc"]],
+    ["more than any token of ours has", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
+    ["two tokens that differ", ["authorization", "Bearer abc", "Authorization", "Bearer def"]]
+  ])("is not in %s", (_, rawHeaders) => {
+    expect(tokenIn(...rawHeaders)).toBeUndefined()
+  })
+
+  it("may be sent twice when it is the same", () => {
+    expect(tokenIn("authorization", "Bearer abc", "authorization", "Bearer abc")).toBe("abc")
+  })
+
+  it("does not show itself", () => {
+    expect(String(bearerToken(["authorization", "Bearer abc"]))).not.toContain("abc")
+  })
+})

@@ -1,0 +1,55 @@
+import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
+import { onlySecret, sealsFor } from "@tollgate/adapters-http/auth/SigningSecrets"
+import { FastCheck, Option, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+const SECRET = Redacted.make("a secret of the tests, long enough to sign with")
+const OTHER = Redacted.make("another secret of the tests, as long as the first")
+const { seal, open } = HmacCursorSealer.make(onlySecret(SECRET))
+
+describe("a cursor", () => {
+  it("carries any text there and back, in letters that need no escaping", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.string({ maxLength: 100 }), (text) => {
+        const cursor = seal(text)
+        expect(encodeURIComponent(cursor)).toBe(cursor)
+        expect(open(cursor)).toEqual(Option.some(text))
+      })
+    )
+  })
+
+  it("cannot be altered in any place", () => {
+    const cursor = seal("u1 1763631000000000 019a9f0e")
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+    const altered = [...cursor].flatMap((_, i) =>
+      [...letters].map((letter) => cursor.slice(0, i) + letter + cursor.slice(i + 1))
+    )
+    expect(altered.filter((other) => other !== cursor && Option.isSome(open(other)))).toEqual([])
+  })
+
+  it.each(["", ".", "abc", "a.b", "a.b.c", "%00.%00", "é.é", "x.".repeat(300)])(
+    "is not any other text (%#)",
+    (text) => {
+      expect(open(text)).toEqual(Option.none())
+    }
+  )
+
+  it("of another secret, or another purpose, is none of ours", () => {
+    expect(open(HmacCursorSealer.make(onlySecret(OTHER)).seal("text"))).toEqual(Option.none())
+    const elsewhere = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
+    const [body] = seal("text").split(".")
+    expect(open(`${body}.${Buffer.from(elsewhere).toString("base64url")}`)).toEqual(Option.none())
+  })
+
+  it("stays good when its secret is replaced, until that is taken away", () => {
+    const secrets = new Map([
+      ["1", SECRET],
+      ["2", OTHER]
+    ])
+    const rotated = HmacCursorSealer.make({ secrets, current: "2" })
+    expect(rotated.open(seal("text"))).toEqual(Option.some("text"))
+    expect(rotated.seal("text")).toBe(
+      HmacCursorSealer.make({ secrets: new Map([["2", OTHER]]), current: "2" }).seal("text")
+    )
+  })
+})

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from "node:http"
+import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import { Either } from "effect"
+import { describe, expect, it } from "vitest"
+
+const proxies = Either.getOrThrow(TrustedProxies.parse("10.0.0.0/8, 192.168.1.1 fd00::/8"))
+
+const from = (peer: string | undefined, forwarded?: string, trusted = proxies) =>
+  TrustedProxies.clientAddressOf(
+    { socket: { remoteAddress: peer }, headers: { "x-forwarded-for": forwarded } } as unknown as IncomingMessage,
+    trusted
+  )
+
+describe("where a request comes from", () => {
+  it("is the peer of its socket", () => {
+    expect(from("203.0.113.7")).toBe("203.0.113.7")
+  })
+
+  it("is not what a stranger says it is", () => {
+    expect(from("203.0.113.7", "198.51.100.1")).toBe("203.0.113.7")
+    expect(from("127.0.0.1", "198.51.100.1", TrustedProxies.none)).toBe("127.0.0.1")
+  })
+
+  it("is whom a proxy of ours had before it", () => {
+    expect(from("10.1.2.3", "198.51.100.1")).toBe("198.51.100.1")
+    expect(from("192.168.1.1", "198.51.100.1")).toBe("198.51.100.1")
+    expect(from("192.168.1.2", "198.51.100.1")).toBe("192.168.1.2")
+  })
+
+  it("is read from the right: what a client wrote stands to the left of what our proxies saw", () => {
+    expect(from("10.1.2.3", "1.1.1.1, 8.8.8.8, 198.51.100.1")).toBe("198.51.100.1")
+    expect(from("10.1.2.3", "1.1.1.1, 198.51.100.1, 10.9.9.9")).toBe("198.51.100.1")
+    expect(from("10.1.2.3", "10.7.7.7, 198.51.100.1, 10.9.9.9, 10.8.8.8")).toBe("198.51.100.1")
+  })
+
+  it("is the last proxy that is known when there is nothing, or nonsense, before it", () => {
+    expect(from("10.1.2.3")).toBe("10.1.2.3")
+    expect(from("10.1.2.3", "unknown, 10.4.5.6")).toBe("10.4.5.6")
+    expect(from("10.1.2.3", "' OR 1=1 --")).toBe("10.1.2.3")
+  })
+
+  it("is the same address however it is written", () => {
+    expect(from("::ffff:10.1.2.3", "198.51.100.1:4711")).toBe("198.51.100.1")
+    expect(from("10.1.2.3", "::ffff:198.51.100.1")).toBe("198.51.100.1")
+    expect(from("::ffff:c633:6401")).toBe("198.51.100.1")
+  })
+
+  it("is the network of an IPv6 address: one client has all of it", () => {
+    expect(from("2001:db8:1:2:aaaa::1")).toBe("2001:db8:1:2::/64")
+    expect(from("2001:0DB8:0001:0002:bbbb::2")).toBe("2001:db8:1:2::/64")
+    expect(from("2001:db8::1")).toBe("2001:db8:0:0::/64")
+    expect(from("::1")).toBe("0:0:0:0::/64")
+    expect(from("fe80::1%eth0")).toBe("fe80:0:0:0::/64")
+    expect(from("fd12::1", "[2001:db8:1:2::9]:443")).toBe("2001:db8:1:2::/64")
+  })
+
+  it("is nowhere once the connection is gone", () => {
+    expect(from(undefined)).toBe("nowhere")
+  })
+})
+
+describe("the list of proxies", () => {
+  it("may be empty, and then nobody is believed", () => {
+    const { trusts } = Either.getOrThrow(TrustedProxies.parse(" , "))
+    expect(trusts("127.0.0.1")).toBe(false)
+  })
+
+  it.each(["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "fd00::/129", "proxy.internal", "10.0.0", "10.0.0.0/-1", "/8"])(
+    "cannot have %s on it, and says so",
+    (word) => {
+      expect(TrustedProxies.parse(`127.0.0.1, ${word}`)).toEqual(Either.left(word))
+    }
+  )
+})

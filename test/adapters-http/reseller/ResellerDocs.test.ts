@@ -1,0 +1,215 @@
+import { OpenApi } from "@effect/platform"
+import { GatewayApi } from "@tollgate/adapters-http/docs/GatewayApi"
+import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
+import { MintRequest } from "@tollgate/domain/mint/Mint"
+import { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import { Either, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+
+interface JsonSchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly description?: string
+  readonly examples?: ReadonlyArray<unknown>
+  readonly enum?: ReadonlyArray<unknown>
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly allOf?: ReadonlyArray<JsonSchema>
+  readonly anyOf?: ReadonlyArray<JsonSchema>
+  readonly additionalProperties?: unknown
+}
+interface Response {
+  readonly description: string
+  readonly content: Readonly<
+    Record<string, { readonly schema: JsonSchema; readonly examples?: Record<string, { value: unknown }> }>
+  >
+}
+interface Operation {
+  readonly summary: string
+  readonly security: ReadonlyArray<object>
+  readonly parameters: ReadonlyArray<{
+    readonly name: string
+    readonly description?: string
+    readonly schema: JsonSchema
+  }>
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+// As it is served: through JSON.
+const specification = JSON.parse(JSON.stringify(OpenApi.fromApi(GatewayApi))) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object }
+}
+const { schemas } = specification.components
+
+const resolved = (schema: JsonSchema): JsonSchema => {
+  const name = schema.$ref?.split("/").at(-1)
+  return name === undefined ? schema : (schemas[name] ?? {})
+}
+
+const operation = (route: string): Operation => {
+  const [method = "", path = ""] = route.split(" ")
+  const found = specification.paths[path]?.[method.toLowerCase()]
+  if (found === undefined) throw new Error(`${route} is not documented`)
+  return found
+}
+
+const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"] }
+const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
+
+/** Every route of the programme: its status when all goes well, and every code it can answer with. */
+const routes: Readonly<
+  Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
+> = {
+  "POST /api/reseller/auth/signup": [
+    201,
+    {
+      500: ["internal_error"],
+      ...anyBody,
+      403: ["email_blacklisted"],
+      409: ["email_exists"],
+      422: ["validation_error"],
+      429: ["rate_limited"]
+    }
+  ],
+  "POST /api/reseller/auth/login": [
+    200,
+    { ...anyToken, ...anyBody, 403: ["reseller_not_active"], 422: ["validation_error"], 429: ["rate_limited"] }
+  ],
+  "GET /api/reseller/me": [200, anyToken],
+  "GET /api/reseller/balance": [200, anyToken],
+  "POST /api/reseller/topup": [
+    201,
+    {
+      ...anyToken,
+      ...anyBody,
+      422: ["validation_error", "amount_out_of_range"],
+      503: ["overloaded", "provider_unavailable"]
+    }
+  ],
+  "GET /api/reseller/topup/{orderID}": [200, { ...anyToken, 404: ["topup_not_found"] }],
+  "POST /api/reseller/topup/{orderID}/check": [200, { ...anyToken, 404: ["topup_not_found"] }],
+  "GET /api/reseller/topups": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/reseller/tiers": [200, anyToken],
+  "POST /api/reseller/mint": [
+    200,
+    {
+      ...anyToken,
+      ...anyBody,
+      402: ["insufficient_quota"],
+      409: ["idempotency_conflict"],
+      422: ["validation_error", "tier_not_available"],
+      429: ["rate_limited"]
+    }
+  ],
+  "GET /api/reseller/customers": [200, anyToken],
+  "POST /api/reseller/customers": [200, { ...anyToken, ...anyBody, 422: ["validation_error"] }],
+  "POST /api/reseller/customers/{userID}/keys": [
+    201,
+    { ...anyToken, ...anyBody, 404: ["not_found"], 422: ["validation_error"] }
+  ],
+  "DELETE /api/reseller/keys/{keyID}": [200, { ...anyToken, 404: ["not_found"] }],
+  "GET /api/reseller/keys/{keyID}/balances": [200, { ...anyToken, 404: ["not_found"], 422: ["validation_error"] }],
+  "GET /api/reseller/customers/{userID}/balances": [
+    200,
+    { ...anyToken, 404: ["not_found"], 422: ["validation_error"] }
+  ],
+  "GET /api/reseller/usage": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /qr/{orderID}.svg": [200, { 404: ["topup_not_found"], 500: ["internal_error"] }],
+  "POST /webhooks/payments/{provider}": [
+    200,
+    { ...anyBody, 401: ["invalid_signature"], 404: ["not_found"], 500: ["internal_error"] }
+  ]
+}
+
+describe("the documentation", () => {
+  it("has every route of the programme", () => {
+    const documented = Object.entries(specification.paths)
+      .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+      .filter((route) => / \/(api\/reseller|webhooks|qr)\b/.test(route))
+    expect(documented.sort()).toEqual(Object.keys(routes).sort())
+  })
+
+  it.each(Object.entries(routes))(
+    "of %s has its success and every code it can answer with, each with an example",
+    (route, [success, codes]) => {
+      const { summary, security, responses } = operation(route)
+      expect(summary).toBeTruthy()
+      const open = /auth|^GET \/qr|webhooks/.test(route)
+      expect(security).toEqual(open ? [] : [{ resellerToken: [] }])
+      const told = Object.keys(responses).map(Number)
+      expect(told).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
+      for (const [status, expected] of Object.entries(codes)) {
+        const response = responses[status]
+        for (const code of expected) expect(response?.description).toContain(`\`${code}\``)
+        const { schema, examples } = response?.content["application/json"] ?? {}
+        expect(schema).toEqual({ $ref: "#/components/schemas/ResellerError" })
+        if (status === "500") continue
+        expect(Object.keys(examples ?? {})).toEqual(expected)
+        for (const [code, { value }] of Object.entries(examples ?? {})) {
+          expect(value).toMatchObject({ error: { code, message: expect.any(String), request_id: expect.any(String) } })
+        }
+      }
+    }
+  )
+
+  it("says of every member of every body what it is, and shows most of them", () => {
+    const undescribed: Array<string> = []
+    const visit = (where: string, schema: JsonSchema, seen: ReadonlyArray<string> = []) => {
+      if (schema.$ref !== undefined && seen.includes(schema.$ref)) return
+      const path = schema.$ref === undefined ? seen : [...seen, schema.$ref]
+      const { properties = {}, items, allOf = [], anyOf = [] } = resolved(schema)
+      for (const each of [...allOf, ...anyOf]) visit(where, each, path)
+      if (items !== undefined) visit(`${where}[]`, items, path)
+      for (const [name, member] of Object.entries(properties)) {
+        const { description, enum: values } = { ...resolved(member), ...member }
+        const one = values?.length === 1
+        const object = resolved(member).properties !== undefined || member.items !== undefined
+        if (description === undefined && !one && !object) undescribed.push(`${where}.${name}`)
+        visit(`${where}.${name}`, member, path)
+      }
+    }
+    for (const route of Object.keys(routes)) {
+      const { requestBody, responses, parameters } = operation(route)
+      for (const [type, { schema }] of Object.entries(requestBody?.content ?? {})) visit(`${route} ${type}`, schema)
+      for (const [status, { content }] of Object.entries(responses)) {
+        for (const { schema } of Object.values(content)) visit(`${route} ${status}`, schema)
+      }
+      for (const { name, description, schema } of parameters) {
+        if (description === undefined && schema.description === undefined) undescribed.push(`${route} ?${name}`)
+      }
+    }
+    expect(undescribed).toEqual([])
+  })
+
+  it.each([
+    ["POST /api/reseller/auth/signup", Signup],
+    ["POST /api/reseller/auth/login", Login],
+    ["POST /api/reseller/topup", TopUpRequest],
+    ["POST /api/reseller/mint", MintRequest],
+    ["POST /api/reseller/customers", CustomerRequest],
+    ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest]
+  ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
+    "of the body of %s shows examples that are taken, and lets more pass",
+    (route, schema) => {
+      const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
+      expect(body.examples?.length).toBeGreaterThan(0)
+      for (const example of body.examples ?? []) {
+        expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
+      }
+      expect(body.additionalProperties).not.toBe(false)
+    }
+  )
+
+  it("knows the token of a reseller as a way to identify oneself", () => {
+    expect(specification.components.securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")
+  })
+
+  it("leaves nothing behind of schemas of the library or the domain", () => {
+    expect(
+      Object.keys(schemas).filter((name) => /Trim|Lowercase|NonNeg|FromString|BigInt|Redacted/.test(name))
+    ).toEqual([])
+  })
+})

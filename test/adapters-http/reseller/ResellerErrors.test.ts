@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { type ResellerFailure, refusalOf } from "@tollgate/adapters-http/reseller/ResellerErrors"
+import { BadSignature } from "@tollgate/application/ports/PaymentProviders"
+import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import * as Errors from "@tollgate/domain/reseller/ResellerErrors"
+import { invalid } from "@tollgate/domain/reseller/Validation"
+import { describe, expect, it } from "vitest"
+
+const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
+  [invalid("email", "a string"), "422 validation_error"],
+  [new Errors.EmailExists(), "409 email_exists"],
+  [new Errors.EmailBlacklisted(), "403 email_blacklisted"],
+  [new Errors.InvalidCredentials(), "401 invalid_credentials"],
+  [new Errors.ResellerNotActive({ status: "suspended" }), "403 reseller_not_active"],
+  [new Errors.RateLimited({ retryAfterSeconds: 12 }), "429 rate_limited"],
+  [new Errors.AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
+  [new Errors.PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],
+  [new Errors.TopUpNotFound(), "404 topup_not_found"],
+  [new Errors.InsufficientQuota({ balanceUsdMicro: 1n, neededUsdMicro: 2n }), "402 insufficient_quota"],
+  [new Errors.IdempotencyConflict(), "409 idempotency_conflict"],
+  [new Errors.TierNotAvailable(), "422 tier_not_available"],
+  [new Errors.NotFound({ what: "key" }), "404 not_found"],
+  [new BadSignature({ provider: "midtrans" }), "401 invalid_signature"],
+  [new RequestTooLarge({ limitBytes: 65_536 }), "413 request_too_large"],
+  [new Overloaded({ retryAfterSeconds: 1 }), "503 overloaded"]
+]
+
+describe("an error of the programme", () => {
+  it.each(all)("has its status, code and envelope: %s", (failure, expected) => {
+    const { status, body } = refusalOf(failure, "the id")
+    const { code, message, request_id, details } = body.error
+    expect(`${status} ${code}`).toBe(expected)
+    expect({ request_id, ends: /[a-z0-9`][.]$/.test(message) }).toEqual({ request_id: "the id", ends: true })
+    expect(details !== undefined).toBe(status === 422 && code !== "tier_not_available")
+  })
+
+  it("of the domain has exactly one row in the table", () => {
+    const domain = resolve(import.meta.dirname, "../../../packages/domain/src/reseller")
+    const tags = readdirSync(domain)
+      .filter((file) => file === "ResellerErrors.ts")
+      .flatMap((file) => [...readFileSync(join(domain, file), "utf8").matchAll(/TaggedError<\w+>\(\)\(\s*"(\w+)"/g)])
+      .map(([, tag]) => tag)
+    const tried = all.map(([failure]) => failure._tag as string)
+    expect(tags.filter((tag) => !tried.includes(tag ?? ""))).toEqual([])
+    expect(tags.length).toBe(13)
+  })
+
+  it("says when to try again, and never at once", () => {
+    for (const seconds of [0, -1, 0.2, Number.NaN, 1]) {
+      const { headers } = refusalOf(new Overloaded({ retryAfterSeconds: seconds }), "")
+      expect(headers).toEqual({ "retry-after": "1" })
+    }
+  })
+
+  it("of several members tells the first, and all of them in its details", () => {
+    const details = [
+      { path: "email", message: "a string" },
+      { path: "name", message: "is missing" }
+    ]
+    const { body } = refusalOf(new Errors.ValidationFailed({ details }), "")
+    expect(body.error).toMatchObject({ message: "email: a string.", details })
+    expect(refusalOf(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
+  })
+
+  it("of a provider's own limit does not make up bounds", () => {
+    const refusal = refusalOf(new Errors.AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
+    expect(refusal.body.error.message).not.toMatch(/null|undefined|\d/)
+  })
+})

@@ -1,0 +1,80 @@
+import { once } from "node:events"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as SmallBodies from "@tollgate/adapters-http/reseller/SmallBodies"
+import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import { Effect, Either, Fiber } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { RawClient } from "../../support/RawClient.ts"
+
+const KIB = 1024
+const server = createServer()
+const open: Array<RawClient> = []
+afterEach(() => {
+  for (const client of open.splice(0)) client.leave()
+})
+
+/** A client that announced so much (nothing: sends chunks), and its request as the server has it. */
+const requestOf = async (announced: number | undefined): Promise<{ client: RawClient; request: IncomingMessage }> => {
+  if (!server.listening) {
+    server.listen(0, "127.0.0.1").unref()
+    await once(server, "listening")
+  }
+  const client = await RawClient.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  open.push(client)
+  const length = announced === undefined ? ["transfer-encoding", "chunked"] : ["content-length", String(announced)]
+  client.head("POST", "/", [length as [string, string]])
+  const [request] = (await once(server, "request")) as [IncomingMessage]
+  return { client, request }
+}
+
+const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
+const read = (bodies: typeof SmallBodies.SmallBodies.Service, request: IncomingMessage) =>
+  Effect.runPromise(Effect.either(bodies.read(request)))
+
+const tooLarge = Either.left(new RequestTooLarge({ limitBytes: 64 * KIB }))
+
+describe("a body", () => {
+  it("is read whole, in whatever pieces it comes", async () => {
+    const { client, request } = await requestOf(undefined)
+    const reading = read(SmallBodies.make(), request)
+    client.say(chunk(3))
+    await once(request, "data")
+    client.say(`${chunk(64 * KIB - 3)}0\r\n\r\n`)
+    expect(Either.map(await reading, (body) => body.toString())).toEqual(Either.right("x".repeat(64 * KIB)))
+  })
+
+  it("over the limit by its announced length is refused before any of it came", async () => {
+    const { request } = await requestOf(64 * KIB + 1)
+    expect(await read(SmallBodies.make(), request)).toEqual(tooLarge)
+  })
+
+  it("over the limit as it comes is refused at the byte too many, and the rest of it is dropped", async () => {
+    const bodies = SmallBodies.make()
+    const { client, request } = await requestOf(undefined)
+    const reading = read(bodies, request)
+    client.say(chunk(64 * KIB))
+    client.say(chunk(1))
+    expect(await reading).toEqual(tooLarge)
+    client.say(`${chunk(64 * KIB)}0\r\n\r\n`)
+    await once(request, "end")
+  })
+
+  it("that finds no room beside all others is refused as overloaded, until there is room again", async () => {
+    const bodies = SmallBodies.make(10 * KIB)
+    const slow = await requestOf(undefined)
+    const reading = Effect.runFork(bodies.read(slow.request))
+    slow.client.say(chunk(8 * KIB))
+    await once(slow.request, "data")
+    const send = async () => {
+      const { client, request } = await requestOf(4 * KIB)
+      const answer = read(bodies, request)
+      client.say("x".repeat(4 * KIB))
+      return Either.map(await answer, ({ length }) => length)
+    }
+    expect(await send()).toEqual(Either.left(new Overloaded({ retryAfterSeconds: 1 })))
+    await Effect.runPromise(Fiber.interrupt(reading))
+    expect(await send()).toEqual(Either.right(4 * KIB))
+    expect(await send()).toEqual(Either.right(4 * KIB))
+  })
+})

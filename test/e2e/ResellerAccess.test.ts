@@ -1,0 +1,244 @@
+/**
+ * Specification: Authentication, of every route of the reseller programme that needs a token; and whose objects a token
+ * opens.
+ */
+import { OpenApi } from "@effect/platform"
+import { GatewayApi } from "@tollgate/adapters-http/docs/GatewayApi"
+import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
+import { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { Effect, Redacted } from "effect"
+import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ISSUER, SECRET } from "../support/ProgrammeLayers.ts"
+import { RawClient } from "../support/RawClient.ts"
+import { refusalIn } from "../support/ResellerRefusals.ts"
+import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
+import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+
+const NOBODY = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+
+/** Every operation that the documentation says needs the token of a reseller. */
+const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
+  Object.entries(operations)
+    .filter(([, { security }]) => security.some((way) => "resellerToken" in way))
+    .map(([method]) => [method.toUpperCase(), path] as const)
+)
+
+let programme: TestProgramme
+let reseller: Actor
+/** Of the reseller: an order, a customer, a key of the customer. */
+let own: { readonly orderID: string; readonly userID: string; readonly keyID: string }
+beforeAll(async () => {
+  programme = await TestProgramme.start()
+  reseller = await programme.reseller({ quotaUsdMicro: 1_000_000_000n })
+  own = await objectsOf(reseller)
+})
+afterAll(() => programme.close())
+
+const objectsOf = async (actor: Actor) => {
+  const { token } = actor
+  const order = await programme.post("/api/reseller/topup", { token, body: { method: "qris", amount_idr: 10_000 } })
+  const { userId } = await programme.customerOf(actor)
+  const key = await programme.post(`/api/reseller/customers/${userId}/keys`, { token, body: { name: "key" } })
+  return { orderID: textOf(order.body.id), userID: userId, keyID: textOf(key.body.key_id) }
+}
+
+const at = (path: string, ids: Readonly<Record<string, string>> = own): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? NOBODY)
+
+/** A body that is not even JSON: who asks is found out before it is read. */
+const ask = (method: string, path: string, token: string | undefined): Promise<Answer> =>
+  programme.ask(method, at(path), { token, ...(method === "POST" ? { body: "{" } : {}) })
+
+const now = () => Math.floor(Date.now() / 1_000)
+const claims = (facts: JWTPayload = {}): JWTPayload => ({
+  iss: ISSUER,
+  aud: "reseller",
+  sub: reseller.id,
+  iat: now(),
+  exp: now() + 60,
+  jti: "1",
+  ver: 0,
+  ...facts
+})
+const signed = (payload: JWTPayload, { alg = "HS256", kid = "1", secret = SECRET } = {}): Promise<string> =>
+  new SignJWT(payload).setProtectedHeader({ alg, kid }).sign(new TextEncoder().encode(secret))
+
+const tampered = async (): Promise<string> => {
+  const [header, , signature] = reseller.token.split(".")
+  const payload = Buffer.from(JSON.stringify(claims({ exp: now() + 999_999 }))).toString("base64url")
+  return `${header}.${payload}.${signature}`
+}
+const signedOf = async (moves: ReadonlyArray<"approve" | "reject" | "suspend" | "reactivate">): Promise<string> =>
+  (await programme.reseller({ moves })).token
+
+const badTokens: ReadonlyArray<readonly [string, () => Promise<string | undefined> | string | undefined]> = [
+  ["no token", () => undefined],
+  ["an empty one", () => ""],
+  ["one that is none", () => "token"],
+  ["two words", () => "a b"],
+  ["a tampered one", tampered],
+  ["alg none", () => new UnsecuredJWT(claims()).encode()],
+  ["another secret", () => signed(claims(), { secret: "a secret that somebody guessed, and guessed wrong" })],
+  ["another algorithm", () => signed(claims(), { alg: "HS512" })],
+  ["a secret we do not know", () => signed(claims(), { kid: "2" })],
+  ["an expired one", () => signed(claims({ exp: now() - 1 }))],
+  ["one for somebody else", () => signed(claims({ aud: "customers" }))],
+  ["one of another issuer", () => signed(claims({ iss: "elsewhere" }))],
+  ["one of a version to come", () => signed(claims({ ver: 1 }))],
+  ["one of nobody", () => signed(claims({ sub: NOBODY }))],
+  ["one of a pending reseller", () => signedOf([])],
+  ["one of a rejected reseller", () => signedOf(["reject"])],
+  ["one of a suspended reseller", () => signedOf(["approve", "suspend"])],
+  ["one from before a suspension that is over", () => signedOf(["approve", "suspend", "reactivate"])]
+]
+
+describe("the routes that need a token", () => {
+  it("are all of the reseller programme but signup and login", () => {
+    expect(routes.map((route) => route.join(" ")).sort()).toEqual([
+      "DELETE /api/reseller/keys/{keyID}",
+      "GET /api/reseller/balance",
+      "GET /api/reseller/customers",
+      "GET /api/reseller/customers/{userID}/balances",
+      "GET /api/reseller/keys/{keyID}/balances",
+      "GET /api/reseller/me",
+      "GET /api/reseller/tiers",
+      "GET /api/reseller/topup/{orderID}",
+      "GET /api/reseller/topups",
+      "GET /api/reseller/usage",
+      "POST /api/reseller/customers",
+      "POST /api/reseller/customers/{userID}/keys",
+      "POST /api/reseller/mint",
+      "POST /api/reseller/topup",
+      "POST /api/reseller/topup/{orderID}/check"
+    ])
+  })
+})
+
+describe.each(routes)("%s %s", (method, path) => {
+  it("is 401 invalid_credentials without a token that is good, always in the same words", async () => {
+    const messages = new Set<string>()
+    for (const [what, make] of badTokens) {
+      const answer = await ask(method, path, await make())
+      expect(`${what}: ${refusalIn(answer)}`).toBe(`${what}: 401 invalid_credentials`)
+      messages.add(textOf(answer.body.error?.message))
+    }
+    expect(messages.size).toBe(1)
+  })
+
+  it("takes a good one, and is never kept by caches", async () => {
+    for (const token of [reseller.token, await signed(claims())]) {
+      const answer = await ask(method, path, token)
+      expect(answer.status).not.toBe(401)
+      expect(answer.headers.get("cache-control")).toBe("no-store")
+    }
+  })
+})
+
+describe("a token", () => {
+  it("goes into Authorization: Bearer, and nowhere else", async () => {
+    const { token } = reseller
+    const answers = [
+      await programme.get("/api/reseller/me", { headers: { "x-api-key": token } }),
+      await programme.get("/api/reseller/me", { headers: { authorization: token } }),
+      await programme.get("/api/reseller/me", { headers: { authorization: `Basic ${token}` } }),
+      await programme.get("/api/reseller/me", { headers: { cookie: `token=${token}` } }),
+      await programme.get(`/api/reseller/me?token=${token}`)
+    ]
+    expect(answers.map(refusalIn)).toEqual(Array(5).fill("401 invalid_credentials"))
+    expect((await programme.get("/api/reseller/me", { headers: { authorization: `bearer ${token}` } })).status).toBe(
+      200
+    )
+  })
+
+  it("is refused beside another one: two that differ are none", async () => {
+    const client = await RawClient.connect(programme.url)
+    client.head("GET", "/api/reseller/me", [
+      ["authorization", `Bearer ${reseller.token}`],
+      ["authorization", "Bearer other"]
+    ])
+    expect((await client.whole()).status).toBe(401)
+    client.leave()
+  })
+
+  it("of a reseller opens no inference route, and a customer's key no route of the programme", async () => {
+    const key = await programme.post(`/api/reseller/customers/${own.userID}/keys`, {
+      token: reseller.token,
+      body: { name: "key" }
+    })
+    expect(refusalIn(await programme.get("/api/reseller/me", { token: textOf(key.body.secret) }))).toBe(
+      "401 invalid_credentials"
+    )
+    const { status, body } = await programme.get("/v1/models", { token: reseller.token })
+    expect(`${status} ${textOf(body.error?.code)}`).toBe("401 invalid_api_key")
+  })
+
+  it("stops with a suspension, at the next request, and does not come back with the reseller", async () => {
+    const actor = await programme.reseller()
+    const me = async (token: string) => (await programme.get("/api/reseller/me", { token })).status
+    expect(await me(actor.token)).toBe(200)
+    await programme.review(actor, "suspend")
+    expect(await me(actor.token)).toBe(401)
+    await programme.review(actor, "reactivate")
+    expect(await me(actor.token)).toBe(401)
+    const body = { email: actor.email, password: actor.password }
+    const { token } = (await programme.post("/api/reseller/auth/login", { body })).body
+    expect(await me(textOf(token))).toBe(200)
+  })
+
+  it("is signed as the application signs it: the forgeries here differ from it in what they say alone", async () => {
+    const claims = { resellerId: ResellerId.make(reseller.id), tokenVersion: 0 }
+    const token = await programme.run(Effect.flatMap(TokenSigner, (signer) => signer.issue(claims)))
+    expect((await programme.get("/api/reseller/me", { token: Redacted.value(token) })).status).toBe(200)
+  })
+})
+
+describe("what belongs to another reseller", () => {
+  it("is answered as what does not exist, word for word, on every route that names something", async () => {
+    const other = await programme.reseller()
+    const theirs = await objectsOf(other)
+    const naming = routes.filter(([, path]) => path.includes("{"))
+    expect(naming).toHaveLength(6)
+    for (const [method, path] of naming) {
+      const asking = { token: reseller.token, ...(method === "POST" ? { body: { name: "key" } } : {}) }
+      const foreign = await programme.ask(method, at(path, theirs), asking)
+      const missing = await programme.ask(method, at(path, {}), asking)
+      const code = path.includes("topup") ? "topup_not_found" : "not_found"
+      expect([refusalIn(foreign), refusalIn(missing)]).toEqual([`404 ${code}`, `404 ${code}`])
+      expect(without(foreign)).toEqual(without(missing))
+      expect((await programme.ask(method, at(path, theirs), { ...asking, token: other.token })).status).toBeLessThan(
+        300
+      )
+    }
+  })
+
+  it("is in no list", async () => {
+    const stranger = await programme.reseller()
+    for (const [path, member] of [
+      ["topups", "topups"],
+      ["customers", "customers"],
+      ["usage", "data"]
+    ] as const) {
+      expect(listOf((await programme.get(`/api/reseller/${path}`, stranger)).body[member])).toEqual([])
+    }
+  })
+
+  it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
+    "or is no order at all (%s) is 404 topup_not_found",
+    async (id) => {
+      const { token } = reseller
+      const answers = [
+        await programme.get(`/api/reseller/topup/${id}`, { token }),
+        await programme.post(`/api/reseller/topup/${id}/check`, { token })
+      ]
+      expect(answers.map(refusalIn)).toEqual(["404 topup_not_found", "404 topup_not_found"])
+    }
+  )
+})
+
+/** All of a refusal but the id of its request. */
+const without = ({ status, body, headers }: Answer): Json => {
+  const { request_id: _, ...error } = body.error ?? {}
+  const told = [...headers].filter(([name]) => !/request-id|^date$/.test(name))
+  return { status: `${status}` as never, error, headers: Object.fromEntries(told) as never }
+}

@@ -1,0 +1,250 @@
+/**
+ * Specification: Reseller: authentication, Reseller: account, and the rows of its error table for signup and login.
+ */
+import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
+import { Effect } from "effect"
+import { decodeJwt } from "jose"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
+import { textOf } from "../support/SimulatedPayments.ts"
+import { operator } from "../support/Stores.ts"
+import { type Answer, TestProgramme } from "../support/TestProgramme.ts"
+
+const SIGNUP = "/api/reseller/auth/signup"
+const LOGIN = "/api/reseller/auth/login"
+const PASSWORD = "correct horse battery"
+
+let programme: TestProgramme
+beforeAll(async () => {
+  programme = await TestProgramme.start({ trustedProxies: "127.0.0.1" })
+})
+afterAll(() => programme.close())
+
+let address = 0
+/** Somebody who has not tried to log in yet. */
+const somebodyElse = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
+let from = somebodyElse()
+beforeEach(() => {
+  from = somebodyElse()
+})
+
+let count = 0
+const signup = (members: object = {}) => ({
+  email: `owner-${++count}@example.com`,
+  password: PASSWORD,
+  name: "Toko Token",
+  wa_number: "628123456789",
+  ...members
+})
+const signUp = (members: object = {}): Promise<Answer> => programme.post(SIGNUP, { body: signup(members) })
+const logIn = (email: string, password: string): Promise<Answer> =>
+  programme.post(LOGIN, { body: { email, password }, headers: from })
+
+describe("signup", () => {
+  it("makes a pending reseller and tells who it is, and nothing else", async () => {
+    const { status, headers, body } = await signUp({ email: "Owner@Example.com ", anything: "else" })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      reseller: {
+        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
+        email: "owner@example.com",
+        name: "Toko Token",
+        status: "pending"
+      }
+    })
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(headers.get("x-request-id")).toBe(headers.get("request-id"))
+  })
+
+  it("of an email that has signed up before is 409 email_exists, whatever its case", async () => {
+    await signUp({ email: "twice@example.com" })
+    expect(refusalIn(await signUp({ email: "TWICE@example.com" }))).toBe("409 email_exists")
+  })
+
+  it("of two at once for one email makes one reseller", async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => signUp({ email: "race@example.com" })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  })
+
+  it("of a blacklisted email or domain is 403 email_blacklisted, before it is known whether it exists", async () => {
+    await programme.run(
+      Effect.gen(function* () {
+        const blacklist = yield* Blacklist
+        yield* blacklist.add(BlacklistPattern.make("bad@example.com"), operator)
+        yield* blacklist.add(BlacklistPattern.make("@bad.example"), operator)
+      })
+    )
+    for (const email of ["bad@example.com", "BAD@example.com", "anybody@bad.example"]) {
+      expect(refusalIn(await signUp({ email }))).toBe("403 email_blacklisted")
+    }
+    expect((await signUp({ email: "anybody@sub.bad.example" })).status).toBe(201)
+  })
+
+  it.each([
+    ["no members at all", {}, ["email", "name", "password", "wa_number"]],
+    ["no email", signup({ email: undefined }), ["email"]],
+    ["an email that is none", signup({ email: "owner" }), ["email"]],
+    ["an email with what no database keeps", signup({ email: "a\u0000b@example.com" }), ["email"]],
+    ["a password of 7 characters", signup({ password: "1234567" }), ["password"]],
+    ["a password of 129 characters", signup({ password: "x".repeat(129) }), ["password"]],
+    ["a password that is a number", signup({ password: 12345678 }), ["password"]],
+    ["a number with a plus", signup({ wa_number: "+628123456789" }), ["wa_number"]],
+    ["a number that is a number", signup({ wa_number: 628123456789 }), ["wa_number"]],
+    ["an empty name", signup({ name: " " }), ["name"]],
+    [
+      "null for everything",
+      { email: null, password: null, name: null, wa_number: null },
+      ["email", "name", "password", "wa_number"]
+    ]
+  ])("with %s is 422 validation_error, and says which", async (_, body, paths) => {
+    const answer = await programme.post(SIGNUP, { body })
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect([...pathsIn(answer)].sort()).toEqual(paths)
+    expect(answer.text).not.toContain("1234567")
+  })
+
+  it("takes passwords from 8 to 128 characters, counted as people count", async () => {
+    for (const password of ["12345678", "🔑".repeat(8), "x".repeat(128)]) {
+      expect((await signUp({ password })).status).toBe(201)
+    }
+  })
+
+  it.each<readonly [string, unknown, Record<string, string>]>([
+    ["no body", "", {}],
+    ["no JSON", "{", {}],
+    ["an array", "[]", {}],
+    ["a text", '"x"', {}],
+    ["what is not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}],
+    ["a form", "email=a%40example.com", { "content-type": "application/x-www-form-urlencoded" }],
+    ["something packed", "{}", { "content-encoding": "gzip" }]
+  ])("that is %s is 422 validation_error: this surface has no 400", async (_, body, headers) => {
+    expect(refusalIn(await programme.post(SIGNUP, { body, headers }))).toBe("422 validation_error")
+  })
+
+  it("over 64 KiB is 413 request_too_large, also when its length was not announced", async () => {
+    const body = JSON.stringify(signup({ padding: "x".repeat(64 * 1024) }))
+    expect(refusalIn(await programme.post(SIGNUP, { body }))).toBe("413 request_too_large")
+    const stream = new Blob([body]).stream()
+    const response = await fetch(programme.url + SIGNUP, {
+      method: "POST",
+      body: stream,
+      duplex: "half"
+    } as RequestInit)
+    expect(response.status).toBe(413)
+    const fits = signup({ padding: "" })
+    const room = 64 * 1024 - JSON.stringify(fits).length
+    expect((await signUp({ padding: "x".repeat(room) })).status).toBe(201)
+  })
+
+  it("costs one hash, whether the email is known or not", async () => {
+    const { hashes } = programme.settings
+    const before = hashes.hashed
+    expect((await signUp({ email: "cost@example.com" })).status).toBe(201)
+    expect(hashes.hashed).toBe(before + 1)
+    expect((await signUp({ email: "cost@example.com" })).status).toBe(409)
+    expect(hashes.hashed).toBe(before + 2)
+  })
+})
+
+describe("login", () => {
+  it("of an active reseller gives a token for 24 hours, and who it is", async () => {
+    const reseller = await programme.reseller()
+    const { status, headers, body } = await logIn(reseller.email.toUpperCase(), reseller.password)
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      token: expect.any(String),
+      reseller: { id: reseller.id, email: reseller.email, name: "Toko Token", status: "active" }
+    })
+    expect(headers.get("cache-control")).toBe("no-store")
+    const { exp = 0, iat = 0, sub, aud } = decodeJwt(textOf(body.token))
+    expect({ valid: exp - iat, sub, aud }).toEqual({ valid: 86_400, sub: reseller.id, aud: "reseller" })
+    expect((await programme.get("/api/reseller/me", { token: textOf(body.token) })).status).toBe(200)
+  })
+
+  it("with a wrong password, an unknown email, or none at all is the same 401 invalid_credentials, at the same cost", async () => {
+    const { email } = await programme.reseller()
+    const { hashes } = programme.settings
+    const messages = new Set<string>()
+    for (const who of [email, "nobody@example.com", "nobody", "a\u0000b@example.com", "", "x".repeat(60_000)]) {
+      const before = hashes.verified
+      const answer = await programme.post(LOGIN, { body: { email: who, password: "wrong" }, headers: somebodyElse() })
+      expect(refusalIn(answer)).toBe("401 invalid_credentials")
+      expect(hashes.verified).toBe(before + 1)
+      messages.add(textOf(answer.body.error?.message))
+    }
+    expect(messages.size).toBe(1)
+  })
+
+  it.each([
+    ["pending", []],
+    ["rejected", ["reject"]],
+    ["suspended", ["approve", "suspend"]]
+  ] as const)(
+    "of a %s reseller is 403 reseller_not_active with the right password, else 401",
+    async (status, moves) => {
+      const { email, password } = await programme.reseller({ moves })
+      const answer = await logIn(email, password)
+      expect(refusalIn(answer)).toBe("403 reseller_not_active")
+      expect(textOf(answer.body.error?.message)).toContain(status)
+      expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
+    }
+  )
+
+  it("more than 5 times a minute is 429 rate_limited, before the password is looked at", async () => {
+    const { email, password } = await programme.reseller()
+    const { hashes } = programme.settings
+    for (let i = 0; i < 5; i++) expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
+    const before = hashes.verified
+    const answer = await logIn(email, password)
+    expect(refusalIn(answer)).toBe("429 rate_limited")
+    expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(60)
+    expect(hashes.verified).toBe(before)
+    from = somebodyElse()
+    expect((await logIn(email, password)).status).toBe(200)
+  })
+
+  it("is limited by where it comes from, which a client cannot choose", async () => {
+    const { email } = await programme.reseller()
+    const claim = (claimed: string) =>
+      programme.post(LOGIN, {
+        body: { email, password: "wrong" },
+        headers: { "x-forwarded-for": `${claimed}, ${from["x-forwarded-for"]}` }
+      })
+    for (let i = 0; i < 5; i++) expect((await claim(`203.0.113.${i}`)).status).toBe(401)
+    expect(refusalIn(await claim("203.0.113.99"))).toBe("429 rate_limited")
+  })
+
+  it.each([
+    ["no members", {}, ["email", "password"]],
+    ["a password that is no text", { email: "a@example.com", password: ["x"] }, ["password"]]
+  ])("with %s is 422 validation_error", async (_, body, paths) => {
+    const answer = await programme.post(LOGIN, { body, headers: from })
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect(pathsIn(answer)).toEqual(paths)
+  })
+})
+
+describe("a logged-in reseller", () => {
+  it("sees itself: id, email, name and status", async () => {
+    const { id, email, token } = await programme.reseller()
+    const { status, headers, body } = await programme.get("/api/reseller/me", { token })
+    expect({ status, body }).toEqual({ status: 200, body: { id, email, name: "Toko Token", status: "active" } })
+    expect(headers.get("cache-control")).toBe("no-store")
+  })
+
+  it("sees its quota, as digits", async () => {
+    const poor = await programme.reseller()
+    expect((await programme.get("/api/reseller/balance", poor)).body).toEqual({ balance_usd_micro: "0" })
+    const rich = await programme.reseller({ quotaUsdMicro: 987_654_321_012_345n })
+    expect((await programme.get("/api/reseller/balance", rich)).text).toBe('{"balance_usd_micro":"987654321012345"}')
+  })
+
+  it("is told that a path of no route is none, and which methods one has", async () => {
+    const { token } = await programme.reseller()
+    expect(refusalIn(await programme.get("/api/reseller/nowhere", { token }))).toBe("404 not_found")
+    const wrong = await programme.post("/api/reseller/me", { token })
+    expect(refusalIn(wrong)).toBe("405 method_not_allowed")
+    expect(wrong.headers.get("allow")).toBe("GET, HEAD")
+  })
+})

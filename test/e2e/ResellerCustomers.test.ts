@@ -1,0 +1,236 @@
+/**
+ * Specification: Reseller: customers and keys, Reseller: balances, and the rows of their error tables.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
+import { type Json, textOf } from "../support/SimulatedPayments.ts"
+import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { chatFrames, usage } from "../support/upstream/ChatWire.ts"
+import { stream } from "../support/upstream/Script.ts"
+
+const CUSTOMERS = "/api/reseller/customers"
+const KEYS = "/api/reseller/keys"
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const NOBODY = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+
+let programme: TestProgramme
+let reseller: Actor
+beforeAll(async () => {
+  programme = await TestProgramme.start()
+  reseller = await programme.reseller()
+})
+afterAll(() => programme.close())
+
+const resolve = (email: unknown, { token }: Actor = reseller) => programme.post(CUSTOMERS, { token, body: { email } })
+const createKey = (userId: string, { token }: Actor = reseller, body: unknown = { name: "laptop" }): Promise<Answer> =>
+  programme.post(`${CUSTOMERS}/${userId}/keys`, { token, body })
+const revoke = (keyId: Json | undefined, { token }: Actor = reseller) =>
+  programme.delete(`${KEYS}/${textOf(keyId)}`, { token })
+
+/** What a customer's key gets as an answer. */
+const chat = async (secret: Json | undefined): Promise<string> => {
+  const { status, body, text } = await programme.post("/v1/chat/completions", {
+    token: textOf(secret),
+    body: { model: "m", messages: [{ role: "user", content: "hi" }], stream: true }
+  })
+  return status === 200 ? `200 ${text.trimEnd().endsWith("data: [DONE]")}` : `${status} ${textOf(body.error?.code)}`
+}
+
+describe("POST /customers", () => {
+  it("makes a user and links it; again, it is the same user and was not created", async () => {
+    const { status, body } = await resolve(" New.Customer@Example.com")
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { user_id: expect.stringMatching(UUID_V7), email: "new.customer@example.com", created: true }
+    })
+    expect((await resolve("new.customer@example.com")).body).toEqual({ ...body, created: false })
+    const { customers } = (await programme.get(CUSTOMERS, reseller)).body
+    expect(customers).toContainEqual({ user_id: textOf(body.user_id), email: "new.customer@example.com" })
+  })
+
+  it("of two resellers at once for one new email creates one user, and links it to whoever created it", async () => {
+    const others = await Promise.all([programme.reseller(), programme.reseller()])
+    const answers = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
+    expect(new Set(answers.map(({ body }) => textOf(body.user_id))).size).toBe(1)
+    for (const [i, other] of others.entries()) {
+      const { customers } = (await programme.get(CUSTOMERS, other)).body
+      const created = answers[i]?.body.created?.valueOf() === true
+      expect(customers).toEqual(
+        created ? [{ user_id: textOf(answers[i]?.body.user_id), email: "contested@example.com" }] : []
+      )
+    }
+  })
+
+  it("resolves somebody else's customer and does not link them: no key can be made that spends their balance", async () => {
+    const other = await programme.reseller()
+    const theirs = await programme.customerOf(other, 1_000_000n)
+    expect((await resolve(theirs.email)).body).toEqual({ user_id: theirs.userId, email: theirs.email, created: false })
+    expect(refusalIn(await createKey(theirs.userId))).toBe("404 not_found")
+    expect(refusalIn(await programme.get(`${CUSTOMERS}/${theirs.userId}/balances`, reseller))).toBe("404 not_found")
+  })
+
+  it("links them where the operator lets everybody be linked", async () => {
+    const open = await TestProgramme.start({ linkPolicy: "open" })
+    const [one, other] = [await open.reseller(), await open.reseller()]
+    const theirs = await open.customerOf(one)
+    const { body } = await open.post(CUSTOMERS, { token: other.token, body: { email: theirs.email } })
+    expect(body).toEqual({ user_id: theirs.userId, email: theirs.email, created: false })
+    expect((await open.get(CUSTOMERS, other)).body).toEqual({
+      customers: [{ user_id: theirs.userId, email: theirs.email }]
+    })
+    await open.close()
+  })
+
+  it.each([["customer"], [""], [null], [7], [undefined], ["a@b"], ["a b@example.com"]])(
+    "with %j for an email is 422 validation_error",
+    async (email) => {
+      const answer = await resolve(email)
+      expect(refusalIn(answer)).toBe("422 validation_error")
+      expect(pathsIn(answer)).toEqual(["email"])
+    }
+  )
+})
+
+describe("GET /customers", () => {
+  it("lists the reseller's customers by email, and nobody else's", async () => {
+    const other = await programme.reseller()
+    const made = []
+    for (const email of ["b@list.example", "c@list.example", "a@list.example"])
+      made.push((await resolve(email, other)).body)
+    const [b, c, a] = made.map(({ user_id, email }) => ({ user_id, email }))
+    const answer = await programme.get(CUSTOMERS, other)
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { customers: [a, b, c] } })
+  })
+})
+
+describe("a key", () => {
+  it("is told once, whole, and may not be kept by caches", async () => {
+    const { userId } = await programme.customerOf(reseller)
+    const { status, headers, body } = await createKey(userId, reseller, { name: " my laptop ", scopes: ["all"] })
+    expect({ status, body }).toEqual({
+      status: 201,
+      body: {
+        key_id: expect.stringMatching(UUID_V7),
+        name: "my laptop",
+        secret: expect.stringMatching(/^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/)
+      }
+    })
+    expect(headers.get("cache-control")).toBe("no-store")
+  })
+
+  it.each([[{}], [{ name: "" }], [{ name: "x".repeat(201) }], [{ name: "two\nlines" }], [{ name: 7 }]])(
+    "named by %j is 422 validation_error",
+    async (body) => {
+      const { userId } = await programme.customerOf(reseller)
+      const answer = await createKey(userId, reseller, body)
+      expect(refusalIn(answer)).toBe("422 validation_error")
+      expect(pathsIn(answer)).toEqual(["name"])
+    }
+  )
+
+  it("for somebody who is not a customer of this reseller is 404 not_found, whoever else they are", async () => {
+    const other = await programme.reseller()
+    const theirs = await programme.customerOf(other)
+    const answers = [
+      await createKey(theirs.userId),
+      await createKey(NOBODY),
+      await createKey("x"),
+      await createKey("%00")
+    ]
+    expect(answers.map(refusalIn)).toEqual(Array(4).fill("404 not_found"))
+    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+  })
+
+  it("opens the service until it is revoked, from the next request on; revoking again says the same", async () => {
+    const { userId } = await programme.customerOf(reseller, 1_000_000n)
+    const { key_id, secret } = (await createKey(userId)).body
+    programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
+    expect(await chat(secret)).toBe("200 true")
+    const { status, headers, body } = await revoke(key_id)
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { key_id: textOf(key_id), revoked: true, revoked_at: expect.stringMatching(TIME) }
+    })
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(await chat(secret)).toBe("401 invalid_api_key")
+    expect((await revoke(key_id)).body).toEqual(body)
+  })
+
+  it("of somebody else's customer, or of nobody, is revoked by 404 not_found only", async () => {
+    const other = await programme.reseller()
+    const theirs = await programme.customerOf(other, 1_000_000n)
+    const { key_id, secret } = (await createKey(theirs.userId, other)).body
+    const answers = [await revoke(key_id), await revoke(NOBODY as never), await revoke("x" as never)]
+    expect(answers.map(refusalIn)).toEqual(Array(3).fill("404 not_found"))
+    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+    programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
+    expect(await chat(secret)).toBe("200 true")
+  })
+})
+
+describe("balances", () => {
+  it("show what is left, by customer and by key, and of a revoked key too", async () => {
+    const rich = await programme.reseller({ quotaUsdMicro: 10_000_000n })
+    const { userId, email } = await programme.customerOf(rich, 12_345_678n)
+    const { tiers } = (await programme.get("/api/reseller/tiers", rich)).body
+    const [, tier] = tiers as unknown as ReadonlyArray<Json>
+    const body = { operation_id: "1", customer_email: email, plan_tier_id: textOf(tier?.plan_tier_id) }
+    await programme.post("/api/reseller/mint", { token: rich.token, body })
+    const { key_id, secret } = (await createKey(userId, rich)).body
+    programme.upstream.next(stream(chatFrames({ content: ["a", "b"], usage: usage(100, 50) })))
+    expect(await chat(secret)).toBe("200 true")
+    await programme.settled()
+
+    const ofCustomer = await programme.get(`${CUSTOMERS}/${userId}/balances`, rich)
+    expect({ status: ofCustomer.status, body: ofCustomer.body }).toEqual({
+      status: 200,
+      body: {
+        customer_user_id: userId,
+        payg: { currency: "USD", balance: "12.345478" },
+        token_plans: [
+          { model: "a", purchased_tokens: 1_500_000, used_tokens: 0, remaining_tokens: 1_500_000, status: "active" }
+        ],
+        as_of: expect.stringMatching(TIME)
+      }
+    })
+    expect(ofCustomer.headers.get("cache-control")).toBe("no-store")
+
+    const { as_of: _, ...rest } = ofCustomer.body
+    const ofKey = await programme.get(`${KEYS}/${textOf(key_id).toUpperCase()}/balances`, rich)
+    expect(ofKey.body).toEqual({ key_id: textOf(key_id), ...rest, as_of: expect.stringMatching(TIME) })
+    await revoke(key_id, rich)
+    expect((await programme.get(`${KEYS}/${textOf(key_id)}/balances`, rich)).body).toMatchObject(rest)
+  })
+
+  it("of a customer without anything are zero", async () => {
+    const { userId } = await programme.customerOf(reseller)
+    const { body } = await programme.get(`${CUSTOMERS}/${userId}/balances`, reseller)
+    expect(body).toMatchObject({ payg: { currency: "USD", balance: "0.000000" }, token_plans: [] })
+  })
+
+  it("of somebody else's customer or key, or of none, are 404 not_found", async () => {
+    const other = await programme.reseller()
+    const theirs = await programme.customerOf(other)
+    const { key_id } = (await createKey(theirs.userId, other)).body
+    const paths = [
+      [`${CUSTOMERS}/${theirs.userId}/balances`, `${CUSTOMERS}/${NOBODY}/balances`],
+      [`${KEYS}/${textOf(key_id)}/balances`, `${KEYS}/${NOBODY}/balances`]
+    ]
+    for (const alike of paths) {
+      const answers = await Promise.all(alike.map((path) => programme.get(path, reseller)))
+      expect(answers.map(refusalIn)).toEqual(["404 not_found", "404 not_found"])
+      expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+    }
+  })
+
+  it.each(["x", "7", "%00", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f7", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
+    "of %s are 422 validation_error: it is no UUID",
+    async (id) => {
+      const [customer, key] = [`${CUSTOMERS}/${id}/balances`, `${KEYS}/${id}/balances`]
+      const answers = [await programme.get(customer, reseller), await programme.get(key, reseller)]
+      expect(answers.map(refusalIn)).toEqual(["422 validation_error", "422 validation_error"])
+      expect(answers.map(pathsIn)).toEqual([["userID"], ["keyID"]])
+    }
+  )
+})

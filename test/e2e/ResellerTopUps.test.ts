@@ -1,0 +1,365 @@
+/**
+ * Specification: Reseller: top-ups, Top-up order (its fields, when each appears, its states), and the rows of the error
+ * table for top-ups. Paid at simulated providers, through their real adapters.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { quietZoneOf, readQrPicture } from "../support/QrPicture.ts"
+import { RawClient } from "../support/RawClient.ts"
+import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
+import { type Json, jsonOf, listOf, textOf } from "../support/SimulatedPayments.ts"
+import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+
+const TOPUP = "/api/reseller/topup"
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
+let programme: TestProgramme
+let reseller: Actor
+beforeAll(async () => {
+  programme = await TestProgramme.start()
+  reseller = await programme.reseller()
+})
+afterAll(() => programme.close())
+
+const order = (body: object, { token }: Actor = reseller): Promise<Answer> => programme.post(TOPUP, { token, body })
+const look = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer> =>
+  programme.get(`${TOPUP}/${textOf(id)}`, { token })
+const quotaOf = async ({ token }: Actor): Promise<bigint> =>
+  BigInt(textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro))
+
+/** What every order has when it is new. */
+const fresh = (id: Json | undefined) => ({
+  id: expect.stringMatching(UUID_V7),
+  order_number: `RTO-${textOf(id)}`,
+  status: "pending",
+  payment_status: "pending",
+  provider_payment_id: expect.any(String),
+  expires_at: expect.stringMatching(TIME),
+  created_at: expect.stringMatching(TIME)
+})
+
+const methods = [
+  { method: "qris", amount_idr: 250_000 },
+  { method: "hosted_qris", amount_idr: 250_000 },
+  { method: "crypto", amount_usd_micro: 25_000_000 },
+  { method: "crypto_bep20", amount_usd_micro: 25_000_000 }
+]
+
+describe("a new order", () => {
+  it("by qris has its rupiah with the fee, the code as text, and a picture of it", async () => {
+    const { status, headers, body } = await order({ method: "qris", amount_idr: 250_001, token_kind: 7, else: 1 })
+    expect(status).toBe(201)
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(body).toEqual({
+      ...fresh(body.id),
+      payment_method: "qris",
+      provider: "midtrans-simulator",
+      amount_idr: 250_001,
+      fee_idr: 12_501,
+      total_idr: 262_502,
+      quota_usd_micro: 25_000_100,
+      qr_content: expect.stringMatching(/^000201/),
+      qr_image_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/)
+    })
+    expect(textOf(body.expires_at) > textOf(body.created_at)).toBe(true)
+  })
+
+  it("by hosted_qris has its rupiah without a fee, the code as text, and a page", async () => {
+    const { status, body } = await order({ method: "hosted_qris", amount_idr: 250_000, amount_usd_micro: null })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      ...fresh(body.id),
+      payment_method: "hosted_qris",
+      provider: "tripay-simulator",
+      amount_idr: 250_000,
+      fee_idr: 0,
+      total_idr: 250_000,
+      quota_usd_micro: 25_000_000,
+      qr_content: expect.stringMatching(/^000201/),
+      payment_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/)
+    })
+  })
+
+  it("by crypto has addresses to pay to, and no rupiah", async () => {
+    const { status, body } = await order({ method: "crypto", amount_usd_micro: 25_000_001, token_kind: "doge" })
+    expect(status).toBe(201)
+    const address = {
+      network: expect.any(String),
+      token_kind: expect.stringMatching(/^usd[tc]$/),
+      deposit_address: expect.any(String),
+      amount: expect.stringMatching(/^25\.000001/)
+    }
+    expect(body).toEqual({
+      ...fresh(body.id),
+      payment_method: "crypto",
+      provider: "nowpayments-simulator",
+      quota_usd_micro: 25_000_001,
+      deposit_addresses: Array(4).fill(address)
+    })
+  })
+
+  it.each([
+    [{}, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
+    [{ token_kind: "usdt" }, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
+    [{ token_kind: "usdc" }, "usdc", "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"]
+  ])("by crypto_bep20 with %j has its network facts, and an address of its own", async (kind, token_kind, contract) => {
+    const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      ...fresh(body.id),
+      payment_method: "crypto_bep20",
+      provider: "bsc-simulator",
+      quota_usd_micro: 1_000_001,
+      network: "bsc",
+      chain_id: 56,
+      token_kind,
+      contract_address: contract,
+      expected_raw: "1000001000000000000",
+      deposit_address: expect.stringMatching(ADDRESS)
+    })
+    const other = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+    expect(textOf(other.body.deposit_address)).not.toBe(textOf(body.deposit_address))
+  })
+
+  it.each<readonly [string, unknown, ReadonlyArray<string>]>([
+    ["no members", {}, ["method"]],
+    ["a method there is none of", { method: "cash", amount_idr: 10_000 }, ["method"]],
+    ["no amount", { method: "qris" }, ["amount_idr"]],
+    ["null for its amount", { method: "crypto", amount_usd_micro: null }, ["amount_usd_micro"]],
+    ["the amount of the other family", { method: "qris", amount_usd_micro: 5_000_000 }, ["amount_idr"]],
+    ["both amounts", { method: "qris", amount_idr: 10_000, amount_usd_micro: 5_000_000 }, ["amount_usd_micro"]],
+    ["both amounts", { method: "crypto_bep20", amount_idr: 10_000, amount_usd_micro: 5_000_000 }, ["amount_idr"]],
+    ["an amount in a text", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
+    ["a broken amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
+    ["an amount beyond all numbers", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
+    [
+      "a token there is none of",
+      { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" },
+      ["token_kind"]
+    ],
+    ["no JSON", "method=qris", [""]]
+  ])("with %s is 422 validation_error: %j", async (_, body, paths) => {
+    const answer = await programme.post(TOPUP, { token: reseller.token, body })
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect(pathsIn(answer)).toEqual(paths)
+  })
+
+  it.each([
+    ["qris", "amount_idr", 10_000, 9_500_000],
+    ["hosted_qris", "amount_idr", 10_000, 5_000_000],
+    ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
+    ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
+  ])("by %s outside its bounds is 422 amount_out_of_range", async (method, member, min, max) => {
+    for (const amount of [min - 1, max + 1, 0, -1, -min, 9_007_199_254_740_991]) {
+      const answer = await order({ method, [member]: amount })
+      expect(refusalIn(answer)).toBe("422 amount_out_of_range")
+      expect(listOf(answer.body.error?.details)).toEqual([{ path: member, message: `${min} to ${max}` }])
+    }
+    for (const amount of [min, max]) expect((await order({ method, [member]: amount })).status).toBe(201)
+  })
+})
+
+describe("an order that is paid", () => {
+  it.each(methods)("by $method is credited by the next look, once, with what it promised", async (request) => {
+    const payer = await programme.reseller()
+    const created = (await order(request, payer)).body
+    expect((await look(created.id, payer)).body).toEqual(created)
+
+    await programme.simulate("pay", textOf(created.order_number))
+    const { status, body } = await look(created.id, payer)
+    expect(status).toBe(200)
+    const { paid_at, credited_at, received_raw, received_micro, ...rest } = body
+    expect(rest).toEqual({ ...created, status: "credited", payment_status: "paid" })
+    expect({ paid_at, credited_at }).toEqual({
+      paid_at: expect.stringMatching(TIME),
+      credited_at: expect.stringMatching(TIME)
+    })
+    const arrived = request.method === "crypto_bep20" ? "25000000000000000000" : undefined
+    expect({ received_raw, received_micro }).toEqual({ received_raw: arrived, received_micro: arrived?.slice(0, 8) })
+    expect(await quotaOf(payer)).toBe(25_000_000n)
+
+    const again = await programme.post(`${TOPUP}/${textOf(created.id)}/check`, { token: payer.token })
+    expect({ status: again.status, body: again.body }).toEqual({ status: 200, body })
+    expect(await quotaOf(payer)).toBe(25_000_000n)
+  })
+
+  it("is credited by POST check as by GET, with any body or none", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
+    await programme.simulate("pay", textOf(body.order_number))
+    const check = `${TOPUP}/${textOf(body.id)}/check`
+    const answer = await programme.post(check, { token: payer.token, body: "not even JSON" })
+    expect({ status: answer.status, order: answer.body.status }).toEqual({ status: 200, order: "credited" })
+    expect(await quotaOf(payer)).toBe(1_000_000n)
+  })
+
+  it("is credited once, however many look at it at once", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "qris", amount_idr: 20_000 }, payer)
+    await programme.simulate("pay", textOf(body.order_number))
+    const looks = await Promise.all(Array.from({ length: 20 }, () => look(body.id, payer)))
+    expect(new Set(looks.map(({ status, body }) => `${status} ${textOf(body.status)}`))).toEqual(
+      new Set(["200 credited"])
+    )
+    expect(await quotaOf(payer)).toBe(2_000_000n)
+  })
+
+  it("in part stays pending and says what has arrived; the rest completes it", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
+    await programme.simulate("underpay", textOf(body.order_number))
+    const part = (await look(body.id, payer)).body
+    expect(part).toEqual({ ...body, received_raw: "1000000000000000000", received_micro: "1000000" })
+    expect(await quotaOf(payer)).toBe(0n)
+    await programme.simulate("pay", textOf(body.order_number))
+    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2000000" })
+    expect(await quotaOf(payer)).toBe(2_000_000n)
+  })
+
+  it("with more than was asked for is credited with what was asked for, and says what has arrived", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
+    await programme.simulate("overpay", textOf(body.order_number))
+    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2200000" })
+    expect(await quotaOf(payer)).toBe(2_000_000n)
+  })
+})
+
+describe("an order that is not paid", () => {
+  it.each([
+    ["expire", "expired"],
+    ["fail", "failed"]
+  ] as const)(
+    "and %ss at its provider is %s, and credits all the same when it is paid later",
+    async (action, status) => {
+      const payer = await programme.reseller()
+      const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
+      await programme.simulate(action, textOf(body.order_number))
+      expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
+      await programme.simulate("pay", textOf(body.order_number))
+      expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
+      expect(await quotaOf(payer)).toBe(1_000_000n)
+    }
+  )
+})
+
+describe("the list of orders", () => {
+  it("is newest first, page by page, with the total of all pages and without the provider's reference", async () => {
+    const payer = await programme.reseller()
+    expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
+    const created: Array<Json> = []
+    for (const request of [...methods, ...methods, ...methods, ...methods, ...methods, methods[0] as object]) {
+      created.unshift((await order(request, payer)).body)
+    }
+    const listed = created.map(({ provider_payment_id: _, ...rest }) => rest)
+    const page = async (query: string) => (await programme.get(`/api/reseller/topups${query}`, payer)).body
+
+    expect(await page("")).toEqual({ topups: listed.slice(0, 20), total: 21 })
+    expect(await page("?limit=100")).toEqual({ topups: listed, total: 21 })
+    expect(await page("?limit=2&offset=1")).toEqual({ topups: listed.slice(1, 3), total: 21 })
+    expect(await page("?offset=20")).toEqual({ topups: listed.slice(20), total: 21 })
+    expect(await page("?offset=21")).toEqual({ topups: [], total: 21 })
+    expect(await page("?limit=1&something=else")).toEqual({ topups: listed.slice(0, 1), total: 21 })
+  })
+
+  it.each([
+    "limit=0",
+    "limit=101",
+    "limit=-1",
+    "limit=ten",
+    "limit=1.5",
+    "limit=",
+    "limit=1&limit=2",
+    "offset=-1",
+    "offset=x",
+    "offset=99999999999"
+  ])("with %s is 422 validation_error", async (query) => {
+    const answer = await programme.get(`/api/reseller/topups?${query}`, reseller)
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect(pathsIn(answer)).toEqual([query.split("=")[0]])
+  })
+})
+
+describe("a provider that is down", () => {
+  it("makes new orders 503 provider_unavailable, and they are in no list", async () => {
+    const payer = await programme.reseller()
+    await programme.fault("503", "tripay")
+    const answer = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer).finally(() =>
+      programme.fault("none")
+    )
+    expect(refusalIn(answer)).toBe("503 provider_unavailable")
+    expect(answer.text).not.toMatch(/tripay|simulated/i)
+    expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
+  })
+
+  it("leaves old orders as they were: 200 with what is stored", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
+    await programme.simulate("pay", textOf(body.order_number))
+    await programme.fault("html", "midtrans")
+    const answer = await look(body.id, payer).finally(() => programme.fault("none"))
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body })
+    expect((await look(body.id, payer)).body.status).toBe("credited")
+  })
+})
+
+describe("a QRIS order of a provider without pictures", () => {
+  let plain: TestProgramme
+  let payer: Actor
+  beforeAll(async () => {
+    plain = await TestProgramme.start({ withoutPictures: true })
+    payer = await plain.reseller()
+  })
+  afterAll(() => plain.close())
+
+  const created = async (): Promise<Json> => {
+    const { body } = await plain.post(TOPUP, { token: payer.token, body: { method: "qris", amount_idr: 10_000 } })
+    return body
+  }
+
+  it("has one of ours, that says the same and keeps its distance from its edges", async () => {
+    const { id, qr_content, qr_image_url } = await created()
+    expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
+    const response = await fetch(textOf(qr_image_url))
+    const svg = await response.text()
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("image/svg+xml")
+    expect(response.headers.get("cache-control")).toBe("no-store")
+    expect(readQrPicture(svg)).toBe(textOf(qr_content))
+    expect(quietZoneOf(svg)).toBe(4)
+  })
+
+  it.each([
+    ["gateway.example:8443", "http://gateway.example:8443/qr/"],
+    ["[::1]:80", "http://[::1]:80/qr/"],
+    ['a"><script>', "http://localhost:"],
+    ["user@evil.example/", "http://localhost:"]
+  ])("is at the address the request was sent to (%s), as far as it is one", async (host, start) => {
+    const client = await RawClient.connect(plain.url)
+    const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
+    const bearer = ["authorization", `Bearer ${payer.token}`] as const
+    const headers = [bearer, ["content-length", `${body.length}`], ["x-forwarded-proto", "https"]] as const
+    client.say(`POST ${TOPUP} HTTP/1.1\r\nhost: ${host}\r\n`)
+    client.say(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`)
+    const answer = await client.whole()
+    client.leave()
+    expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
+  })
+
+  it("shows its picture to nobody whose address we did not give out: 404, whether or not the order exists", async () => {
+    const [one, other] = [await created(), await created()]
+    const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
+    const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search
+    const answers = [
+      await plain.get(path(one, "")),
+      await plain.get(path(one, "?t=")),
+      await plain.get(path(one, sealOf(other))),
+      await plain.get(path(one, `${sealOf(one)}&t=x`)),
+      await plain.get(path({ id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70" as never }, sealOf(one))),
+      await plain.get(path({ id: "x" as never }, sealOf(one)))
+    ]
+    expect(answers.map(refusalIn)).toEqual(Array(6).fill("404 topup_not_found"))
+    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+  })
+})

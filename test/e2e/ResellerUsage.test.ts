@@ -1,0 +1,107 @@
+/**
+ * Specification: Reseller: usage, and Usage item.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
+import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
+import { type Actor, TestProgramme } from "../support/TestProgramme.ts"
+import { completion, usage } from "../support/upstream/ChatWire.ts"
+import { json } from "../support/upstream/Script.ts"
+
+const USAGE = "/api/reseller/usage"
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+let programme: TestProgramme
+beforeAll(async () => {
+  programme = await TestProgramme.start()
+})
+afterAll(() => programme.close())
+
+/** Somebody of this reseller who can spend. */
+const spender = async (reseller: Actor) => {
+  const { userId } = await programme.customerOf(reseller, 10_000_000n)
+  const { token } = reseller
+  const created = await programme.post(`/api/reseller/customers/${userId}/keys`, { token, body: { name: "key" } })
+  return { userId, secret: textOf(created.body.secret) }
+}
+
+/** One request of so many tokens, settled. */
+const spend = async (secret: string, input: number, output: number): Promise<void> => {
+  programme.upstream.next(json(completion({ usage: usage(input, output) })))
+  const body = { model: "m", messages: [{ role: "user", content: "hi" }] }
+  const { status, text } = await programme.post("/v1/chat/completions", { token: secret, body })
+  if (status !== 200) throw new Error(text)
+  await programme.settled()
+}
+
+const page = async ({ token }: Actor, query = "") => (await programme.get(`${USAGE}${query}`, { token })).body
+const tokensIn = (body: Json) => listOf(body.data).map(({ total_tokens }) => Number(total_tokens))
+
+describe("usage", () => {
+  it("is empty at first, and has no next page", async () => {
+    expect((await programme.get(USAGE, await programme.reseller())).text).toBe('{"data":[],"next_cursor":null}')
+  })
+
+  it("is what the reseller's customers used, newest first, with its exact cost, and nobody else's", async () => {
+    const [mine, other] = [await programme.reseller(), await programme.reseller()]
+    const [one, two, stranger] = [await spender(mine), await spender(mine), await spender(other)]
+    await spend(one.secret, 10, 1)
+    await spend(stranger.secret, 500, 500)
+    await spend(two.secret, 20, 2)
+    const { status, headers, body } = await programme.get(USAGE, mine)
+    const item = (user_id: string, total_tokens: number, display_cost_usd_micro: string) => ({
+      user_id,
+      model: "m",
+      total_tokens,
+      display_cost_usd_micro,
+      timestamp: expect.stringMatching(TIME)
+    })
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { data: [item(two.userId, 22, "24"), item(one.userId, 11, "12")], next_cursor: null }
+    })
+    expect(headers.get("cache-control")).toBe("no-store")
+  })
+
+  it("read page by page leaves out nothing and repeats nothing, while more is settled", async () => {
+    const reseller = await programme.reseller()
+    const { secret } = await spender(reseller)
+    for (let i = 1; i <= 5; i++) await spend(secret, i, 1)
+    const first = await page(reseller, "?limit=2")
+    expect(tokensIn(first)).toEqual([6, 5])
+    await spend(secret, 6, 1)
+    const second = await page(reseller, `?limit=2&cursor=${textOf(first.next_cursor)}`)
+    expect(tokensIn(second)).toEqual([4, 3])
+    const third = await page(reseller, `?limit=2&cursor=${textOf(second.next_cursor)}`)
+    expect({ tokens: tokensIn(third), next: third.next_cursor }).toEqual({ tokens: [2], next: null })
+    expect(await page(reseller, `?limit=2&cursor=${textOf(first.next_cursor)}`)).toEqual(second)
+    expect(tokensIn(await page(reseller))).toEqual([7, 6, 5, 4, 3, 2])
+  })
+
+  it("does not begin anywhere for another reseller: a cursor opens nobody else's list", async () => {
+    const [mine, other] = [await programme.reseller(), await programme.reseller()]
+    const { secret } = await spender(mine)
+    for (let i = 1; i <= 2; i++) await spend(secret, i, 1)
+    const { next_cursor } = await page(mine, "?limit=1")
+    expect(await page(other, `?cursor=${textOf(next_cursor)}`)).toEqual({ data: [], next_cursor: null })
+  })
+
+  it.each([
+    "limit=0",
+    "limit=101",
+    "limit=x",
+    "limit=",
+    "cursor=",
+    "cursor=abc",
+    "cursor=dTEgMTc2MzYzMTAwMDAwMDAwMCAwMTlhOWYwZQ.Zm9y",
+    "cursor=a&cursor=b"
+  ])("with %s is 422 validation_error", async (query) => {
+    const answer = await programme.get(`${USAGE}?${query}`, await programme.reseller())
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect(pathsIn(answer)).toEqual([query.split("=")[0]])
+  })
+
+  it.each([1, 100])("takes a limit of %i", async (limit) => {
+    expect(await page(await programme.reseller(), `?limit=${limit}`)).toEqual({ data: [], next_cursor: null })
+  })
+})

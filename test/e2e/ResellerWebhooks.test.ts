@@ -1,0 +1,137 @@
+/**
+ * Reports of payment providers (gap D9): signed by the simulated providers as the real ones sign, over the bytes they
+ * send.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { RawClient } from "../support/RawClient.ts"
+import { refusalIn } from "../support/ResellerRefusals.ts"
+import { type Heard, type Json, textOf } from "../support/SimulatedPayments.ts"
+import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+
+let programme: TestProgramme
+/** Another deployment, with accounts at the same providers. */
+let elsewhere: TestProgramme
+let payer: Actor
+let otherPayer: Actor
+beforeAll(async () => {
+  programme = await TestProgramme.start({
+    withoutPictures: true,
+    publicBaseUrl: "https://gateway.example/",
+    trustedProxies: "127.0.0.1"
+  })
+  elsewhere = await TestProgramme.start()
+  payer = await programme.reseller()
+  otherPayer = await elsewhere.reseller()
+})
+afterAll(async () => {
+  await programme.close()
+  await elsewhere.close()
+})
+
+const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
+
+/** What a provider reported, sent on with its own headers. */
+const send = ({ path, headers, body }: Heard, changed: Partial<Heard> = {}): Promise<Answer> =>
+  programme.post(changed.path ?? path, {
+    body: changed.body ?? body,
+    headers: Object.fromEntries(
+      SIGNED.flatMap((name) => (headers[name] === undefined ? [] : [[name, `${headers[name]}`]]))
+    )
+  })
+
+const order = async (method: string, at = programme): Promise<Json> => {
+  const amount = method === "crypto" ? { amount_usd_micro: 5_000_000 } : { amount_idr: 50_000 }
+  const { token } = at === programme ? payer : otherPayer
+  return (await at.post("/api/reseller/topup", { token, body: { method, ...amount } })).body
+}
+
+/** A paid order and the report of its payment. */
+const paid = async (method: string, at = programme): Promise<{ readonly order: Json; readonly report: Heard }> => {
+  const made = await order(method, at)
+  await at.simulate("pay", textOf(made.order_number))
+  const report = at.reports.at(-1)
+  if (report === undefined) throw new Error("nobody reported")
+  return { order: made, report }
+}
+
+const statusOf = async ({ id }: Json) =>
+  (await programme.query<{ status: string }>("SELECT status FROM topup_order WHERE id = $1", [textOf(id)]))[0]?.status
+
+const quota = async () => BigInt(textOf((await programme.get("/api/reseller/balance", payer)).body.balance_usd_micro))
+
+describe.each([
+  ["midtrans", "qris"],
+  ["tripay", "hosted_qris"],
+  ["nowpayments", "crypto"]
+])("a report of %s", (provider, method) => {
+  it("credits the order it is about, though nobody asked, and is acknowledged; again, it credits nothing more", async () => {
+    const before = await quota()
+    const { order, report } = await paid(method)
+    expect(report.path).toBe(`/webhooks/payments/${provider}`)
+    expect(await statusOf(order)).toBe("pending")
+    const answer = await send(report)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get("content-type")).toBe("application/json")
+    expect(await statusOf(order)).toBe("credited")
+    const repeated = await Promise.all([send(report), send(report), send(report)])
+    expect(repeated.map(({ status, text }) => ({ status, text }))).toEqual(
+      Array(3).fill({ status: 200, text: answer.text })
+    )
+    expect(await quota()).toBe(before + 5_000_000n)
+  })
+
+  it("whose signature is wrong or missing is 401 invalid_signature, and changes nothing", async () => {
+    const { order, report } = await paid(method)
+    const forged = { ...report, body: report.body.replace(/[0-9a-f]{128}/, (found) => found.replaceAll("a", "b")) }
+    const altered = report.body.replace(textOf(order.order_number), "RTO-019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70")
+    const answers = [
+      await send(report, { body: altered }),
+      await send(provider === "midtrans" ? forged : { ...report, headers: {} }),
+      await send(report, { body: "{}" }),
+      await send(report, { body: "no JSON" }),
+      await send(report, { body: "" })
+    ]
+    expect(answers.map(refusalIn)).toEqual(Array(answers.length).fill("401 invalid_signature"))
+    expect(await statusOf(order)).toBe("pending")
+  })
+
+  it("about an order nobody knows is acknowledged like any other", async () => {
+    const known = await send((await paid(method)).report)
+    const unknown = await send((await paid(method, elsewhere)).report)
+    expect({ status: unknown.status, text: unknown.text }).toEqual({ status: 200, text: known.text })
+  })
+
+  it("is of nobody else: under another provider's name it is refused", async () => {
+    const { order, report } = await paid(method)
+    const other = provider === "tripay" ? "midtrans" : "tripay"
+    expect(refusalIn(await send(report, { path: `/webhooks/payments/${other}` }))).toBe("401 invalid_signature")
+    expect(await statusOf(order)).toBe("pending")
+  })
+})
+
+describe("a report", () => {
+  it("of a provider we have no account with is 404 not_found", async () => {
+    for (const name of ["stripe", "bsc", "midtrans-simulator", "%2e%2e"]) {
+      expect(refusalIn(await programme.post(`/webhooks/payments/${name}`, { body: {} }))).toBe("404 not_found")
+    }
+  })
+
+  it("over 64 KiB is 413 request_too_large, before any of it is read", async () => {
+    const client = await RawClient.connect(programme.url)
+    client.head("POST", "/webhooks/payments/midtrans", [["content-length", String(64 * 1024 + 1)]])
+    const { status, body } = await client.whole()
+    client.leave()
+    expect(status).toBe(413)
+    expect(body).toContain("request_too_large")
+  })
+
+  it("is posted, not got", async () => {
+    expect(refusalIn(await programme.get("/webhooks/payments/midtrans"))).toBe("405 method_not_allowed")
+  })
+})
+
+it("the picture of an order is where PUBLIC_BASE_URL says the service is, however it was asked", async () => {
+  const { id, qr_image_url } = await order("qris")
+  const { pathname, origin } = new URL(textOf(qr_image_url))
+  expect({ origin, pathname }).toEqual({ origin: "https://gateway.example", pathname: `/qr/${textOf(id)}.svg` })
+})

@@ -1,0 +1,164 @@
+/**
+ * Everything a {@link TestProgramme} is made of, put together as the server does it.
+ */
+
+import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
+import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
+import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
+import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
+import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
+import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
+import * as QrLinks from "@tollgate/adapters-http/reseller/QrLinks"
+import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
+import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
+import * as InFlight from "@tollgate/adapters-http/server/InFlight"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/batch/PgInferenceLedger"
+import * as PgBalances from "@tollgate/adapters-postgres/stores/PgBalances"
+import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
+import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentCatalog"
+import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
+import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
+import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
+import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
+import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
+import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotifications"
+import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/stores/PgSettledUsage"
+import * as PgTiers from "@tollgate/adapters-postgres/stores/PgTiers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import * as ConfiguredProviders from "@tollgate/adapters-upstream/payments/ConfiguredProviders"
+import { announced } from "@tollgate/adapters-upstream/simulator/payments/AnnouncedOrders"
+import { simulatorSettings } from "@tollgate/adapters-upstream/simulator/payments/SimulatorSettings"
+import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
+import type { PaymentProvider } from "@tollgate/application/ports/PaymentProviders"
+import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
+import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
+import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
+import { Effect, Either, Layer, Logger, LogLevel, Redacted } from "effect"
+import * as Stores from "./Stores.ts"
+import * as TestDatabase from "./TestDatabase.ts"
+
+export const SECRET = "the signing secret that every test programme has"
+export const ISSUER = "tollgate"
+
+export interface ProgrammeSettings {
+  readonly database: TestDatabase.Database
+  readonly simulator: string
+  /** Who hears the reports of providers. */
+  readonly merchant: string
+  /** What was logged as an error; a test that brings one about takes it out. */
+  readonly faults: Array<string>
+  /** Counts what was asked of the password hasher. */
+  readonly hashes: { hashed: number; verified: number }
+  /** Providers have no pictures of their QR codes. */
+  readonly withoutPictures: boolean
+  readonly linkPolicy: LinkPolicy
+  readonly publicBaseUrl: string | undefined
+  readonly trustedProxies: string
+}
+
+/** Passwords that are cheap to verify, and counted. */
+const hasher = ({ hashes }: ProgrammeSettings) =>
+  Layer.effect(
+    PasswordHasher,
+    Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ hash, verify }) => ({
+      hash: (password) => {
+        hashes.hashed += 1
+        return hash(password)
+      },
+      verify: (password, known) => {
+        hashes.verified += 1
+        return verify(password, known)
+      }
+    }))
+  )
+
+const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
+  ...provider,
+  open: (intent) =>
+    Effect.map(provider.open(intent), (opened) =>
+      opened.instructions._tag === "Qris"
+        ? { ...opened, instructions: { ...opened.instructions, qrImageUrl: undefined } }
+        : opened
+    )
+})
+
+const providers = ({ simulator, merchant, withoutPictures, database }: ProgrammeSettings) => {
+  const at = simulatorSettings(simulator, { deployment: database.url, gatewayUrl: merchant })
+  return ConfiguredProviders.layer({
+    current: { qris: at.midtrans, hostedQris: at.tripay, crypto: at.nowPayments, cryptoBep20: at.bsc },
+    around: (provider) => announced(withoutPictures ? withoutPicture(provider) : provider, simulator)
+  })
+}
+
+const stores = Layer.mergeAll(
+  PgResellers.layer,
+  PgBlacklist.layer,
+  PgLoginAttempts.layer,
+  PgTopUpOrders.layer,
+  PgQuota.layer,
+  PgTiers.layer,
+  PgMints.layer,
+  PgCustomers.layer,
+  PgCustomerKeys.layer,
+  PgBalances.layer,
+  PgSettledUsage.layer,
+  PgKeyRing.layer(),
+  PgCurrentCatalog.layer(),
+  PgInferenceLedger.layer()
+).pipe(Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer)))
+
+const ports = (settings: ProgrammeSettings) => {
+  const secrets = onlySecret(Redacted.make(SECRET))
+  const proxies = Either.getOrThrow(TrustedProxies.parse(settings.trustedProxies))
+  return Layer.mergeAll(
+    hasher(settings),
+    JoseTokenSigner.layer({ issuer: ISSUER, ...secrets }),
+    HmacCursorSealer.layer(secrets),
+    QrLinks.layer(secrets),
+    Layer.provideMerge(PublicAddress.layer(settings.publicBaseUrl), TrustedProxies.layer(proxies)),
+    Layer.succeed(TopUpPolicy, { bounds: defaultBounds }),
+    Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
+    PaymentDesk.layer,
+    UndiciUpstreams.layer({ keys: () => Redacted.make("sk-supplier") }),
+    GptTokenCounter.layer,
+    OpenRequests.layer,
+    RelayMetrics.layer
+  ).pipe(
+    Layer.provideMerge(Layer.mergeAll(stores, providers(settings))),
+    Layer.provideMerge(TestDatabase.clientLayer(settings.database))
+  )
+}
+
+/** Keeps what went wrong. */
+const noted = ({ faults }: ProgrammeSettings) =>
+  Layer.merge(
+    Logger.replace(
+      Logger.defaultLogger,
+      Logger.map(Logger.jsonLogger, (line) => {
+        faults.push(line)
+      })
+    ),
+    Logger.minimumLogLevel(LogLevel.Error)
+  )
+
+export const layers = (settings: ProgrammeSettings) =>
+  Layer.provideMerge(
+    GatewayServer.layer({ ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 1, sweepMillis: 20 }, [
+      relayRoute("/v1/chat/completions", chatProtocol)
+    ]).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
+    ports(settings)
+  ).pipe(Layer.provide(noted(settings)))
+
+export type ProgrammePorts = Layer.Layer.Success<ReturnType<typeof layers>>
