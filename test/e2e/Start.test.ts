@@ -57,6 +57,10 @@ describe("a server that cannot start says why in one line for each reason, and e
       DATABASE_URL: "mysql://user:hunter2@db/x",
       DEMO: "maybe",
       JWT_SECRET: "hunter2",
+      TRUSTED_PROXIES: "10.0.0.0/8, hunter2",
+      CUSTOMER_LINK_POLICY: "maybe",
+      BSC_LOG_RANGE: "0",
+      TOPUP_QRIS_MAX: "1e9",
       KEY_PEPPER: "hunter2",
       KEY_PREFIX: "T G",
       KEEPALIVE_SECONDS: "1.5",
@@ -86,6 +90,35 @@ describe("a server that cannot start says why in one line for each reason, and e
     ])
   })
 
+  it("when settings contradict each other, of payments too", async () => {
+    const [half, unfit] = await Promise.all([
+      refusal({
+        JWT_SECRET_PREVIOUS: STRONG,
+        TRIPAY_API_KEY: "hunter2",
+        PAYMENTS_SIMULATOR: "on",
+        TOPUP_QRIS_MIN: "2000000",
+        TOPUP_QRIS_MAX: "1000000"
+      }),
+      refusal({
+        ...production,
+        PAYMENTS_SIMULATOR: "on",
+        MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
+        MIDTRANS_SERVER_KEY: "hunter2"
+      })
+    ])
+    expect(half).toEqual([
+      "tollgate: JWT_SECRET: needed beside JWT_SECRET_PREVIOUS",
+      expect.stringMatching(/^tollgate: TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY;/),
+      expect.stringMatching(/^tollgate: PAYMENTS_SIMULATOR: does not run beside a provider;/),
+      "tollgate: TOPUP_QRIS_MIN: is above TOPUP_QRIS_MAX"
+    ])
+    expect(unfit).toEqual([
+      "tollgate: PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it",
+      "tollgate: MIDTRANS_BASE_URL: payments of a sandbox do not run in production"
+    ])
+    expect([...half, ...unfit].join()).not.toContain("hunter2")
+  })
+
   it("when its database is out of date, away, or not an address", async () => {
     const [old, away, none] = await Promise.all([
       refusal({ ...production, DATABASE_URL: empty.url }),
@@ -103,7 +136,7 @@ describe("a server that cannot start says why in one line for each reason, and e
     await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening))
     const address = other.address()
     const port = String(typeof address === "object" ? address?.port : address)
-    const shared = { DATABASE_URL: migrated.url, KEY_PEPPER: TEST_PEPPER }
+    const shared = { DATABASE_URL: migrated.url, KEY_PEPPER: TEST_PEPPER, JWT_SECRET: STRONG }
     const [taken, missing, torn, foreign] = await Promise.all([
       refusal({ ...shared, PORT: port }),
       refusal({ ...shared, CATALOG_FILE: join(directory, "nowhere.json") }),
@@ -120,7 +153,13 @@ describe("a server that cannot start says why in one line for each reason, and e
 
 describe("npm start", () => {
   const home = join(directory, "home")
-  const settings = { NODE_ENV: "development", DATA_DIR: home, SIMULATOR_PORT: "0" }
+  const settings = {
+    NODE_ENV: "development",
+    DATA_DIR: home,
+    SIMULATOR_PORT: "0",
+    PAYMENTS_SIMULATOR: "",
+    PAYMENTS_SIM_PORT: "0"
+  }
 
   /** The command lines in what a server printed, continued lines joined as a shell reads them. */
   const commandsIn = (banner: string, name: string): ReadonlyArray<string> =>
@@ -139,6 +178,9 @@ describe("npm start", () => {
     await server.printed(/Ctrl-C/)
     return { server, banner: server.stdout, key: /^ +key +(\S+)$/m.exec(server.stdout)?.[1] ?? "" }
   }
+
+  const balanceOf = async ({ url }: ServerProcess, token: string): Promise<unknown> =>
+    (await fetch(`${url}/api/reseller/balance`, { headers: { authorization: `Bearer ${token}` } })).json()
 
   const TEN_USD_PICO = 10_000_000_000_000n
 
@@ -168,7 +210,7 @@ describe("npm start", () => {
     "serves, and every line it prints does what it says; the second start finds it all again",
     async () => {
       const first = await start()
-      const [streamed = "", whole = "", models = ""] = await Promise.all(
+      const [streamed = "", whole = "", models = "", login = ""] = await Promise.all(
         commandsIn(first.banner, "curl").map(async (line) => (await run("bash", ["-c", line])).stdout)
       )
       const frames = streamed.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []))
@@ -178,6 +220,10 @@ describe("npm start", () => {
       expect(JSON.parse(models).data.map(({ id }: { id: string }) => id)).toContain("demo-chat")
       const docs = await fetch(/docs +(\S+)/.exec(first.banner)?.[1] ?? "")
       expect(docs.headers.get("content-type")).toMatch(/^text\/html/)
+      const reseller = await balanceOf(first.server, JSON.parse(login).token)
+      expect(reseller).toEqual({ balance_usd_micro: "100000000" })
+      const payments = await fetch(/payments +(\S+)/.exec(first.banner)?.[1] ?? "")
+      expect(await payments.text()).toContain("Payment simulator")
       expect(await first.server.stop()).toEqual({ code: 0, signal: null })
 
       const second = await start()
@@ -203,7 +249,9 @@ describe("two servers", () => {
       DATABASE_URL: empty.url,
       DATA_DIR: join(directory, "shared"),
       DEMO: "on",
-      SIMULATOR_PORT: String(await freePort())
+      SIMULATOR_PORT: String(await freePort()),
+      PAYMENTS_SIMULATOR: "",
+      PAYMENTS_SIM_PORT: String(await freePort())
     }
     const servers = await Promise.all([ServerProcess.start(settings), ServerProcess.start(settings)])
     for (const server of servers) {
@@ -212,15 +260,23 @@ describe("two servers", () => {
       for (const { url } of servers) {
         const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
         expect(models.status).toBe(200)
+        const [, email, password] = /^ +reseller +(\S+), password (\S+)$/m.exec(server.stdout) ?? []
+        const login = await fetch(`${url}/api/reseller/auth/login`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ email, password })
+        })
+        expect(login.status).toBe(200)
       }
     }
     const client = new Pg.Client(empty.settings)
     await client.connect()
     const { rows } = await client.query(`SELECT (SELECT count(*) FROM app_user)::int AS users,
       (SELECT count(*) FROM transfer)::int AS credits, (SELECT count(*) FROM model)::int AS models,
+      (SELECT count(*) FROM reseller)::int AS resellers,
       (SELECT count(*) FROM gateway_node WHERE left_at IS NULL)::int AS nodes`)
     await client.end()
-    expect(rows).toEqual([{ users: 1, credits: 1, models: 2, nodes: 2 }])
+    expect(rows).toEqual([{ users: 1, credits: 2, models: 2, resellers: 1, nodes: 2 }])
     for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
   }, 60_000)
 })
@@ -236,7 +292,7 @@ const freePort = (): Promise<number> =>
 describe("the operations page", () => {
   it("lists exactly the settings there are, in their words and with their defaults", () => {
     const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
-    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| (.*) \|$/gm)]
+    const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|(.*?)\| (.*) \|$/gm)]
     const listed = rows.map(([, name, , words]) => ({ name, words }))
     const { ast } = Environment
     const variables = SchemaAST.isTransformation(ast) ? SchemaAST.getPropertySignatures(ast.from) : []

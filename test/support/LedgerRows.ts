@@ -1,5 +1,6 @@
 /**
- * Rows of the ledger written by hand: a customer with a plan, credit, an open hold and a settlement, all in order.
+ * Rows of the ledger written by hand: a reseller who topped up and minted, its customer with a plan, credit, an open
+ * hold and a settlement, all in order.
  */
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
@@ -16,7 +17,21 @@ export interface Ledger {
   readonly held: string
   readonly settled: string
   readonly node: string
+  readonly resellerId: string
+  /** 10 USD topped up, 1 USD taken by an operator, 5 USD minted. */
+  readonly quota: string
+  readonly tier: string
+  readonly mint: string
+  /** Orders: one that brought the quota, one that waits, one whose payment is being opened. */
+  readonly credited: string
+  readonly pending: string
+  readonly draft: string
 }
+
+export const EXTERNAL_PAYMENTS = "00000000-0000-0000-0000-000000000001"
+export const PLAN_REVENUE = "00000000-0000-0000-0000-000000000002"
+export const TOKEN_ISSUANCE = "00000000-0000-0000-0000-000000000003"
+export const PAYG_FUNDING = "00000000-0000-0000-0000-000000000004"
 
 let count = 0
 
@@ -29,20 +44,27 @@ export const aLedger = Effect.gen(function* () {
   const user = yield* Stores.aPayer(1_000n)
   const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
   const model = yield* Stores.aModel(`ledger-${++count}`)
-  const ids = yield* sql<{ plan: string; payg: string; held: string; settled: string; node: string }>`
-    SELECT gen_random_uuid() AS plan, a.id AS payg, gen_random_uuid() AS held, gen_random_uuid() AS settled,
-      gen_random_uuid() AS node
-    FROM account a WHERE a.user_id = ${user.id} AND a.kind = 'payg'`
-  const [row] = ids
+  const made = [
+    "plan",
+    "held",
+    "settled",
+    "node",
+    "resellerId",
+    "quota",
+    "tier",
+    "mint",
+    "credited",
+    "pending",
+    "draft"
+  ]
+  const [row] = yield* sql.unsafe<Ledger>(`
+    SELECT a.id AS payg, ${made.map((name) => `gen_random_uuid() AS "${name}"`).join(", ")}
+    FROM account a WHERE a.user_id = '${user.id}' AND a.kind = 'payg'`)
   if (row === undefined) return yield* Effect.dieMessage("there is no account")
-  const ledger: Ledger = { userId: user.id, keyId: key.id, modelId: model.id, priceId: model.priceId, ...row }
+  const ledger: Ledger = { ...row, userId: user.id, keyId: key.id, modelId: model.id, priceId: model.priceId }
   yield* sql.unsafe(`
+    ${programmeOf(ledger)}
     INSERT INTO gateway_node (id) VALUES ('${row.node}');
-    INSERT INTO account (id, kind, unit, user_id, model_id, credits_posted, debits_posted, debits_pending)
-      VALUES ('${row.plan}', 'plan', 'token', '${user.id}', '${model.id}', 100, 8, 3);
-    INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
-      VALUES (gen_random_uuid(), 'mint_grant', '${row.plan}', 'token', '00000000-0000-0000-0000-000000000003', '${row.plan}',
-        100, 'ada');
     ${settlementOf(ledger)};
     INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account,
         plan_tokens, payg_account, payg_pico, node_id)
@@ -51,6 +73,102 @@ export const aLedger = Effect.gen(function* () {
     UPDATE account SET debits_posted = 22000, debits_pending = 500 WHERE id = '${row.payg}'`)
   return ledger
 })
+
+const programmeOf = (ledger: Ledger): string => {
+  const { resellerId, quota, tier, mint, credited, pending, draft, plan, userId, modelId } = ledger
+  return `
+    INSERT INTO reseller (id, email, name, wa_number, password_hash, status)
+      VALUES ('${resellerId}', '${resellerId}@example.com', 'Toko', '628123456789', '$argon2id$v=19$m=1$c2FsdA$aGFzaA', 'active');
+    INSERT INTO reseller_customer (reseller_id, user_id) VALUES ('${resellerId}', '${userId}');
+    INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale) VALUES ('${tier}', '${modelId}', 500, 100, true);
+    INSERT INTO account (id, kind, unit, reseller_id, credits_posted, debits_posted)
+      VALUES ('${quota}', 'reseller_quota', 'usd_micro', '${resellerId}', 10000000, 6000000);
+    INSERT INTO account (id, kind, unit, user_id, model_id, credits_posted, debits_posted, debits_pending)
+      VALUES ('${plan}', 'plan', 'token', '${userId}', '${modelId}', 100, 8, 3);
+    INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
+      (gen_random_uuid(), 'topup', '${credited}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'topup'),
+      (gen_random_uuid(), 'quota_adjust', '${quota}', 'usd_micro', '${quota}', '${EXTERNAL_PAYMENTS}', 1000000, 'ada'),
+      (gen_random_uuid(), 'mint_pay', '${mint}', 'usd_micro', '${quota}', '${PLAN_REVENUE}', 5000000, 'reseller'),
+      (gen_random_uuid(), 'mint_grant', '${mint}', 'token', '${TOKEN_ISSUANCE}', '${plan}', 100, 'reseller');
+    INSERT INTO audit_log (actor, action, subject, reason, detail) VALUES ('ada', 'quota.adjust', '${resellerId}', 'because',
+      '{"usd_micro": "-1000000", "operation_id": "${quota}"}');
+    ${mintOf(ledger)};
+    ${orderOf(ledger, "draft", {
+      id: `'${draft}'`,
+      status: "NULL",
+      provision_state: "'creating'",
+      provider_payment_id: "NULL",
+      instructions: "NULL",
+      provider_state: "NULL",
+      expires_at: "NULL",
+      next_look_at: "NULL",
+      deposit_index: "NULL"
+    })};
+    ${orderOf(ledger, "pending", { id: `'${pending}'` })};
+    ${orderOf(ledger, "credited", {
+      id: `'${credited}'`,
+      status: "'credited'",
+      received_raw: "10000000000000000000",
+      paid_at: "clock_timestamp()",
+      credited_at: "clock_timestamp()",
+      next_look_at: "NULL"
+    })};`
+}
+
+/** The statement that writes a bep20 order of 10 USD that waits to be paid, with these columns said otherwise. */
+export const orderOf = (
+  { resellerId }: Ledger,
+  payment: string,
+  otherwise: Readonly<Record<string, string>> = {}
+): string => {
+  const instructions = {
+    _tag: "Bep20",
+    network: "bsc",
+    chainId: 56,
+    tokenKind: "usdt",
+    contractAddress: "0x55d398326f99059fF775485246999027B3197955",
+    expectedRaw: "10000000000000000000",
+    depositAddress: `0x${payment}-${resellerId}`
+  }
+  return insertInto("topup_order", {
+    id: "gen_random_uuid()",
+    reseller_id: `'${resellerId}'`,
+    method: "'crypto_bep20'",
+    provider: "'bsc'",
+    simulated: "false",
+    token_kind: "'usdt'",
+    quota_usd_micro: "10000000",
+    deposit_index: "nextval('topup_deposit_index')",
+    provision_state: "'ready'",
+    status: "'pending'",
+    provider_payment_id: `'${payment} of ${resellerId}'`,
+    instructions: `'${JSON.stringify(instructions)}'`,
+    provider_state: "'{}'",
+    expires_at: "clock_timestamp() + interval '1 hour'",
+    next_look_at: "clock_timestamp()",
+    ...otherwise
+  })
+}
+
+/** The statement that writes the mint, with these columns said otherwise. */
+export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string =>
+  insertInto("mint", {
+    id: `'${ledger.mint}'`,
+    reseller_id: `'${ledger.resellerId}'`,
+    operation_id: `'${ledger.mint}'`,
+    fingerprint: "'f'",
+    customer_user_id: `'${ledger.userId}'`,
+    model_id: `'${ledger.modelId}'`,
+    plan_tier_id: `'${ledger.tier}'`,
+    granted_tokens: "100",
+    price_usd_micro: "5000000",
+    balance_after: "4000000",
+    minted_at: "clock_timestamp()",
+    ...otherwise
+  })
+
+export const insertInto = (table: string, columns: Readonly<Record<string, string>>): string =>
+  `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 
 /** The statement that settles the request `settled`, with these columns said otherwise. */
 export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string => {
@@ -83,5 +201,5 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
     held_at: "clock_timestamp()",
     ...otherwise
   }
-  return `INSERT INTO settlement (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
+  return insertInto("settlement", columns)
 }

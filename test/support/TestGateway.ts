@@ -35,6 +35,8 @@ const SUPPLIER = "scripted-supplier"
 export const SUPPLIER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
 /** The same for every gateway, so that a key made at one is known at another. */
 export const TEST_PEPPER = "the pepper that every test gateway has"
+/** The same for every gateway, so that a token of one is good at another. */
+export const TEST_JWT_SECRET = "what every test gateway signs with"
 
 export interface SettlementRow {
   readonly request_id: string
@@ -102,6 +104,9 @@ export class TestGateway {
         METRICS_PORT: "0",
         DATABASE_URL: parts.reach?.(database) ?? database.url,
         KEY_PEPPER: TEST_PEPPER,
+        JWT_SECRET: TEST_JWT_SECRET,
+        // One port for all servers of a machine is not for tests; those about payments start a simulator of their own.
+        PAYMENTS_SIMULATOR: "off",
         DRAIN_SECONDS: "1",
         ...parts.settings
       })
@@ -286,7 +291,8 @@ export class TestGateway {
   }
 }
 
-type PortTags = Users | ApiKeys | PaygAccounts | Catalogs | CurrentCatalog | Books | RelayMetrics | GatewayServer
+/** Everything a server is made of, and the books. */
+type PortTags = Layer.Layer.Success<ReturnType<typeof layers>>
 type Ports = Context.Context<PortTags>
 
 const addressOf = (ports: Ports): string => `http://127.0.0.1:${Context.get(ports, GatewayServer).port}`

@@ -8,11 +8,16 @@ import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/Embedded
 import * as LocalSecrets from "@tollgate/adapters-postgres/embedded/LocalSecrets"
 import * as KeyMac from "@tollgate/adapters-postgres/stores/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/stores/PgApiKeys"
+import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
 import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
 import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
+import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -54,6 +59,11 @@ const stores = Layer.mergeAll(
   PgPaygAccounts.layer,
   PgCatalogs.layer,
   PgBooks.layer,
+  PgResellers.layer,
+  PgBlacklist.layer,
+  PgQuota.layer,
+  PgTopUpOrders.layer,
+  PgCustomers.layer,
   openHolds
 )
 
@@ -87,3 +97,11 @@ const keyMac = Layer.unwrapEffect(
 
 /** The same, with keys. */
 export const readyForKeys = PgApiKeys.layer.pipe(Layer.provide(keyMac), Layer.provideMerge(ready))
+
+/** The providers of payments. */
+export const providers = Layer.unwrapEffect(
+  Effect.map(
+    Effect.promise(() => import("./Payments.ts")),
+    ({ providers }) => providers
+  )
+)

@@ -5,9 +5,25 @@ import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { CreditConflict } from "@tollgate/domain/ledger/PaygCredit"
+import type { AdjustmentConflict } from "@tollgate/domain/ledger/QuotaAdjustment"
+import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
+import type { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
+import type { InsufficientQuota, TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import type { ReviewRefused } from "@tollgate/domain/reseller/Review"
 import { CommandFailed } from "./CommandFailed.ts"
 
-export type Refusal = UserExists | UserNotFound | ApiKeyNotFound | CreditConflict | CatalogFileInvalid
+export type Refusal =
+  | UserExists
+  | UserNotFound
+  | ApiKeyNotFound
+  | CreditConflict
+  | CatalogFileInvalid
+  | ResellerNotFound
+  | ReviewRefused
+  | PatternNotListed
+  | AdjustmentConflict
+  | InsufficientQuota
+  | TopUpNotFound
 
 interface Saying {
   readonly code: string
@@ -42,6 +58,34 @@ const sayings: Sayings = {
       ...issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`),
       ...(issues.length > MAX_ISSUES ? [`  and ${issues.length - MAX_ISSUES} more`] : [])
     ].join("\n")
+  }),
+  ResellerNotFound: ({ reseller }) => ({
+    code: "reseller_not_found",
+    message: `There is no reseller ${reseller}. See them with: tollgate resellers list`
+  }),
+  ReviewRefused: ({ move, status }) => ({
+    code: "review_refused",
+    message: `A reseller who is ${status} cannot be moved by ${move}. Nothing was changed.`
+  }),
+  PatternNotListed: ({ pattern }) => ({
+    code: "pattern_not_listed",
+    message: `${pattern} is not on the blacklist. See it with: tollgate blacklist list`
+  }),
+  AdjustmentConflict: ({ operationId }) => ({
+    code: "operation_conflict",
+    message:
+      `The operation ${operationId} was carried out before for another reseller or another amount. ` +
+      "Nothing was moved; use a new operation id for a new change."
+  }),
+  InsufficientQuota: ({ balanceUsdMicro, neededUsdMicro }) => ({
+    code: "insufficient_quota",
+    message:
+      `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to be taken. ` +
+      "Nothing was moved: quota is never negative."
+  }),
+  TopUpNotFound: () => ({
+    code: "topup_not_found",
+    message: "There is no such order. See them with: tollgate topups list"
   })
 }
 

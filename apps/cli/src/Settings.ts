@@ -1,38 +1,24 @@
 /**
  * The environment variables a command cares about: the same names, defaults and meaning as for the server.
  */
+import * as Setting from "@tollgate/application/operations/Setting"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import * as ParseResult from "effect/ParseResult"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { CommandFailed } from "./CommandFailed.ts"
 
-const wholeNumber = (from: number, to: number) =>
-  Schema.String.pipe(
-    Schema.filter((text) => /^\d{1,9}$/.test(text) || `a whole number from ${from} to ${to}`),
-    Schema.compose(Schema.NumberFromString),
-    Schema.filter((number) => (number >= from && number <= to) || `a whole number from ${from} to ${to}`)
-  )
-
-const Mode = Schema.String.pipe(
-  Schema.filter((text) => /^(development|production|test)$/.test(text) || "development, production or test")
-)
-const Prefix = Schema.String.pipe(
-  Schema.filter((text) => /^[a-z][a-z0-9]{0,31}$/.test(text) || "small letters and digits, a letter first")
-)
-const Secret = Schema.String.pipe(Schema.filter((text) => text.length >= 32 || "32 characters or more are needed"))
-
 const Environment = Schema.Struct({
-  NODE_ENV: Schema.optionalWith(Mode, { exact: true, default: () => "development" }),
-  HOST: Schema.optionalWith(Schema.String, { exact: true, default: () => "127.0.0.1" }),
-  PORT: Schema.optionalWith(wholeNumber(0, 65_535), { exact: true, default: () => 8080 }),
+  NODE_ENV: Schema.optionalWith(Setting.Mode, { exact: true, default: () => "development" as const }),
+  HOST: Schema.optionalWith(Setting.Text, { exact: true, default: () => "127.0.0.1" }),
+  PORT: Schema.optionalWith(Setting.Port, { exact: true, default: () => 8080 }),
   DATABASE_URL: Schema.optionalWith(Schema.String, { exact: true }),
-  DATA_DIR: Schema.optionalWith(Schema.String, { exact: true, default: () => ".tollgate" }),
-  KEY_PEPPER: Schema.optionalWith(Secret, { exact: true }),
-  KEY_PREFIX: Schema.optionalWith(Prefix, { exact: true, default: () => "tg" }),
-  NODE_DEAD_AFTER_SECONDS: Schema.optionalWith(wholeNumber(1, 3_600), { exact: true, default: () => 30 })
+  DATA_DIR: Schema.optionalWith(Setting.Text, { exact: true, default: () => ".tollgate" }),
+  KEY_PEPPER: Schema.optionalWith(Setting.Secret, { exact: true }),
+  KEY_PREFIX: Schema.optionalWith(Setting.Word, { exact: true, default: () => "tg" }),
+  NODE_DEAD_AFTER_SECONDS: Schema.optionalWith(Setting.Seconds, { exact: true, default: () => 30 })
 })
 
 export interface SettingsValues {
@@ -48,30 +34,26 @@ export interface SettingsValues {
 
 export class Settings extends Context.Tag("@tollgate/cli/Settings")<Settings, SettingsValues>() {}
 
-export const read = (environment: NodeJS.ProcessEnv): Effect.Effect<SettingsValues, CommandFailed> => {
-  // An empty variable is one that was not set.
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""))
-  return Schema.decodeUnknown(Environment, { errors: "all" })(given).pipe(
-    Effect.mapError((error) => {
-      const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
-      const lines = issues.map(({ message, path }) => `  ${path.join(".")}: ${message}`)
-      return new CommandFailed({
-        exit: "failed",
-        code: "invalid_settings",
-        message: ["These environment variables cannot be used:", ...lines].join("\n")
-      })
-    }),
-    Effect.map((values) => ({
+export const read = (environment: Setting.Environment): Effect.Effect<SettingsValues, CommandFailed> =>
+  Either.mapBoth(Setting.readSettings(Environment)(environment), {
+    onLeft: unusable,
+    onRight: (values) => ({
       production: values.NODE_ENV === "production",
       databaseUrl: values.DATABASE_URL === undefined ? undefined : Redacted.make(values.DATABASE_URL),
       dataDir: values.DATA_DIR,
-      keyPepper: values.KEY_PEPPER === undefined ? undefined : Redacted.make(values.KEY_PEPPER),
+      keyPepper: values.KEY_PEPPER,
       keyPrefix: values.KEY_PREFIX,
       nodeDeadAfterSeconds: values.NODE_DEAD_AFTER_SECONDS,
       serverAddress: `http://${isEverywhere(values.HOST) ? "127.0.0.1" : values.HOST}:${values.PORT}`
-    }))
-  )
-}
+    })
+  })
+
+export const unusable = (reasons: ReadonlyArray<string>): CommandFailed =>
+  new CommandFailed({
+    exit: "failed",
+    code: "invalid_settings",
+    message: ["These environment variables cannot be used:", ...reasons.map((reason) => `  ${reason}`)].join("\n")
+  })
 
 /** Where keys are made, production must have the pepper that its servers verify them with. */
 export const requireKeyPepper = Effect.flatMap(Settings, ({ keyPepper, production }) =>

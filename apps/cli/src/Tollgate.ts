@@ -8,12 +8,17 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { CommandFailed } from "./CommandFailed.ts"
 import { audit } from "./commands/Audit.ts"
+import { blacklist } from "./commands/Blacklist.ts"
 import { catalog } from "./commands/Catalog.ts"
+import { customers } from "./commands/Customers.ts"
 import { doctorOver } from "./commands/Doctor.ts"
 import { holds } from "./commands/Holds.ts"
 import { keys } from "./commands/Keys.ts"
 import { migrate } from "./commands/Migrate.ts"
 import { payg } from "./commands/Payg.ts"
+import { quota } from "./commands/Quota.ts"
+import { resellers } from "./commands/Resellers.ts"
+import { topUpsOver } from "./commands/TopUps.ts"
 import { users } from "./commands/Users.ts"
 import * as Live from "./Live.ts"
 
@@ -44,16 +49,21 @@ const withReadyDatabase = withLive(Live.ready)
 
 export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription(
-    "The operator's side of a Tollgate gateway: users, keys, balances, the catalog and the books."
+    "The operator's side of a Tollgate gateway: resellers, users, keys, money, the catalog and the books."
   ),
   Command.withSubcommands([
     withLive(Live.connected)(migrate),
     withReadyDatabase(audit),
     doctorOver(Live.settings, Live.opened),
     withReadyDatabase(catalog),
+    withReadyDatabase(resellers),
+    withReadyDatabase(blacklist),
     withReadyDatabase(users),
+    withReadyDatabase(customers),
     withLive(Live.readyForKeys)(keys),
     withReadyDatabase(payg),
+    withReadyDatabase(quota),
+    withReadyDatabase(topUpsOver(Live.providers)),
     withReadyDatabase(holds)
   ])
 )

@@ -5,12 +5,18 @@
  * left, then the node says goodbye, and the database goes last.
  */
 import { join } from "node:path"
+import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
+import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
+import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
+import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
 import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
 import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
 import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
+import * as QrLinks from "@tollgate/adapters-http/reseller/QrLinks"
 import { responsesProtocol } from "@tollgate/adapters-http/responses/ResponsesProtocol"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
@@ -22,26 +28,43 @@ import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/Embedded
 import * as LocalSecrets from "@tollgate/adapters-postgres/embedded/LocalSecrets"
 import * as KeyMac from "@tollgate/adapters-postgres/stores/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/stores/PgApiKeys"
+import * as PgBalances from "@tollgate/adapters-postgres/stores/PgBalances"
+import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
 import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
 import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentCatalog"
+import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
 import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
+import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
+import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
 import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
 import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotifications"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/stores/PgSettledUsage"
+import * as PgTiers from "@tollgate/adapters-postgres/stores/PgTiers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
+import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type { Config } from "./Config.ts"
 import * as Metrics from "./Metrics.ts"
+import * as Payments from "./Payments.ts"
+import { signingSecrets } from "./Signing.ts"
 import { rootOf, StartFailed } from "./StartFailed.ts"
 
 /** The database of `DATABASE_URL`, or our own in the data directory. */
@@ -78,17 +101,48 @@ const upToDate = (config: Config) =>
     )
   )
 
+/** As it is set, or, in development, the one kept in the data directory. */
+const secretOf = (config: Config, setting: "KEY_PEPPER" | "JWT_SECRET", file: "key-pepper" | "jwt-secret") => {
+  const given = config[setting]
+  if (given !== undefined) return Effect.succeed(given)
+  return Effect.mapError(
+    LocalSecrets.readOrCreate(config.DATA_DIR, file),
+    ({ message }) => new StartFailed({ message })
+  )
+}
+
 const keyMac = (config: Config) =>
   Layer.unwrapEffect(
-    Effect.gen(function* () {
-      const pepper =
-        config.KEY_PEPPER ??
-        (yield* Effect.mapError(
-          LocalSecrets.readOrCreate(config.DATA_DIR, "key-pepper"),
-          ({ message }) => new StartFailed({ message })
-        ))
-      return KeyMac.layer({ prefix: config.KEY_PREFIX, peppers: new Map([[1, pepper]]), currentVersion: 1 })
+    Effect.map(secretOf(config, "KEY_PEPPER", "key-pepper"), (pepper) =>
+      KeyMac.layer({ prefix: config.KEY_PREFIX, peppers: new Map([[1, pepper]]), currentVersion: 1 })
+    )
+  )
+
+/** What is signed here, and what is believed because of it. */
+const signing = (config: Config) =>
+  Layer.unwrapEffect(
+    Effect.map(secretOf(config, "JWT_SECRET", "jwt-secret"), (secret) => {
+      const secrets = signingSecrets(secret, config.JWT_SECRET_PREVIOUS)
+      return Layer.mergeAll(
+        JoseTokenSigner.layer({ ...secrets, issuer: config.SERVICE_NAME }),
+        HmacCursorSealer.layer(secrets),
+        QrLinks.layer(secrets)
+      )
     })
+  )
+
+/** Who calls, and where we are reached. */
+const addresses = ({ PUBLIC_BASE_URL, TRUSTED_PROXIES = "" }: Config) =>
+  PublicAddress.layer(PUBLIC_BASE_URL).pipe(
+    Layer.provideMerge(
+      TrustedProxies.layer(Either.getOrElse(TrustedProxies.parse(TRUSTED_PROXIES), () => TrustedProxies.none))
+    )
+  )
+
+const policies = (config: Config) =>
+  Layer.mergeAll(
+    Layer.succeed(TopUpPolicy, { bounds: config.topUpBounds }),
+    Layer.succeed(CustomerPolicy, { link: config.CUSTOMER_LINK_POLICY })
   )
 
 /** Alive for as long as the layer is; leaving lets others settle what could not be settled here. */
@@ -101,8 +155,23 @@ const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
     Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
   )
 
+const resellerStores = Layer.mergeAll(
+  PgResellers.layer,
+  PgBlacklist.layer,
+  PgLoginAttempts.layer,
+  PgTopUpOrders.layer,
+  PgQuota.layer,
+  PgTiers.layer,
+  PgMints.layer,
+  PgCustomers.layer,
+  PgCustomerKeys.layer,
+  PgBalances.layer,
+  PgSettledUsage.layer
+)
+
 const stores = (config: Config) =>
   Layer.mergeAll(
+    resellerStores,
     PgUsers.layer,
     PgPaygAccounts.layer,
     PgApiKeys.layer,
@@ -121,7 +190,18 @@ const database = (config: Config) =>
 
 /** Every port of the application. */
 export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
-  Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer).pipe(
+  Layer.mergeAll(
+    UndiciUpstreams.layer({ keys }),
+    GptTokenCounter.layer,
+    OpenRequests.layer,
+    RelayMetrics.layer,
+    ArgonPasswordHasher.layer(),
+    signing(config),
+    addresses(config),
+    policies(config),
+    PaymentDesk.layer
+  ).pipe(
+    Layer.provideMerge(Payments.providers(config)),
     Layer.provideMerge(stores(config)),
     Layer.provideMerge(database(config))
   )
@@ -136,7 +216,10 @@ const relayed = [
 
 /** Outlives the server above it: a node that takes its time to drain must not be taken for dead. */
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
-  Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS))))
+  Layer.merge(
+    Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))),
+    Payments.keeper
+  )
 
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>

@@ -18,6 +18,7 @@ import { type Config, readConfig } from "./Config.ts"
 import { startDemo } from "./demo/Demo.ts"
 import { DEMO_KEY_ENV } from "./demo/DemoCatalog.ts"
 import * as Live from "./Live.ts"
+import * as Payments from "./Payments.ts"
 import { StartFailed } from "./StartFailed.ts"
 import * as Telemetry from "./Telemetry.ts"
 
@@ -55,6 +56,7 @@ const serve = (config: Config) =>
     const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
     yield* Effect.logInfo(`serving on ${baseUrl}`)
     if (announce !== undefined) yield* announce(baseUrl)
+    yield* Effect.forkScoped(Payments.announce)
     // Without its database a node is of no use: better one that is started anew.
     return yield* Option.match(yield* Effect.serviceOption(EmbeddedPostgres), {
       onNone: () => Effect.never,

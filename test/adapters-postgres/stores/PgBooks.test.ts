@@ -5,7 +5,7 @@ import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { Effect } from "effect"
-import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import { aLedger, EXTERNAL_PAYMENTS, type Ledger, PLAN_REVENUE, settlementOf } from "../../support/LedgerRows.ts"
 import * as Stores from "../../support/Stores.ts"
 
 /** Writes past every guard of the schema. */
@@ -62,7 +62,7 @@ const lies: ReadonlyArray<Lie> = [
   {
     what: "a plan filled by something that is no grant",
     statements: ({ plan }) => `UPDATE transfer SET code = 'topup' WHERE credit_account = '${plan}'`,
-    breaks: ["plans-are-grants", "transfers-fit"]
+    breaks: ["plans-are-grants", "transfers-fit", "topups-are-credited-once", "mints-are-booked"]
   },
   {
     what: "a credit out of the wrong source",
@@ -77,7 +77,7 @@ const lies: ReadonlyArray<Lie> = [
         VALUES (gen_random_uuid(), 'quota_adjust', 'x', 'usd_pico', '${payg}', '${other.payg}', 7, 'eve');
       UPDATE account SET debits_posted = debits_posted + 7 WHERE id = '${payg}';
       UPDATE account SET credits_posted = credits_posted + 7 WHERE id = '${other.payg}'`,
-    breaks: ["transfers-fit"]
+    breaks: ["transfers-fit", "adjustments-are-logged"]
   },
   {
     what: "a credit that nobody answers for",
@@ -89,6 +89,90 @@ const lies: ReadonlyArray<Lie> = [
     statements: ({ payg }) =>
       `UPDATE audit_log SET detail = detail || '{"usd_micro": "999"}' WHERE subject = '${payg}'`,
     breaks: ["credits-are-logged"]
+  },
+  {
+    what: "a top-up out of what mints brought in",
+    statements: ({ credited }) =>
+      `UPDATE transfer SET debit_account = '${PLAN_REVENUE}' WHERE code = 'topup' AND ref = '${credited}'`,
+    breaks: ["transfers-fit"]
+  },
+  {
+    what: "a mint that paid somebody else",
+    statements: ({ mint }) =>
+      `UPDATE transfer SET credit_account = '${EXTERNAL_PAYMENTS}' WHERE code = 'mint_pay' AND ref = '${mint}'`,
+    breaks: ["transfers-fit"]
+  },
+  {
+    what: "a change of a quota that nobody answers for",
+    statements: ({ resellerId }) => `DELETE FROM audit_log WHERE action = 'quota.adjust' AND subject = '${resellerId}'`,
+    breaks: ["adjustments-are-logged"]
+  },
+  {
+    what: "a change of a quota that was logged the other way round",
+    statements: ({ resellerId }) =>
+      `UPDATE audit_log SET detail = detail || '{"usd_micro": "1000000"}' WHERE subject = '${resellerId}'`,
+    breaks: ["adjustments-are-logged"]
+  },
+  {
+    what: "a reseller without a quota",
+    statements: () => `INSERT INTO reseller (id, email, name, wa_number, password_hash)
+      VALUES (gen_random_uuid(), 'poor@example.com', 'Poor', '628123456789', '$argon2id$x')`,
+    breaks: ["resellers-have-quotas"]
+  },
+  {
+    what: "a quota that grew by itself",
+    statements: ({ quota }) => `UPDATE account SET credits_posted = credits_posted + 1 WHERE id = '${quota}'`,
+    breaks: ["credits-are-journal", "quotas-are-earned", "units-are-conserved"]
+  },
+  {
+    what: "an order that was credited and never booked",
+    statements: ({ pending }) => `UPDATE topup_order SET status = 'credited', paid_at = clock_timestamp(),
+      credited_at = clock_timestamp(), next_look_at = NULL WHERE id = '${pending}'`,
+    breaks: ["quotas-are-earned", "topups-are-credited-once"]
+  },
+  {
+    what: "an order that was booked and never credited",
+    statements: ({ pending, quota }) => `
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
+        (gen_random_uuid(), 'topup', '${pending}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'eve');
+      UPDATE account SET credits_posted = credits_posted + 10000000 WHERE id = '${quota}'`,
+    breaks: ["quotas-are-earned", "topups-are-credited-once"]
+  },
+  {
+    what: "an order that was booked twice",
+    statements: ({ credited, quota }) => `
+      ALTER TABLE topup_order DROP CONSTRAINT topup_transferred;
+      ALTER TABLE transfer DROP CONSTRAINT transfer_code_ref_key, DROP CONSTRAINT transfer_code_ref_amount_key CASCADE;
+      INSERT INTO transfer SELECT gen_random_uuid(), code, ref, unit, debit_account, credit_account, amount, actor
+        FROM transfer WHERE code = 'topup' AND ref = '${credited}';
+      UPDATE account SET credits_posted = credits_posted + 10000000 WHERE id = '${quota}'`,
+    breaks: ["quotas-are-earned", "topups-are-credited-once"]
+  },
+  {
+    what: "an order of one reseller that was credited to another",
+    statements: ({ credited }, other) =>
+      `UPDATE topup_order SET reseller_id = '${other.resellerId}' WHERE id = '${credited}'`,
+    breaks: ["quotas-are-earned", "topups-are-credited-once"]
+  },
+  {
+    what: "a mint that took another price than it says",
+    statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
+    breaks: ["quotas-are-earned", "mints-are-booked"]
+  },
+  {
+    what: "a mint that gave other tokens than it says",
+    statements: ({ mint }) => `UPDATE mint SET granted_tokens = 1 WHERE id = '${mint}'`,
+    breaks: ["mints-are-booked"]
+  },
+  {
+    what: "a mint for one customer that was given to another",
+    statements: ({ mint }, other) => `UPDATE mint SET customer_user_id = '${other.userId}' WHERE id = '${mint}'`,
+    breaks: ["mints-are-booked"]
+  },
+  {
+    what: "tokens that nobody minted",
+    statements: ({ mint }) => `DELETE FROM mint WHERE id = '${mint}'`,
+    breaks: ["quotas-are-earned", "mints-are-booked"]
   },
   {
     what: "a payment that came from no account",
@@ -274,9 +358,11 @@ describe("the audit", () => {
       const { checks, figures } = yield* Effect.flatMap(Books, (books) => books.audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toEqual([])
       expect(figures).toEqual([
-        { name: "accounts", value: "2" },
+        { name: "accounts", value: "3" },
         { name: "settlements", value: "2" },
         { name: "holds_open", value: "1" },
+        { name: "topups_crediting", value: "0" },
+        { name: "quota_usd", value: "4.000000" },
         { name: "written_off_usd", value: "1.000000" },
         { name: "operator_loss_usd", value: "2.000000" }
       ])

@@ -26,6 +26,17 @@ describe("the database", () => {
     })
   )
 
+  it.scopedLive("tells itself from every other one, and is the same to whoever asks", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* Effect.all([TestDatabase.make(), TestDatabase.make()])
+      const identity = Effect.flatMap(Database, (database) => database.identity)
+      const known = yield* Effect.provide(identity, over(one))
+      expect(known).toMatch(/^\d+\/\d+$/)
+      expect(yield* Effect.provide(identity, over(one))).toBe(known)
+      expect(yield* Effect.provide(identity, over(other))).not.toBe(known)
+    })
+  )
+
   it.scopedLive("is not reachable where nothing listens", () =>
     Effect.gen(function* () {
       const settings = { host: "127.0.0.1", port: 1, user: "nobody", database: "none" }

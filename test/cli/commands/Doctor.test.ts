@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { answerOf } from "../../../apps/cli/src/commands/Doctor.ts"
 import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth.ts"
 import { Settings, type SettingsValues } from "../../../apps/cli/src/Settings.ts"
+import { startedSimulator } from "../../support/SimulatedPayments.ts"
 import { layer as commandLine, documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 import { aCatalogFile } from "./CatalogFiles.ts"
 
@@ -32,6 +33,7 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
     Layer.succeed(Database, {
       reachable: Effect.succeed(true),
       state: Effect.succeed({ ...healthy, ...state }),
+      identity: Effect.dieMessage("the doctor needs no name for it"),
       migrate: Effect.dieMessage("the doctor changes nothing")
     }),
     Layer.succeed(Catalogs, {
@@ -102,6 +104,60 @@ describe("the doctor", () => {
     )
   })
 
+  describe("of payments", () => {
+    /** With these variables, what is found of payments. */
+    const found = (environment: Readonly<Record<string, string>>) =>
+      Effect.gen(function* () {
+        const kept = { ...process.env }
+        useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+        Object.assign(process.env, environment)
+        const checked = yield* tollgate("doctor", "--json")
+        for (const name of Object.keys(environment)) delete process.env[name]
+        Object.assign(process.env, kept)
+        expect(checked.stdout + checked.stderr).not.toContain("hunter2")
+        const { checks } = documentOf(checked) as { checks: ReadonlyArray<{ check: string }> }
+        return checks.filter(({ check }) => check.startsWith("payments"))
+      })
+
+    it.scopedLive("asks the simulator, and warns when it is not there", () =>
+      Effect.gen(function* () {
+        const { baseUrl } = yield* startedSimulator()
+        const { port } = new URL(baseUrl)
+        expect(yield* found({ PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: port })).toMatchObject([
+          { check: "payments", status: "ok", detail: `simulated at ${baseUrl}` }
+        ])
+        expect(yield* found({ PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: "1" })).toMatchObject([
+          { check: "payments", status: "warn", advice: expect.stringContaining("npm start") }
+        ])
+      })
+    )
+
+    it.scopedLive("asks every provider: one that is away is a warning, one that does not know us a failure", () =>
+      Effect.gen(function* () {
+        const { baseUrl } = yield* startedSimulator()
+        const accounts = {
+          MIDTRANS_BASE_URL: `${baseUrl}/midtrans`,
+          MIDTRANS_SERVER_KEY: "hunter2",
+          NOWPAYMENTS_BASE_URL: "http://127.0.0.1:1",
+          NOWPAYMENTS_API_KEY: "hunter2",
+          NOWPAYMENTS_IPN_SECRET: "hunter2"
+        }
+        expect(yield* found(accounts)).toMatchObject([
+          { check: "payments qris", status: "fail" },
+          { check: "payments crypto", status: "warn" }
+        ])
+      })
+    )
+
+    it.live("says which settings a server would not start with", () =>
+      Effect.gen(function* () {
+        expect(yield* found({ BSC_RPC_URLS: "https://node.example/hunter2" })).toMatchObject([
+          { check: "payments", status: "fail", detail: expect.stringContaining("BSC_XPUB: needed beside BSC_RPC_URLS") }
+        ])
+      })
+    )
+  })
+
   it.live("reports a database that does not answer like anything else, with 1", () =>
     Effect.gen(function* () {
       useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
@@ -109,7 +165,12 @@ describe("the doctor", () => {
       expect(checked.code).toBe(1)
       expect(documentOf(checked)).toMatchObject({
         ok: false,
-        checks: [{ check: "data directory" }, { check: "key pepper" }, { check: "database", status: "fail" }]
+        checks: [
+          { check: "data directory" },
+          { check: "key pepper" },
+          { check: "payments" },
+          { check: "database", status: "fail" }
+        ]
       })
       expect(checked.stdout + checked.stderr).not.toContain("hunter2")
     })

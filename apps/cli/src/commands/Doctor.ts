@@ -23,11 +23,16 @@ export const doctorOver = (
   answering("doctor", "Look at everything the gateway needs; exit 1 when something must be mended.", {}, () =>
     Effect.gen(function* () {
       const machine = yield* Effect.provide(machineFindings, settings)
+      const payments = yield* Effect.promise(() => import("../diagnosis/PaymentHealth.ts")).pipe(
+        Effect.flatMap(({ paymentFindings }) => paymentFindings),
+        orFinding("payments", "Mend these settings; a server with them does not start."),
+        Effect.provide(settings)
+      )
       const rest = yield* databaseFindings.pipe(
         Effect.provide(database),
         orFinding("database", "Nothing works without it; mend this first.")
       )
-      return answerOf([...machine, ...rest])
+      return answerOf([...machine, ...payments, ...rest])
     })
   )
 

@@ -36,6 +36,19 @@ const read = <A>(name: string, schema: Schema.Schema<A, string>, text: string) =
     return HelpDoc.p(`${name}: ${issues.join("; ")}`)
   })
 
+/** An option that takes one of a few words. */
+export const oneOf = <const Word extends string>(
+  name: string,
+  words: ReadonlyArray<Word>,
+  description: string
+): Options.Options<Word> => {
+  const Words = Schema.String.pipe(
+    Schema.filter((text) => words.some((word) => word === text) || words.join(", ")),
+    Schema.compose(Schema.Literal(...words), { strict: false })
+  )
+  return option(name, name.toUpperCase(), Words, `${description} One of: ${words.join(", ")}.`)
+}
+
 const Reason = Schema.Trim.pipe(
   Schema.filter((text) => (text !== "" && [...text].length <= 500) || "1 to 500 characters"),
   Schema.filter((text) => !/\p{Cc}/u.test(text) || "one line, no control characters")
@@ -44,6 +57,13 @@ const Reason = Schema.Trim.pipe(
 export const email = argument("email", Email, "The user's email address.")
 export const user = option("user", "EMAIL", Email, "The user's email address.")
 export const reason = option("reason", "TEXT", Reason, "Why, for the audit log.")
+
+const ResellerName = Schema.Trim.pipe(
+  Schema.filter((text) => (text !== "" && text.length <= 254) || "a reseller's id or email address")
+)
+
+export const aReseller = argument("reseller", ResellerName, "The reseller's id or email address.")
+export const reseller = option("reseller", "X", ResellerName, "The reseller's id or email address.")
 
 /** Without it a command asks first. Where nobody can be asked it must be given, or nothing is even opened. */
 export const yes = Options.boolean("yes").pipe(

@@ -1,14 +1,17 @@
 /**
- * Everything a demo needs: a simulated supplier, a catalog that points to it, and a customer with a key and money.
+ * Everything a demo needs: a simulated supplier, a catalog that points to it, a customer with a key and money, and a
+ * reseller with quota.
  */
 import { startOrJoin } from "@tollgate/adapters-upstream/simulator/SharedSimulation"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { applyCatalog } from "../ApplyCatalog.ts"
 import type { Config } from "../Config.ts"
+import { SimulatorAddress } from "../Payments.ts"
 import { banner } from "./Banner.ts"
 import { demoCatalog } from "./DemoCatalog.ts"
 import { demoCustomer } from "./DemoCustomer.ts"
+import { demoReseller } from "./DemoReseller.ts"
 
 /** Runs until the scope ends; returns what to tell once the server is up. A catalog of the operator's own is kept. */
 export const startDemo = (config: Config) =>
@@ -18,5 +21,7 @@ export const startDemo = (config: Config) =>
       yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo's catalog" })
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
-    return (baseUrl: string) => Console.log(banner(baseUrl, customer))
+    const reseller = yield* demoReseller(customer.email)
+    const simulatorAddress = yield* SimulatorAddress
+    return (baseUrl: string) => Console.log(banner(baseUrl, { customer, reseller, simulatorAddress }))
   })

@@ -20,7 +20,7 @@ const email = Schema.decodeSync(Email)("demo@tollgate.example")
 const operator = { actor: "demo", reason: "seeded at the first start" }
 
 export interface DemoCustomer {
-  readonly email: string
+  readonly email: Email
   readonly key: Redacted.Redacted<string>
 }
 

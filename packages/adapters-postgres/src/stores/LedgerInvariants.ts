@@ -66,8 +66,12 @@ export const invariants: ReadonlyArray<Invariant> = [
       WHERE (d.unit = t.unit AND c.unit = t.unit AND (d.kind = 'system') <> (c.kind = 'system')
         AND CASE t.code
           WHEN 'payg_credit' THEN d.id = '00000000-0000-0000-0000-000000000004' AND c.kind = 'payg'
+          WHEN 'topup' THEN d.id = '00000000-0000-0000-0000-000000000001' AND c.kind = 'reseller_quota'
+          WHEN 'quota_adjust' THEN '00000000-0000-0000-0000-000000000001' IN (d.id, c.id)
+            AND 'reseller_quota' IN (d.kind, c.kind)
+          WHEN 'mint_pay' THEN d.kind = 'reseller_quota' AND c.id = '00000000-0000-0000-0000-000000000002'
           WHEN 'mint_grant' THEN d.id = '00000000-0000-0000-0000-000000000003' AND c.kind = 'plan'
-          ELSE t.unit = 'usd_micro' END) IS NOT TRUE`
+          END) IS NOT TRUE`
   },
   {
     id: "credits-are-logged",
@@ -75,6 +79,64 @@ export const invariants: ReadonlyArray<Invariant> = [
     violations: `SELECT count(*) FROM transfer t WHERE t.code = 'payg_credit' AND NOT EXISTS (
       SELECT FROM audit_log l WHERE l.action = 'payg.credit' AND l.subject = t.credit_account::text
         AND l.detail ->> 'operation_id' = t.ref AND (l.detail ->> 'usd_micro')::numeric * 1000000 = t.amount)`
+  },
+  {
+    id: "adjustments-are-logged",
+    invariant: "Every change of a quota by an operator stands in the audit log, with its reseller and amount.",
+    violations: `SELECT count(*) FROM transfer t
+      LEFT JOIN account a ON a.kind = 'reseller_quota' AND a.id IN (t.debit_account, t.credit_account)
+      WHERE t.code = 'quota_adjust' AND NOT EXISTS (
+        SELECT FROM audit_log l WHERE l.action = 'quota.adjust' AND l.subject = a.reseller_id::text
+          AND l.detail ->> 'operation_id' = t.ref AND (l.detail ->> 'usd_micro')::numeric
+            = CASE WHEN t.credit_account = a.id THEN t.amount ELSE -t.amount END)`
+  },
+  {
+    id: "resellers-have-quotas",
+    invariant: "Every reseller has one quota account.",
+    violations: `SELECT count(*) FROM reseller r WHERE 1 <> (
+      SELECT count(*) FROM account a WHERE a.kind = 'reseller_quota' AND a.reseller_id = r.id)`
+  },
+  {
+    id: "quotas-are-earned",
+    invariant:
+      "What a quota was credited is its top-ups and adjustments up; what it was debited, its mints and those down.",
+    violations: `WITH moved AS (
+        SELECT reseller_id, quota_usd_micro AS credits, 0 AS debits FROM topup_order WHERE status = 'credited'
+        UNION ALL SELECT reseller_id, 0, price_usd_micro FROM mint
+        UNION ALL SELECT a.reseller_id, CASE WHEN a.id = t.credit_account THEN t.amount ELSE 0 END,
+            CASE WHEN a.id = t.debit_account THEN t.amount ELSE 0 END
+          FROM transfer t JOIN account a ON a.id IN (t.debit_account, t.credit_account) AND a.kind = 'reseller_quota'
+          WHERE t.code = 'quota_adjust')
+      SELECT count(*) FROM account a
+      LEFT JOIN (SELECT reseller_id, sum(credits) AS credits, sum(debits) AS debits FROM moved GROUP BY 1) m
+        USING (reseller_id)
+      WHERE a.kind = 'reseller_quota'
+        AND (a.credits_posted <> coalesce(m.credits, 0) OR a.debits_posted <> coalesce(m.debits, 0))`
+  },
+  {
+    id: "topups-are-credited-once",
+    invariant:
+      "Every credited order has one transfer, of its quota to its reseller, and every such transfer its order.",
+    violations: `SELECT count(*) FROM (SELECT * FROM topup_order WHERE status = 'credited') o
+      FULL JOIN (
+        SELECT t.ref, count(*) AS times, min(t.amount) AS amount, min(a.reseller_id::text) AS reseller_id
+        FROM transfer t LEFT JOIN account a ON a.id = t.credit_account WHERE t.code = 'topup' GROUP BY 1) t
+        ON t.ref = o.id::text
+      WHERE (t.times = 1 AND t.amount = o.quota_usd_micro AND t.reseller_id = o.reseller_id::text) IS NOT TRUE`
+  },
+  {
+    id: "mints-are-booked",
+    invariant:
+      "Every mint has its two transfers, its price from its reseller and its tokens to its customer, and they it.",
+    violations: `SELECT count(*) FROM mint m
+      FULL JOIN (
+        SELECT t.ref, t.amount, a.reseller_id FROM transfer t LEFT JOIN account a ON a.id = t.debit_account
+        WHERE t.code = 'mint_pay') pay ON pay.ref = m.id::text
+      FULL JOIN (
+        SELECT t.ref, t.amount, a.user_id, a.model_id FROM transfer t LEFT JOIN account a ON a.id = t.credit_account
+        WHERE t.code = 'mint_grant') given ON given.ref = coalesce(m.id::text, pay.ref)
+      WHERE (pay.amount = m.price_usd_micro AND pay.reseller_id = m.reseller_id AND given.amount = m.granted_tokens
+        AND given.user_id = m.customer_user_id AND given.model_id = m.model_id) IS NOT TRUE`
   },
   {
     id: "units-are-conserved",

@@ -14,6 +14,8 @@ interface FiguresRow {
   readonly accounts: bigint
   readonly settlements: bigint
   readonly holds_open: bigint
+  readonly topups_crediting: bigint
+  readonly quota_micro: string
   readonly written_off_pico: string
   readonly operator_loss_pico: string
 }
@@ -46,6 +48,8 @@ const figures = Effect.gen(function* () {
   const [row] = yield* sql<FiguresRow>`SELECT
     (SELECT count(*) FROM account WHERE kind <> 'system') AS accounts,
     (SELECT count(*) FROM inference_hold) AS holds_open,
+    (SELECT count(*) FROM topup_order WHERE status = 'crediting') AS topups_crediting,
+    (SELECT coalesce(sum(credits_posted - debits_posted), 0) FROM account WHERE kind = 'reseller_quota') AS quota_micro,
     count(*) AS settlements,
     coalesce(sum(writeoff_pico), 0) AS written_off_pico,
     coalesce(sum((consumed_input - charged_input) * p.input + (consumed_cache_write - charged_cache_write) * p.cache_write
@@ -57,6 +61,9 @@ const figures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
+    // Paid and not yet booked: more than a few for a moment is a sweep that does not run.
+    { name: "topups_crediting", value: row.topups_crediting.toString() },
+    { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
     { name: "written_off_usd", value: usd(row.written_off_pico) },
     // What suppliers used for answers that nobody was charged for, at our own prices.
     { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }

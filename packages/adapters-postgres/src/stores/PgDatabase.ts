@@ -46,6 +46,15 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
         }
       }).pipe(sqlErrorsAreDefects, withSql),
 
+      // The cluster's own number: a name is given again, and so is the address of a host.
+      identity: sql<{ identity: string }>`SELECT system_identifier || '/' || oid AS identity
+        FROM pg_control_system(), pg_database WHERE datname = current_database()`.pipe(
+        Effect.flatMap(([row]) =>
+          row === undefined ? Effect.dieMessage("the database did not say which it is") : Effect.succeed(row.identity)
+        ),
+        sqlErrorsAreDefects
+      ),
+
       migrate: withSql(migrate())
     }
   })

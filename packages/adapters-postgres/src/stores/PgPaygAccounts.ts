@@ -7,6 +7,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import type { UserId } from "@tollgate/domain/customer/User"
+import { AccountId } from "@tollgate/domain/ledger/Account"
 import { decideCredit, type EarlierCredit } from "@tollgate/domain/ledger/PaygCredit"
 import { systemAccounts } from "@tollgate/domain/ledger/Transfer"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
@@ -16,6 +17,7 @@ import { transact } from "../client/Transact.ts"
 import { nextUuidV7 } from "../client/UuidV7.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { findUser } from "./PgUsers.ts"
+import { bookOnce } from "./TransferRows.ts"
 
 interface AccountRow {
   readonly id: string
@@ -55,12 +57,15 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
 
           const { creditPico } = yield* decideCredit(ask, yield* earlierCredit(operationId))
           if (creditPico === undefined) return { ...repeated, balancePico: UsdPico(account.remaining) }
-          const booked =
-            yield* sql`INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
-            VALUES (${yield* nextUuidV7}, 'payg_credit', ${operationId}, 'usd_pico', ${systemAccounts.paygFunding},
-              ${account.id}, ${creditPico}, ${operator.actor})
-            ON CONFLICT (code, ref) DO NOTHING RETURNING id`
-          if (booked.length === 0) {
+          const booking = {
+            code: "payg_credit",
+            ref: operationId,
+            unit: "usd_pico",
+            debit: systemAccounts.paygFunding,
+            credit: AccountId(account.id),
+            amount: creditPico
+          } as const
+          if (!(yield* bookOnce(booking, operator.actor))) {
             // Carried out for another account since we looked; the decision is now about that.
             yield* decideCredit(ask, yield* earlierCredit(operationId))
             return { ...repeated, balancePico: UsdPico(account.remaining) }

@@ -3,31 +3,20 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Users } from "@tollgate/application/ports/Users"
-import { tokenPlan } from "@tollgate/domain/customer/CustomerBalances"
 import type { Email } from "@tollgate/domain/customer/Email"
 import { type User, UserExists, type UserId, UserNotFound } from "@tollgate/domain/customer/User"
-import { type Account, AccountId, remaining } from "@tollgate/domain/ledger/Account"
-import { Tokens } from "@tollgate/domain/money/Tokens"
-import { UsdPico, zero } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { nextUuidV7 } from "../client/UuidV7.ts"
 import * as AuditLog from "./AuditLog.ts"
+import { type BalanceRow, toBalances } from "./BalanceRows.ts"
 
 interface UserRow {
   readonly id: string
   readonly email: string
   readonly status: "active" | "blocked"
   readonly created_at: Date
-}
-
-interface AccountRow {
-  readonly id: string
-  readonly public_name: string | null
-  readonly credits_posted: bigint
-  readonly debits_posted: bigint
-  readonly debits_pending: bigint
 }
 
 /** The user of an address, where a use of it needs one. */
@@ -59,18 +48,12 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
       balances: ({ id }) =>
         Effect.gen(function* () {
           // The kinds stand apart because each has an index of its own.
-          const rows = yield* sql<AccountRow>`
+          const rows = yield* sql<BalanceRow>`
             SELECT a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending
             FROM account a LEFT JOIN model m ON m.id = a.model_id
             WHERE a.user_id = ${id} AND (a.kind = 'payg' OR a.kind = 'plan')
             ORDER BY m.public_name COLLATE "C"`
-          const payg = rows.find((row) => row.public_name === null)
-          return {
-            paygPico: payg === undefined ? zero : remaining(toAccount(payg, UsdPico)),
-            plans: rows.flatMap((row) =>
-              row.public_name === null ? [] : [tokenPlan(row.public_name, toAccount(row, Tokens))]
-            )
-          }
+          return toBalances(rows)
         }).pipe(sqlErrorsAreDefects)
     }
   })
@@ -81,11 +64,4 @@ const toUser = (row: UserRow): User => ({
   email: row.email as Email,
   status: row.status,
   createdAt: row.created_at
-})
-
-const toAccount = <Unit extends bigint>(row: AccountRow, unit: (amount: bigint) => Unit): Account<Unit> => ({
-  id: AccountId(row.id),
-  creditsPosted: unit(row.credits_posted),
-  debitsPosted: unit(row.debits_posted),
-  debitsPending: unit(row.debits_pending)
 })

@@ -19,6 +19,8 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     /** Answers within a second or not at all. */
     readonly reachable: Effect.Effect<boolean>
     readonly state: Effect.Effect<DatabaseState>
+    /** Tells this database from every other one; the same for whoever asks. */
+    readonly identity: Effect.Effect<string>
     /** Applies what is missing; the names of what was applied. Two at once are safe. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
   }

@@ -1,0 +1,118 @@
+/**
+ * Top-up orders as commands show them: what resellers see of them, and besides what only operators may.
+ */
+import type { StoredTopUp } from "@tollgate/application/ports/TopUpOrders"
+import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentInstructions"
+import {
+  anomaliesOf,
+  excessUsdMicroOf,
+  paymentStatusOf,
+  receivedUsdMicroOf,
+  type TopUpAmount,
+  type TopUpOrder
+} from "@tollgate/domain/topup/TopUpOrder"
+import { facts } from "../terminal/Facts.ts"
+import { type Json, timestamp } from "../terminal/JsonDocument.ts"
+import { table } from "../terminal/Table.ts"
+import { quotaText } from "./QuotaBalance.ts"
+
+type Shown = Pick<StoredTopUp, "order" | "payer">
+
+export const topUpDocument = ({ order, payer }: Shown): Json => ({
+  id: order.id,
+  order_number: orderNumberOf(order.id),
+  reseller_id: order.resellerId,
+  reseller_email: payer.email,
+  payment_method: order.method,
+  provider: order.provider,
+  provider_payment_id: order.providerPaymentId,
+  simulated: order.simulated,
+  ...amountDocument(order.amount),
+  quota_usd_micro: order.quotaUsdMicro.toString(),
+  status: order.status,
+  payment_status: paymentStatusOf(order),
+  received_raw: order.received.receivedRaw?.toString() ?? null,
+  received_usd_micro: receivedUsdMicroOf(order)?.toString() ?? null,
+  excess_usd_micro: excessUsdMicroOf(order).toString(),
+  anomalies: anomaliesOf(order),
+  transactions: order.evidence.transactions,
+  remarks: order.evidence.remarks,
+  pay_to: payTo(order.instructions),
+  created_at: timestamp(order.createdAt),
+  expires_at: timestamp(order.expiresAt),
+  paid_at: timestampOr(order.paidAt),
+  credited_at: timestampOr(order.creditedAt),
+  checked_at: timestampOr(order.checkedAt)
+})
+
+export const topUpFacts = ({ order, payer }: Shown): string =>
+  facts([
+    ["Order", orderNumberOf(order.id)],
+    ["Reseller", payer.email],
+    ["Method", `${order.method}, taken by ${order.provider}${order.simulated ? " (not real money)" : ""}`],
+    ["Reference", order.providerPaymentId],
+    ["To pay", dueText(order)],
+    ["Pay to", payTo(order.instructions).join(", ")],
+    ["Quota", quotaText(order.quotaUsdMicro)],
+    ["Status", statusText(order)],
+    ["Received", receivedText(order)],
+    ["Transactions", order.evidence.transactions.join(", ") || "-"],
+    ["Remarks", order.evidence.remarks.join("; ") || "-"],
+    ["Created", timestamp(order.createdAt)],
+    ["Expires", timestamp(order.expiresAt)],
+    ["Paid", timestampOr(order.paidAt) ?? "-"],
+    ["Credited", timestampOr(order.creditedAt) ?? "-"],
+    ["Provider asked", timestampOr(order.checkedAt) ?? "never"]
+  ])
+
+export const topUpsTable = (topUps: ReadonlyArray<Shown>): string =>
+  table(
+    [
+      { heading: "created", cell: ({ order }) => timestamp(order.createdAt) },
+      { heading: "reseller", cell: ({ payer }) => payer.email },
+      { heading: "provider", cell: ({ order }) => order.provider },
+      { heading: "to pay", cell: ({ order }) => dueText(order), align: "right" },
+      { heading: "quota usd", cell: ({ order }) => quotaText(order.quotaUsdMicro).replace(" USD", ""), align: "right" },
+      { heading: "status", cell: ({ order }) => statusText(order) },
+      { heading: "order id", cell: ({ order }) => order.id }
+    ],
+    topUps
+  )
+
+const amountDocument = (amount: TopUpAmount) =>
+  amount._tag === "Rupiah"
+    ? {
+        amount_idr: amount.amountIdr.toString(),
+        fee_idr: amount.feeIdr.toString(),
+        total_idr: amount.totalIdr.toString()
+      }
+    : { token_kind: amount.tokenKind }
+
+const dueText = ({ amount, quotaUsdMicro }: TopUpOrder): string =>
+  amount._tag === "Rupiah" ? `${amount.totalIdr} IDR` : quotaText(quotaUsdMicro)
+
+const statusText = (order: TopUpOrder): string => [order.status, ...anomaliesOf(order)].join(", ")
+
+const receivedText = (order: TopUpOrder): string => {
+  const received = receivedUsdMicroOf(order)
+  if (received === undefined) return "-"
+  const excess = excessUsdMicroOf(order)
+  return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} too much` : ""}`
+}
+
+/** Where a payer sends the money; of a QRIS code its page, where there is one. */
+const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
+  switch (instructions._tag) {
+    case "Qris":
+      return instructions.qrImageUrl === undefined ? [] : [instructions.qrImageUrl]
+    case "HostedQris":
+      return [instructions.paymentUrl]
+    case "Crypto":
+      return instructions.depositAddresses.map(({ depositAddress, network }) => `${network}:${depositAddress}`)
+    case "Bep20":
+      return [`${instructions.network}:${instructions.depositAddress}`]
+  }
+}
+
+const timestampOr = (date: Date | undefined): string | null => (date === undefined ? null : timestamp(date))

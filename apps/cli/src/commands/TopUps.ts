@@ -1,0 +1,105 @@
+/**
+ * `tollgate topups`: orders for quota, and asking the providers about them by hand.
+ */
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import type { PaymentProviders } from "@tollgate/application/ports/PaymentProviders"
+import { Resellers } from "@tollgate/application/ports/Resellers"
+import { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
+import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { reconcileOpen } from "@tollgate/application/topup/ReconcileOpen"
+import { reconcileForOperator } from "@tollgate/application/topup/ReconcileTopUp"
+import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import { OrderId } from "@tollgate/domain/topup/OrderId"
+import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { Answer } from "../terminal/Output.ts"
+import { answering } from "./AnsweringCommand.ts"
+import { argument, oneOf, option, reseller } from "./SharedOptions.ts"
+import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
+
+const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
+const isOrderId = Schema.is(OrderId)
+
+/** As an id, or as the number that payers and providers see. */
+const OrderName = Schema.String.pipe(
+  Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
+  Schema.transform(Schema.typeSchema(OrderId), {
+    strict: true,
+    decode: (name) => OrderId.make(idIn(name)),
+    encode: (id) => id
+  })
+)
+const order = argument("id", OrderName, "The order's id or its number, RTO-...")
+
+const Limit = Schema.String.pipe(
+  Schema.filter((text) => /^[1-9]\d{0,3}$/.test(text) || "a whole number from 1 to 9999"),
+  Schema.compose(Schema.NumberFromString)
+)
+const limit = option("limit", "N", Limit, "So many at most.").pipe(Options.withDefault(100))
+const status = oneOf("status", TopUpStatus.literals, "Only those of this status.")
+
+const list = answering(
+  "list",
+  "List orders for quota, newest first.",
+  { reseller: Options.optional(reseller), status: Options.optional(status), limit },
+  (given) =>
+    Effect.gen(function* () {
+      const resellers = yield* Resellers
+      const of = Option.isSome(given.reseller) ? yield* resellers.named(given.reseller.value) : undefined
+      const found = yield* Effect.flatMap(TopUpOrders, ({ search }) =>
+        search({ resellerId: of?.id, status: Option.getOrUndefined(given.status), limit: given.limit })
+      )
+      return {
+        document: found.map(topUpDocument),
+        text: found.length === 0 ? "No such orders." : topUpsTable(found)
+      } satisfies Answer
+    })
+)
+
+const show = answering("show", "Show an order as it is stored, without asking its provider.", { order }, ({ order }) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(order))
+    if (Option.isNone(found)) return yield* new TopUpNotFound()
+    return { document: topUpDocument(found.value), text: topUpFacts(found.value) } satisfies Answer
+  })
+)
+
+/** Speaks to providers, whose settings no other command needs. */
+const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
+  answering(
+    "reconcile",
+    "Ask the provider of an order, or those of all open orders, and credit what is paid.",
+    { order: Args.optional(order) },
+    ({ order }) =>
+      (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
+        Effect.provide(PaymentDesk.layer.pipe(Layer.provideMerge(providers)))
+      )
+  )
+
+const reconcileOne = (id: OrderId) =>
+  Effect.gen(function* () {
+    yield* reconcileForOperator(id)
+    const now = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(id))
+    if (Option.isNone(now)) return yield* new TopUpNotFound()
+    return { document: topUpDocument(now.value), text: topUpFacts(now.value) } satisfies Answer
+  })
+
+const reconcileAll = Effect.map(
+  reconcileOpen,
+  ({ credited, looked }): Answer => ({
+    document: { looked, credited },
+    text: looked === 0 ? "No order is open." : `Looked at ${looked}, credited ${credited}.`
+  })
+)
+
+export const topUpsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
+  Command.make("topups").pipe(
+    Command.withDescription("Top-ups: resellers' orders for quota, and what became of them."),
+    Command.withSubcommands([list, show, reconcileOver(providers)])
+  )

@@ -1,0 +1,50 @@
+/**
+ * The reseller of a demo: active, with a hundred dollars of quota, and the demo's customer for a customer. Its password
+ * is printed, which is fine for play money on a laptop; production refuses the demo.
+ */
+import { Customers } from "@tollgate/application/ports/Customers"
+import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
+import { Quota } from "@tollgate/application/ports/Quota"
+import { Resellers } from "@tollgate/application/ports/Resellers"
+import { Email } from "@tollgate/domain/customer/Email"
+import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+const email = Schema.decodeSync(Email)("reseller@tollgate.example")
+const password = "tollgate-demo"
+const operator = { actor: "demo", reason: "seeded at the first start" }
+
+export interface DemoReseller {
+  readonly email: string
+  readonly password: string
+}
+
+/** Made at the first start and found again at the next, as an operator has left it. */
+export const demoReseller = (
+  customer: Email
+): Effect.Effect<DemoReseller, never, Resellers | Quota | Customers | PasswordHasher> =>
+  Effect.gen(function* () {
+    const resellers = yield* Resellers
+    const known = yield* resellers.credentials(email)
+    const { id, status } = Option.isSome(known) ? known.value.reseller : yield* signedUp
+    if (status === "pending") yield* resellers.review(id, "approve", operator)
+    yield* (yield* Quota).adjust(
+      { resellerId: id, change: QuotaChange(100_000_000n), operationId: OperationId.make("demo-welcome-quota") },
+      operator
+    )
+    yield* (yield* Customers).link(id, customer, operator)
+    return { email, password }
+  }).pipe(Effect.orDie)
+
+const signedUp = Effect.gen(function* () {
+  const resellers = yield* Resellers
+  const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
+  return yield* resellers.create({ email, name: "Demo reseller", waNumber: "6281200000000", passwordHash }).pipe(
+    // Another server seeds at the same time.
+    Effect.catchTag("EmailExists", () => resellers.named(email))
+  )
+})

@@ -1,0 +1,234 @@
+/**
+ * Resellers, their quota, top-up orders, mints and customers.
+ *
+ * What is to be paid never changes once it was told, a status moves along its ways and no other, and neither an order
+ * nor a mint can say that money moved where the transfer is missing. Sentences that need more than one row to be true
+ * are the audit's.
+ */
+export const resellerProgramme = /* sql */ `
+CREATE FUNCTION refuse_because() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% %: %', TG_TABLE_NAME, OLD.id, TG_ARGV[0] USING ERRCODE = 'restrict_violation';
+END $$;
+
+-- Resellers -----------------------------------------------------------------------------------------------------
+
+CREATE TABLE reseller (
+  id uuid PRIMARY KEY,
+  email text NOT NULL UNIQUE CHECK (email = lower(email) AND length(email) BETWEEN 3 AND 254),
+  name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+  wa_number text NOT NULL CHECK (wa_number ~ '^[0-9]{7,15}$'),
+  -- PHC text: algorithm, parameters, salt and hash. Never the password.
+  password_hash text NOT NULL CHECK (password_hash LIKE '$%$%'),
+  status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'active', 'rejected', 'suspended')),
+  token_version int NOT NULL DEFAULT 0 CHECK (token_version >= 0),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX reseller_by_time ON reseller (created_at DESC, id DESC);
+CREATE INDEX reseller_by_status ON reseller (status, created_at DESC, id DESC);
+
+CREATE TRIGGER identity_stays BEFORE UPDATE ON reseller FOR EACH ROW
+  WHEN ((NEW.id, NEW.email, NEW.created_at) IS DISTINCT FROM (OLD.id, OLD.email, OLD.created_at))
+  EXECUTE FUNCTION refuse_because('a reseller stays who it is');
+CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
+  WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
+    ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
+  EXECUTE FUNCTION refuse_because('its status does not move this way');
+-- Tokens of before a suspension would come back to life.
+CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
+  WHEN (NEW.token_version < OLD.token_version
+    OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))
+  EXECUTE FUNCTION refuse_because('its token version grows, with every suspension at least');
+CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON reseller FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- One address, or @ and a domain.
+CREATE TABLE email_blacklist (
+  pattern text PRIMARY KEY CHECK (pattern = lower(pattern) AND length(pattern) BETWEEN 3 AND 254 AND pattern LIKE '%@_%'),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- A link lets the reseller make keys that spend the user's balance.
+CREATE TABLE reseller_customer (
+  reseller_id uuid NOT NULL REFERENCES reseller,
+  user_id uuid NOT NULL REFERENCES app_user,
+  linked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (reseller_id, user_id)
+);
+CREATE INDEX reseller_customer_by_user ON reseller_customer (user_id);
+
+-- How often somebody tried to log in lately. Lost in a crash, and no harm done: it is about the last minute.
+CREATE UNLOGGED TABLE login_window (
+  key text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 400),
+  hits timestamptz[] NOT NULL DEFAULT '{}' CHECK (cardinality(hits) <= 1000),
+  -- From then on nothing in it counts.
+  counts_until timestamptz NOT NULL DEFAULT '-infinity'
+) WITH (fillfactor = 50);
+CREATE INDEX login_window_by_end ON login_window (counts_until);
+
+-- Quota ---------------------------------------------------------------------------------------------------------
+
+ALTER TABLE account
+  ADD COLUMN reseller_id uuid REFERENCES reseller,
+  DROP CONSTRAINT account_shape,
+  ADD CONSTRAINT account_shape CHECK (CASE kind
+    WHEN 'payg' THEN unit = 'usd_pico' AND user_id IS NOT NULL AND model_id IS NULL AND reseller_id IS NULL
+    WHEN 'plan' THEN unit = 'token' AND user_id IS NOT NULL AND model_id IS NOT NULL AND reseller_id IS NULL
+      AND credits_posted <= 9007199254740991
+    -- Quota is taken when something is minted and not before: nothing of it is ever set aside.
+    WHEN 'reseller_quota' THEN unit = 'usd_micro' AND user_id IS NULL AND model_id IS NULL AND reseller_id IS NOT NULL
+      AND debits_pending = 0
+    -- Outside the house: a stored balance would be the hottest row of all, so there is none.
+    WHEN 'system' THEN user_id IS NULL AND model_id IS NULL AND reseller_id IS NULL
+      AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
+    ELSE false END);
+CREATE UNIQUE INDEX account_quota ON account (reseller_id) WHERE kind = 'reseller_quota';
+
+DROP TRIGGER only_grows ON account;
+CREATE TRIGGER only_grows BEFORE UPDATE ON account FOR EACH ROW
+  WHEN (NEW.credits_posted < OLD.credits_posted OR NEW.debits_posted < OLD.debits_posted
+    OR NEW.id <> OLD.id OR NEW.kind <> OLD.kind OR NEW.unit <> OLD.unit
+    OR NEW.user_id IS DISTINCT FROM OLD.user_id OR NEW.model_id IS DISTINCT FROM OLD.model_id
+    OR NEW.reseller_id IS DISTINCT FROM OLD.reseller_id)
+  EXECUTE FUNCTION refuse_shrinking();
+
+-- So that an order and a mint can name the transfer of their amount.
+ALTER TABLE transfer ADD UNIQUE (code, ref, amount);
+
+-- Top-ups -------------------------------------------------------------------------------------------------------
+
+-- Never used twice: an address is derived from each.
+CREATE SEQUENCE topup_deposit_index AS int;
+
+CREATE TABLE topup_order (
+  id uuid PRIMARY KEY,
+  reseller_id uuid NOT NULL REFERENCES reseller,
+  method text NOT NULL CHECK (method IN ('qris', 'hosted_qris', 'crypto', 'crypto_bep20')),
+  provider text NOT NULL CHECK (length(provider) BETWEEN 1 AND 100),
+  simulated boolean NOT NULL,
+  amount_idr bigint,
+  fee_idr bigint,
+  total_idr bigint,
+  token_kind text CHECK (token_kind IN ('usdt', 'usdc')),
+  quota_usd_micro bigint NOT NULL CHECK (quota_usd_micro > 0),
+  deposit_index int UNIQUE CHECK (deposit_index > 0),
+  -- In whole milliseconds, like every time an order is decided by.
+  created_at timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
+
+  provision_state text NOT NULL DEFAULT 'creating' CHECK (provision_state IN ('creating', 'ready', 'abandoned')),
+  abandoned_because text,
+  provider_payment_id text,
+  instructions jsonb,
+  provider_state jsonb,
+  expires_at timestamptz,
+
+  status text CHECK (status IN ('pending', 'crediting', 'credited', 'expired', 'failed')),
+  -- As wide as a word of the chain: whatever it or a provider says can be written down.
+  received_raw numeric(78, 0) CHECK (received_raw >= 0),
+  received_usd_micro numeric(78, 0) CHECK (received_usd_micro >= 0),
+  evidence jsonb NOT NULL DEFAULT '{"transactions": [], "remarks": []}',
+  paid_at timestamptz,
+  credited_at timestamptz,
+  checked_at timestamptz,
+  -- When it is due for a look without anybody asking.
+  next_look_at timestamptz,
+
+  UNIQUE (provider, provider_payment_id),
+  CONSTRAINT topup_amounts CHECK (CASE WHEN method IN ('qris', 'hosted_qris')
+    THEN num_nulls(amount_idr, fee_idr, total_idr) = 0 AND amount_idr > 0 AND quota_usd_micro = amount_idr * 100
+      AND total_idr = amount_idr + fee_idr AND fee_idr = CASE method WHEN 'qris' THEN (amount_idr * 5 + 99) / 100 ELSE 0 END
+      AND token_kind IS NULL
+    ELSE num_nonnulls(amount_idr, fee_idr, total_idr) = 0 AND token_kind IS NOT NULL END),
+  CONSTRAINT topup_provision CHECK (CASE provision_state
+    WHEN 'ready' THEN abandoned_because IS NULL AND status IS NOT NULL
+      AND num_nulls(provider_payment_id, instructions, provider_state, expires_at) = 0
+    ELSE (provision_state = 'abandoned') = (abandoned_because IS NOT NULL)
+      AND num_nonnulls(provider_payment_id, instructions, provider_state, expires_at, status, received_raw,
+        received_usd_micro, paid_at, credited_at, checked_at, next_look_at) = 0 END),
+  CONSTRAINT topup_instructions CHECK (instructions IS NULL OR (instructions ->> '_tag') IS NOT DISTINCT FROM CASE method
+    WHEN 'qris' THEN 'Qris' WHEN 'hosted_qris' THEN 'HostedQris' WHEN 'crypto' THEN 'Crypto' ELSE 'Bep20' END),
+  CONSTRAINT topup_bep20 CHECK (method <> 'crypto_bep20' OR instructions IS NULL OR (
+    (instructions ->> 'expectedRaw')::numeric = quota_usd_micro::numeric * 1000000000000
+    AND instructions ->> 'tokenKind' = token_kind AND length(instructions ->> 'depositAddress') > 0) IS TRUE),
+  CONSTRAINT topup_paid CHECK (status IS NULL OR (status IN ('crediting', 'credited')) = (paid_at IS NOT NULL)),
+  CONSTRAINT topup_credited CHECK (status IS NULL OR (status = 'credited') = (credited_at IS NOT NULL)),
+  CONSTRAINT topup_done CHECK (credited_at IS NULL OR next_look_at IS NULL),
+
+  -- A credited order has the transfer of its quota.
+  credited_code text GENERATED ALWAYS AS (CASE WHEN status = 'credited' THEN 'topup' END) STORED,
+  credited_ref text GENERATED ALWAYS AS (CASE WHEN status = 'credited' THEN id::text END) STORED,
+  CONSTRAINT topup_transferred FOREIGN KEY (credited_code, credited_ref, quota_usd_micro)
+    REFERENCES transfer (code, ref, amount)
+) WITH (fillfactor = 80);
+CREATE UNIQUE INDEX topup_order_deposit_address ON topup_order (lower(instructions ->> 'depositAddress'))
+  WHERE method = 'crypto_bep20';
+CREATE INDEX topup_order_of_reseller ON topup_order (reseller_id, created_at DESC, id DESC) WHERE provision_state = 'ready';
+CREATE INDEX topup_order_by_time ON topup_order (created_at DESC, id DESC) WHERE provision_state = 'ready';
+CREATE INDEX topup_order_by_status ON topup_order (status, created_at DESC, id DESC) WHERE provision_state = 'ready';
+CREATE INDEX topup_order_due ON topup_order (next_look_at) WHERE next_look_at IS NOT NULL;
+CREATE INDEX topup_order_creating ON topup_order (created_at) WHERE provision_state = 'creating';
+
+CREATE TRIGGER terms_stay BEFORE UPDATE ON topup_order FOR EACH ROW
+  WHEN ((NEW.id, NEW.reseller_id, NEW.method, NEW.provider, NEW.simulated, NEW.amount_idr, NEW.fee_idr, NEW.total_idr,
+      NEW.token_kind, NEW.quota_usd_micro, NEW.deposit_index, NEW.created_at)
+    IS DISTINCT FROM (OLD.id, OLD.reseller_id, OLD.method, OLD.provider, OLD.simulated, OLD.amount_idr, OLD.fee_idr,
+      OLD.total_idr, OLD.token_kind, OLD.quota_usd_micro, OLD.deposit_index, OLD.created_at))
+  EXECUTE FUNCTION refuse_because('what was ordered never changes');
+CREATE TRIGGER instructions_stay BEFORE UPDATE ON topup_order FOR EACH ROW
+  WHEN (OLD.provision_state <> 'creating'
+    AND (NEW.provision_state, NEW.abandoned_because, NEW.provider_payment_id, NEW.instructions, NEW.provider_state,
+      NEW.expires_at)
+    IS DISTINCT FROM (OLD.provision_state, OLD.abandoned_because, OLD.provider_payment_id, OLD.instructions,
+      OLD.provider_state, OLD.expires_at))
+  EXECUTE FUNCTION refuse_because('what is to be paid, and where, never changes');
+CREATE TRIGGER status_moves BEFORE UPDATE ON topup_order FOR EACH ROW
+  WHEN (NEW.status IS DISTINCT FROM OLD.status
+    AND (coalesce(OLD.status, 'draft'), coalesce(NEW.status, 'draft')) NOT IN (('draft', 'pending'),
+      ('pending', 'crediting'), ('pending', 'expired'), ('pending', 'failed'),
+      ('expired', 'crediting'), ('failed', 'crediting'), ('crediting', 'credited')))
+  EXECUTE FUNCTION refuse_because('its status does not move this way');
+CREATE TRIGGER received_grows BEFORE UPDATE ON topup_order FOR EACH ROW
+  WHEN (coalesce(NEW.received_raw, -1) < coalesce(OLD.received_raw, -1)
+    OR coalesce(NEW.received_usd_micro, -1) < coalesce(OLD.received_usd_micro, -1)
+    OR (OLD.paid_at IS NOT NULL AND NEW.paid_at IS DISTINCT FROM OLD.paid_at)
+    OR (OLD.credited_at IS NOT NULL AND NEW.credited_at IS DISTINCT FROM OLD.credited_at))
+  EXECUTE FUNCTION refuse_because('what has arrived only grows, and when it did stays');
+CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON topup_order FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Tiers and mints -----------------------------------------------------------------------------------------------
+
+ALTER TABLE tier ADD UNIQUE (id, model_id);
+CREATE TRIGGER identity_stays BEFORE UPDATE ON tier FOR EACH ROW
+  WHEN ((NEW.id, NEW.model_id, NEW.tier_usd_cents) IS DISTINCT FROM (OLD.id, OLD.model_id, OLD.tier_usd_cents))
+  EXECUTE FUNCTION refuse_because('a tier stands for one model at one price');
+
+-- What was minted, as it was answered; written once.
+CREATE TABLE mint (
+  id uuid PRIMARY KEY,
+  reseller_id uuid NOT NULL REFERENCES reseller,
+  operation_id text NOT NULL CHECK (length(operation_id) BETWEEN 1 AND 128),
+  fingerprint text NOT NULL CHECK (length(fingerprint) BETWEEN 1 AND 1000),
+  customer_user_id uuid NOT NULL REFERENCES app_user,
+  model_id uuid NOT NULL,
+  plan_tier_id uuid NOT NULL,
+  granted_tokens bigint NOT NULL CHECK (granted_tokens > 0),
+  price_usd_micro bigint NOT NULL CHECK (price_usd_micro > 0),
+  balance_after bigint NOT NULL CHECK (balance_after >= 0),
+  minted_at timestamptz NOT NULL,
+  pay_code text NOT NULL GENERATED ALWAYS AS ('mint_pay') STORED,
+  grant_code text NOT NULL GENERATED ALWAYS AS ('mint_grant') STORED,
+  ref text NOT NULL GENERATED ALWAYS AS (id::text) STORED,
+  UNIQUE (reseller_id, operation_id),
+  FOREIGN KEY (plan_tier_id, model_id) REFERENCES tier (id, model_id),
+  CONSTRAINT mint_paid FOREIGN KEY (pay_code, ref, price_usd_micro) REFERENCES transfer (code, ref, amount),
+  CONSTRAINT mint_granted FOREIGN KEY (grant_code, ref, granted_tokens) REFERENCES transfer (code, ref, amount)
+);
+CREATE INDEX mint_by_time ON mint (reseller_id, minted_at DESC);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Usage ---------------------------------------------------------------------------------------------------------
+
+-- What resellers page through. A request that was charged no token is no usage, and has no place in the index.
+DROP INDEX settlement_of_user;
+CREATE INDEX settlement_usage ON settlement (user_id, settled_at DESC, request_id DESC)
+  WHERE charged_input + charged_cache_write + charged_cache_read + charged_output > 0;
+`

@@ -1,0 +1,92 @@
+/**
+ * Settled usage in Postgres, up to a horizon that nothing can be written below any more.
+ *
+ * A settlement is stamped with the clock when its row is made, which is after its transaction took the table's lock for
+ * writing. So what is stamped before a look at that lock either belongs to a transaction that was seen holding it, and
+ * began no later than its row was stamped, or is committed and in the next snapshot. The horizon is the beginning of
+ * the oldest of those transactions, and the rows are read after it was found. Transactions that only read, a backup for
+ * instance, do not hold it back.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SettledUsage } from "@tollgate/application/ports/SettledUsage"
+import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import type { UsagePosition } from "@tollgate/domain/paging/UsagePosition"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+
+interface UsageRow {
+  readonly settled_at_micros: bigint
+  readonly request_id: RequestId
+  readonly user_id: UserId
+  readonly model: string
+  readonly total_tokens: bigint
+  readonly cost_pico: bigint
+  readonly settled_at: Date
+}
+
+export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Layer.effect(
+  SettledUsage,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    // A role may not see when the transactions of another one began, and a prepared one has no process: none of this
+    // program's lasts for a minute.
+    const horizon = Effect.flatMap(
+      sql<{ horizon: string }>`
+        SELECT least(statement_timestamp(), min(
+            CASE WHEN l.pid IS NULL OR (a.pid IS NOT NULL AND coalesce(a.state, 'disabled') = 'disabled')
+              THEN statement_timestamp() - interval '1 minute' ELSE a.xact_start END))::text AS horizon
+        FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'relation' AND l.relation = 'settlement'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      ([row]) =>
+        row === undefined ? Effect.dieMessage("the database did not say the time") : Effect.succeed(row.horizon)
+    )
+
+    /** Below a position that was read before, nothing has changed since. */
+    const below = (after: UsagePosition | undefined) =>
+      after === undefined
+        ? Effect.map(horizon, (text) => sql`s.settled_at < ${text}::timestamptz`)
+        : Effect.succeed(
+            sql`(s.settled_at, s.request_id) < (timestamptz 'epoch' + ${after.settledAtMicros} * interval '1 microsecond',
+              ${after.requestId}::uuid)`
+          )
+
+    return {
+      read: (resellerId, { limit, after }) =>
+        Effect.gen(function* () {
+          const inRange = yield* below(after)
+          // Each customer's newest first, out of the index alone; only the rows of the page are looked up.
+          const rows = yield* sql<UsageRow>`
+            WITH page AS (
+              SELECT newest.* FROM reseller_customer c CROSS JOIN LATERAL (
+                SELECT s.settled_at, s.request_id FROM settlement s
+                WHERE s.user_id = c.user_id AND ${inRange}
+                  AND s.charged_input + s.charged_cache_write + s.charged_cache_read + s.charged_output > 0
+                ORDER BY s.settled_at DESC, s.request_id DESC LIMIT ${limit}) AS newest
+              WHERE c.reseller_id = ${resellerId}
+              ORDER BY newest.settled_at DESC, newest.request_id DESC LIMIT ${limit})
+            SELECT (extract(epoch FROM s.settled_at) * 1000000)::bigint AS settled_at_micros, s.request_id, s.user_id,
+              m.public_name AS model, s.cost_pico, s.settled_at,
+              s.charged_input + s.charged_cache_write + s.charged_cache_read + s.charged_output AS total_tokens
+            FROM page JOIN settlement s USING (request_id) JOIN model m ON m.id = s.model_id
+            ORDER BY s.settled_at DESC, s.request_id DESC`
+          return rows.map(toItem)
+        }).pipe(sqlErrorsAreDefects)
+    }
+  })
+)
+
+const toItem = (row: UsageRow): UsageItem => ({
+  position: { settledAtMicros: row.settled_at_micros, requestId: row.request_id },
+  userId: row.user_id,
+  model: row.model,
+  totalTokens: Tokens(row.total_tokens),
+  costPico: UsdPico(row.cost_pico),
+  settledAt: row.settled_at
+})

@@ -1,0 +1,499 @@
+/**
+ * States of the reseller programme that must not be, tried one by one against the schema.
+ */
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import { Context, Effect, Layer } from "effect"
+import { aLedger, EXTERNAL_PAYMENTS, insertInto, type Ledger, mintOf, orderOf } from "../../support/LedgerRows.ts"
+import * as Stores from "../../support/Stores.ts"
+
+const CHECK = "23514"
+const UNIQUE = "23505"
+const FOREIGN_KEY = "23503"
+const RESTRICT = "23001"
+
+interface WrongState {
+  readonly what: string
+  readonly statement: (ledger: Ledger, other: Ledger) => string
+  readonly refusedWith: string
+  /** The constraint, or the words of the trigger, so that nothing is refused for the wrong reason. */
+  readonly by: string | undefined
+}
+
+const wrong = (what: string, statement: WrongState["statement"], refusedWith: string, by?: string): WrongState => ({
+  what,
+  statement,
+  refusedWith,
+  by
+})
+
+const aResellerRow = (otherwise: Readonly<Record<string, string>>) =>
+  insertInto("reseller", {
+    id: "gen_random_uuid()",
+    email: "'new@example.com'",
+    name: "'Toko'",
+    wa_number: "'628123456789'",
+    password_hash: "'$argon2id$x'",
+    ...otherwise
+  })
+
+const updated = (table: string, change: string, id: string) => `UPDATE ${table} SET ${change} WHERE id = '${id}'`
+
+const resellers: ReadonlyArray<WrongState> = [
+  wrong("a reseller's email that is not in lower case", () => aResellerRow({ email: "'New@example.com'" }), CHECK),
+  wrong(
+    "a second reseller of one email",
+    ({ resellerId }) => aResellerRow({ email: `'${resellerId}@example.com'` }),
+    UNIQUE,
+    "reseller_email_key"
+  ),
+  wrong("a number that cannot be called", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
+  wrong("a password as it was typed", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
+  wrong("a status nobody knows", () => aResellerRow({ status: "'closed'" }), CHECK),
+  wrong(
+    "a reseller who waits for a second first review",
+    ({ resellerId }) => updated("reseller", "status = 'pending'", resellerId),
+    RESTRICT,
+    "status does not move"
+  ),
+  wrong(
+    "a suspension that leaves the tokens before it alive",
+    ({ resellerId }) => updated("reseller", "status = 'suspended'", resellerId),
+    RESTRICT,
+    "token version"
+  ),
+  wrong(
+    "a token version that shrinks",
+    ({ resellerId }) => `${updated("reseller", "token_version = 3", resellerId)};
+      ${updated("reseller", "token_version = 2", resellerId)}`,
+    RESTRICT,
+    "token version"
+  ),
+  wrong(
+    "a reseller who becomes somebody else",
+    ({ resellerId }) => updated("reseller", "email = 'else@example.com'", resellerId),
+    RESTRICT,
+    "stays who it is"
+  ),
+  wrong("a reseller who disappears", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
+  wrong(
+    "a pattern that is not in lower case",
+    () => insertInto("email_blacklist", { pattern: "'@Bad.example'" }),
+    CHECK
+  ),
+  wrong("a pattern that is no address", () => insertInto("email_blacklist", { pattern: "'bad.example'" }), CHECK),
+  wrong(
+    "a customer linked twice",
+    ({ resellerId, userId }) =>
+      insertInto("reseller_customer", { reseller_id: `'${resellerId}'`, user_id: `'${userId}'` }),
+    UNIQUE
+  ),
+  wrong(
+    "a link to nobody",
+    ({ resellerId }) =>
+      insertInto("reseller_customer", { reseller_id: `'${resellerId}'`, user_id: "gen_random_uuid()" }),
+    FOREIGN_KEY
+  ),
+  wrong("a count of nothing", () => insertInto("login_window", { key: "''" }), CHECK),
+  wrong(
+    "more hits than any limit needs",
+    () => insertInto("login_window", { key: "'k'", hits: "array_fill(now(), ARRAY[1001])" }),
+    CHECK
+  )
+]
+
+const anAccount = (columns: Readonly<Record<string, string>>) =>
+  insertInto("account", { id: "gen_random_uuid()", kind: "'reseller_quota'", unit: "'usd_micro'", ...columns })
+
+const quota: ReadonlyArray<WrongState> = [
+  wrong(
+    "a second quota of a reseller",
+    ({ resellerId }) => anAccount({ reseller_id: `'${resellerId}'` }),
+    UNIQUE,
+    "account_quota"
+  ),
+  wrong("a quota of nobody", () => anAccount({}), CHECK, "account_shape"),
+  wrong(
+    "a quota in another unit",
+    ({ resellerId }) => anAccount({ reseller_id: `'${resellerId}'`, unit: "'usd_pico'" }),
+    CHECK,
+    "account_shape"
+  ),
+  wrong("a quota set aside", ({ quota }) => updated("account", "debits_pending = 1", quota), CHECK, "account_shape"),
+  wrong(
+    "more minted than there is quota",
+    ({ quota }) => updated("account", "debits_posted = credits_posted + 1", quota),
+    CHECK,
+    "account_available"
+  ),
+  wrong(
+    "a quota that changes hands",
+    ({ quota }, other) => updated("account", `reseller_id = '${other.resellerId}'`, quota),
+    RESTRICT
+  ),
+  wrong(
+    "a plan that is a reseller's as well",
+    ({ userId, resellerId, modelId }) =>
+      anAccount({
+        kind: "'plan'",
+        unit: "'token'",
+        user_id: `'${userId}'`,
+        model_id: `'${modelId}'`,
+        reseller_id: `'${resellerId}'`
+      }),
+    CHECK,
+    "account_shape"
+  )
+]
+
+/** An order of 10,001 IDR by QRIS, of which 5 % are 500.05. */
+const inRupiah = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
+  orderOf(ledger, "rupiah", {
+    method: "'qris'",
+    token_kind: "NULL",
+    deposit_index: "NULL",
+    instructions: `'{"_tag": "Qris", "qrContent": "00"}'`,
+    amount_idr: "10001",
+    fee_idr: "501",
+    total_idr: "10502",
+    quota_usd_micro: "1000100",
+    ...otherwise
+  })
+const AMOUNTS = "topup_amounts"
+const PROVISION = "topup_provision"
+
+const amounts: ReadonlyArray<WrongState> = [
+  wrong("a fee rounded down", (l) => inRupiah(l, { fee_idr: "500", total_idr: "10501" }), CHECK, AMOUNTS),
+  wrong("a fee that is not known", (l) => inRupiah(l, { fee_idr: "NULL" }), CHECK, AMOUNTS),
+  wrong("a total that is not the sum", (l) => inRupiah(l, { total_idr: "10501" }), CHECK, AMOUNTS),
+  wrong("a fee credited with the rest", (l) => inRupiah(l, { quota_usd_micro: "1050200" }), CHECK, AMOUNTS),
+  wrong(
+    "a hosted order with a fee",
+    (l) => inRupiah(l, { method: "'hosted_qris'", instructions: `'{"_tag": "HostedQris"}'` }),
+    CHECK,
+    AMOUNTS
+  ),
+  wrong("rupiah paid in tokens", (l) => inRupiah(l, { token_kind: "'usdt'" }), CHECK, AMOUNTS),
+  wrong("dollars with rupiah", (l) => orderOf(l, "both", { amount_idr: "100000" }), CHECK, AMOUNTS),
+  wrong("dollars in no token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
+  wrong("an order of nothing", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
+  wrong(
+    "an order of a reseller nobody knows",
+    (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }),
+    FOREIGN_KEY
+  ),
+  wrong("an order seen without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
+  wrong("an order seen without a status", (l) => orderOf(l, "nowhere", { status: "NULL" }), CHECK, PROVISION),
+  wrong("a draft with a status", ({ draft }) => updated("topup_order", "status = 'pending'", draft), CHECK, PROVISION),
+  wrong("a draft that is due", ({ draft }) => updated("topup_order", "next_look_at = now()", draft), CHECK, PROVISION),
+  wrong(
+    "a draft that somebody paid",
+    ({ draft }) => updated("topup_order", "received_raw = 1", draft),
+    CHECK,
+    PROVISION
+  ),
+  wrong(
+    "a draft given up for no reason",
+    ({ draft }) => updated("topup_order", "provision_state = 'abandoned'", draft),
+    CHECK,
+    PROVISION
+  ),
+  wrong(
+    "instructions of another method",
+    (l) => inRupiah(l, { instructions: `'{"_tag": "HostedQris"}'` }),
+    CHECK,
+    "topup_instructions"
+  ),
+  wrong("instructions of no method", (l) => inRupiah(l, { instructions: "'{}'" }), CHECK, "topup_instructions"),
+  wrong(
+    "one wei less to pay than is credited",
+    (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
+    CHECK,
+    "topup_bep20"
+  ),
+  wrong(
+    "instructions for another token",
+    (l) => orderOf(l, "other").replace('"tokenKind":"usdt"', '"tokenKind":"usdc"'),
+    CHECK,
+    "topup_bep20"
+  ),
+  wrong(
+    "an address without an address",
+    (l) => orderOf(l, "nowhere").replace("depositAddress", "elsewhere"),
+    CHECK,
+    "topup_bep20"
+  ),
+  wrong(
+    "two orders paid to one address, however it is spelled",
+    (l) => orderOf(l, "PENDING", { provider_payment_id: "'another'" }),
+    UNIQUE,
+    "topup_order_deposit_address"
+  ),
+  wrong(
+    "two orders with one deposit index",
+    ({ pending, ...l }) =>
+      orderOf({ pending, ...l }, "index", {
+        deposit_index: `(SELECT deposit_index FROM topup_order WHERE id = '${pending}')`
+      }),
+    UNIQUE,
+    "topup_order_deposit_index_key"
+  ),
+  wrong(
+    "two orders for one payment",
+    (l) => orderOf(l, "twice", { provider_payment_id: `'pending of ${l.resellerId}'` }),
+    UNIQUE,
+    "topup_order_provider_provider_payment_id_key"
+  )
+]
+
+const CREDITED = "status = 'credited', paid_at = now(), credited_at = now(), next_look_at = NULL"
+const paidFirst = (id: string) => `${updated("topup_order", "status = 'crediting', paid_at = now()", id)};`
+
+const lives: ReadonlyArray<WrongState> = [
+  wrong(
+    "an order to be credited that nobody paid",
+    ({ pending }) => updated("topup_order", "status = 'crediting'", pending),
+    CHECK,
+    "topup_paid"
+  ),
+  wrong(
+    "an order that was paid and still waits",
+    ({ pending }) => updated("topup_order", "paid_at = now()", pending),
+    CHECK,
+    "topup_paid"
+  ),
+  wrong(
+    "an order credited at no time",
+    ({ pending }) =>
+      `${paidFirst(pending)} ${updated("topup_order", "status = 'credited', next_look_at = NULL", pending)}`,
+    CHECK,
+    "topup_credited"
+  ),
+  wrong(
+    "a credited order that is looked at again",
+    ({ credited }) => updated("topup_order", "next_look_at = now()", credited),
+    CHECK,
+    "topup_done"
+  ),
+  wrong(
+    "a credited order without a transfer",
+    ({ pending }) => `${paidFirst(pending)} ${updated("topup_order", CREDITED, pending)}`,
+    FOREIGN_KEY,
+    "topup_transferred"
+  ),
+  wrong(
+    "a credited order with a transfer of something else",
+    ({ pending, quota }) => `${paidFirst(pending)}
+      ${insertInto("transfer", {
+        id: "gen_random_uuid()",
+        code: "'topup'",
+        ref: `'${pending}'`,
+        unit: "'usd_micro'",
+        debit_account: `'${EXTERNAL_PAYMENTS}'`,
+        credit_account: `'${quota}'`,
+        amount: "9999999",
+        actor: "'eve'"
+      })};
+      ${updated("topup_order", CREDITED, pending)}`,
+    FOREIGN_KEY,
+    "topup_transferred"
+  ),
+  ...[
+    "id = gen_random_uuid()",
+    "method = 'crypto'",
+    "provider = 'other'",
+    "simulated = true",
+    "token_kind = 'usdc'",
+    "quota_usd_micro = quota_usd_micro + 1",
+    "deposit_index = deposit_index + 1000",
+    "created_at = created_at + interval '1 day'"
+  ].map((change) =>
+    wrong(
+      `another order than was made: ${change}`,
+      ({ pending }) => updated("topup_order", change, pending),
+      RESTRICT,
+      "what was ordered"
+    )
+  ),
+  ...[
+    "provider_payment_id = 'mine'",
+    `instructions = instructions || '{"depositAddress": "0xeve"}'`,
+    `provider_state = '{"baselineRaw": "1"}'`,
+    "expires_at = expires_at + interval '1 day'",
+    "provision_state = 'creating'"
+  ].map((change) =>
+    wrong(
+      `another payment than was opened: ${change}`,
+      ({ pending }) => updated("topup_order", change, pending),
+      RESTRICT,
+      "what is to be paid"
+    )
+  ),
+  wrong(
+    "a draft that comes back after it was given up",
+    ({ draft }) => `${updated("topup_order", "provision_state = 'abandoned', abandoned_because = 'slow'", draft)};
+      ${updated("topup_order", "provision_state = 'creating', abandoned_because = NULL", draft)}`,
+    RESTRICT,
+    "what is to be paid"
+  ),
+  ...["received_raw = received_raw - 1", "received_raw = NULL", "paid_at = now()", "credited_at = now()"].map(
+    (change) =>
+      wrong(
+        `less than has arrived, or at another time: ${change}`,
+        ({ credited }) => updated("topup_order", change, credited),
+        RESTRICT,
+        "what has arrived"
+      )
+  ),
+  wrong("an order that disappears", ({ pending }) => `DELETE FROM topup_order WHERE id = '${pending}'`, RESTRICT),
+  wrong("no orders at all", () => "TRUNCATE topup_order", RESTRICT)
+]
+
+const allowed = new Set([
+  "pending to crediting",
+  "pending to expired",
+  "pending to failed",
+  "expired to crediting",
+  "failed to crediting",
+  "crediting to credited"
+])
+
+/** The ways that lead to a status from where `pending` begins. */
+const wayTo: Record<TopUpStatus, (id: string) => string> = {
+  pending: () => "",
+  expired: (id) => `${updated("topup_order", "status = 'expired'", id)};`,
+  failed: (id) => `${updated("topup_order", "status = 'failed'", id)};`,
+  crediting: paidFirst,
+  credited: (id) => paidFirst(id)
+}
+
+const moves = TopUpStatus.literals.flatMap((from) => TopUpStatus.literals.map((to) => ({ from, to })))
+const wrongMoves = moves
+  .filter(({ from, to }) => from !== to && !allowed.has(`${from} to ${to}`))
+  .map(({ from, to }) =>
+    wrong(
+      `an order that goes from ${from} to ${to}`,
+      ({ pending, credited }) =>
+        from === "credited"
+          ? updated("topup_order", `status = '${to}'`, credited)
+          : `${wayTo[from](pending)} ${updated("topup_order", `status = '${to}'`, pending)}`,
+      RESTRICT,
+      "status does not move"
+    )
+  )
+
+const mints: ReadonlyArray<WrongState> = [
+  wrong(
+    "a tier that changes its price",
+    ({ tier }) => updated("tier", "tier_usd_cents = 501", tier),
+    RESTRICT,
+    "one model at one price"
+  ),
+  wrong(
+    "a tier that changes its model",
+    ({ tier }, other) => updated("tier", `model_id = '${other.modelId}'`, tier),
+    RESTRICT,
+    "one model at one price"
+  ),
+  wrong(
+    "two mints of one operation",
+    (l) => mintOf(l, { id: "gen_random_uuid()" }),
+    UNIQUE,
+    "mint_reseller_id_operation_id_key"
+  ),
+  wrong(
+    "a mint that nobody paid for",
+    (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'unpaid'" }),
+    FOREIGN_KEY,
+    "mint_paid"
+  ),
+  wrong(
+    "a mint that granted nothing",
+    (l) => `
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+        SELECT gen_random_uuid(), code, '${l.draft}', unit, debit_account, credit_account, amount, actor
+        FROM transfer WHERE code = 'mint_pay' AND ref = '${l.mint}';
+      ${mintOf(l, { id: `'${l.draft}'`, operation_id: "'ungranted'" })}`,
+    FOREIGN_KEY,
+    "mint_granted"
+  ),
+  wrong(
+    "a mint of a tier of another model",
+    (l, other) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'mixed'", model_id: `'${other.modelId}'` }),
+    FOREIGN_KEY
+  ),
+  wrong("an operation without a name", (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "''" }), CHECK),
+  wrong("a change to a mint", () => "UPDATE mint SET fingerprint = 'other'", RESTRICT),
+  wrong("a deletion from the mints", () => "DELETE FROM mint", RESTRICT),
+  wrong("no mints at all", () => "TRUNCATE mint", RESTRICT)
+]
+
+/** Two in one database: what is refused is rolled back, so one pair serves all tests. */
+class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
+const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
+  Layer.provideMerge(Stores.layer),
+  Layer.orDie
+)
+
+describe("the schema refuses", () => {
+  layer(ledgers, { excludeTestServices: true })((it) => {
+    for (const state of [...resellers, ...quota, ...amounts, ...lives, ...wrongMoves, ...mints]) {
+      it.effect(state.what, () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const [ledger, other] = yield* Ledgers
+          const error = yield* sql.withTransaction(sql.unsafe(state.statement(ledger, other))).pipe(Effect.flip)
+          expect({ state: sqlState(error), cause: String(error.cause) }).toMatchObject({ state: state.refusedWith })
+          if (state.by !== undefined) expect(String(error.cause)).toContain(state.by)
+        })
+      )
+    }
+  })
+})
+
+describe("the schema takes", () => {
+  layer(ledgers, { excludeTestServices: true })((it) => {
+    const kept = (what: string, statement: WrongState["statement"]) =>
+      it.effect(what, () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const [ledger, other] = yield* Ledgers
+          const undone = sql.withTransaction(
+            Effect.zipRight(sql.unsafe(statement(ledger, other)), Effect.fail("undone"))
+          )
+          expect(yield* Effect.flip(undone)).toBe("undone")
+        })
+      )
+
+    for (const move of allowed) {
+      const [from, to] = move.split(" to ") as [TopUpStatus, TopUpStatus]
+      kept(`an order that goes from ${move}`, ({ pending, quota }) => {
+        const change = to === "crediting" ? "status = 'crediting', paid_at = now()" : `status = '${to}'`
+        if (to !== "credited") return `${wayTo[from](pending)} ${updated("topup_order", change, pending)}`
+        return `${wayTo[from](pending)}
+          INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
+            (gen_random_uuid(), 'topup', '${pending}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'ada');
+          UPDATE topup_order SET status = 'credited', credited_at = now(), next_look_at = NULL WHERE id = '${pending}'`
+      })
+    }
+    kept("an order in rupiah with its fee rounded up", (ledger) => inRupiah(ledger, {}))
+    kept("an order in rupiah without a fee where somebody else is host", (ledger) =>
+      inRupiah(ledger, {
+        method: "'hosted_qris'",
+        instructions: `'{"_tag": "HostedQris"}'`,
+        fee_idr: "0",
+        total_idr: "10001"
+      })
+    )
+    kept("whatever a chain says has arrived", ({ pending }) =>
+      updated("topup_order", `received_raw = ${2n ** 256n - 1n}`, pending)
+    )
+    kept("the whole life of a reseller", ({ resellerId }) =>
+      ["status = 'suspended', token_version = 1", "status = 'active'", "status = 'suspended', token_version = 2"]
+        .map((change) => updated("reseller", change, resellerId))
+        .join(";")
+    )
+  })
+})

@@ -1,0 +1,44 @@
+/**
+ * Resellers and orders in the database that commands of this process use, made as the service makes them.
+ */
+import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
+import { Email } from "@tollgate/domain/customer/Email"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { Effect, Layer } from "effect"
+import * as Programme from "../../support/Programme.ts"
+import { layer as commandLine } from "../CommandLine.ts"
+
+export const layer = Layer.provideMerge(Layer.mergeAll(PgResellers.layer, PgTopUpOrders.layer), commandLine)
+
+/** Waits for a review. */
+export const signedUp = (email: string) => Programme.anApplicant(Email.make(email))
+
+/** Ten dollars in rupiah; not paid yet. */
+export const orderedQris = (resellerId: ResellerId) =>
+  Programme.anOrder(
+    resellerId,
+    {
+      method: "qris",
+      amount: { _tag: "Rupiah", amountIdr: Idr(100_000n), feeIdr: Idr(5_000n), totalIdr: Idr(105_000n) },
+      provider: "midtrans",
+      needsDepositIndex: false
+    },
+    { instructions: { _tag: "Qris", qrContent: "00020101", qrImageUrl: undefined } }
+  )
+
+/** Ten dollars on the chain, of which so many micro-USD have arrived; credited if that is enough. */
+export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
+  Effect.gen(function* () {
+    const orders = yield* TopUpOrders
+    const { id, quotaUsdMicro } = yield* Programme.anOrder(resellerId)
+    const received = { receivedRaw: TokenRaw(arrivedUsdMicro * 10n ** 12n), receivedUsdMicro: undefined }
+    const evidence = { transactions: ["0xfeed"], remarks: ["seen by a test"] }
+    const seen =
+      arrivedUsdMicro >= quotaUsdMicro ? ({ _tag: "Paid", paidAt: undefined } as const) : ({ _tag: "Pending" } as const)
+    yield* orders.observe(id, { ...seen, received, evidence })
+    return yield* orders.credit(id)
+  })

@@ -1,0 +1,90 @@
+import { userInfo } from "node:os"
+import { describe, expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { AN_ID, audited, documentOf, tollgate } from "../CommandLine.ts"
+import * as Programme from "./Programme.ts"
+
+const adjust = (reseller: string, usdMicro: string, operationId: string, ...more: ReadonlyArray<string>) =>
+  tollgate(
+    ...["quota", "adjust", "--reseller", reseller, "--usd-micro", usdMicro],
+    ...["--operation-id", operationId, "--reason", "goodwill", ...more]
+  )
+
+describe("tollgate quota adjust", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.effect("gives and takes back, once per operation id, however often it is sent", () =>
+      Effect.gen(function* () {
+        yield* Programme.signedUp("ada@example.com")
+        const given = yield* adjust("ada@example.com", "12345678", "op-1", "--json")
+        expect(given, given.stderr).toMatchObject({ code: 0, stderr: "" })
+        const document = {
+          reseller_id: AN_ID,
+          email: "ada@example.com",
+          operation_id: "op-1",
+          amount_usd_micro: "12345678",
+          already_applied: false,
+          balance_usd_micro: "12345678"
+        }
+        expect(documentOf(given)).toEqual(document)
+        const again = documentOf(yield* adjust("ada@example.com", "12345678", "op-1", "--json"))
+        expect(again).toEqual({ ...document, already_applied: true })
+        const taken = yield* adjust("ada@example.com", "-345678", "op-2")
+        expect(taken.stdout).toBe("Took 345678 micro-USD from ada@example.com, who now has 12.000000 USD.\n")
+        const repeated = yield* adjust("ada@example.com", "-345678", "op-2")
+        expect(repeated.stdout).toBe(
+          "The operation op-2 was already applied; nothing moved. ada@example.com has 12.000000 USD.\n"
+        )
+        const actor = userInfo().username
+        expect(yield* audited).toMatchObject([
+          { actor, action: "quota.adjust", reason: "goodwill" },
+          { actor, action: "quota.adjust", reason: "goodwill" }
+        ])
+        expect(documentOf(yield* tollgate("audit", "--json"))).toMatchObject({ ok: true })
+      })
+    )
+
+    it.effect("never takes more than there is: 3, and nothing moves", () =>
+      Effect.gen(function* () {
+        yield* Programme.signedUp("poor@example.com")
+        yield* adjust("poor@example.com", "5", "poor-1")
+        const refused = yield* adjust("poor@example.com", "-6", "poor-2", "--json")
+        expect(refused).toMatchObject({ code: 3 })
+        expect(documentOf(refused)).toMatchObject({ error: { code: "insufficient_quota" } })
+        expect(refused.stderr).toContain("quota is never negative")
+        const shown = documentOf(yield* tollgate("resellers", "show", "poor@example.com", "--json"))
+        expect(shown).toMatchObject({ balance_usd_micro: "5" })
+      })
+    )
+
+    it.effect("refuses an operation id that stands for another change, and unknown resellers", () =>
+      Effect.gen(function* () {
+        yield* Programme.signedUp("grace@example.com")
+        yield* adjust("grace@example.com", "5", "taken")
+        const conflict = yield* adjust("grace@example.com", "6", "taken", "--json")
+        expect(conflict.code).toBe(3)
+        expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
+        expect(yield* adjust("nobody@example.com", "6", "free")).toMatchObject({ code: 3 })
+      })
+    )
+
+    it.effect("takes whole micro-USD and nothing else for an amount", () =>
+      Effect.gen(function* () {
+        for (const amount of [
+          "0",
+          "-0",
+          "+1",
+          "1.5",
+          "1e6",
+          "0x10",
+          "",
+          " 1",
+          "--1",
+          "1000000000000001",
+          "9".repeat(40)
+        ]) {
+          expect(yield* adjust("grace@example.com", amount, "odd"), amount).toMatchObject({ code: 2, stdout: "" })
+        }
+      })
+    )
+  })
+})

@@ -1,0 +1,158 @@
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
+import * as PaymentDeployment from "@tollgate/adapters-upstream/payments/PaymentDeployment"
+import { Database } from "@tollgate/application/ports/Database"
+import { createTopUp } from "@tollgate/application/topup/CreateTopUp"
+import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
+import type { Reseller } from "@tollgate/domain/reseller/Reseller"
+import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
+import { Effect, Layer } from "effect"
+import { startedSimulator } from "../../support/SimulatedPayments.ts"
+import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
+import * as Programme from "./Programme.ts"
+
+/** The simulator that commands of this process find at its port. */
+const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
+  Effect.sync(() => Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port }))
+)
+
+/** Orders ten dollars as a server would that uses this simulator. */
+const ordered = (reseller: Reseller, simulatorUrl: string) => {
+  const simulated = Effect.map(
+    Effect.flatMap(Database, ({ identity }) => identity),
+    (deployment) => ({ simulatorUrl, deployment, gatewayUrl: undefined })
+  )
+  const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
+  const providers = PaymentDeployment.layer({ simulatorPort: 1, accounts: {}, expiryMinutes }, simulated)
+  return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
+    Effect.provide(Layer.provideMerge(PaymentDesk.layer, providers)),
+    Effect.provideService(TopUpPolicy, { bounds: defaultBounds })
+  )
+}
+
+describe("tollgate topups", () => {
+  layer(Layer.provideMerge(PgDatabase.layer, Programme.layer), { excludeTestServices: true })((it) => {
+    it.effect("lists orders, newest first, all or those of one reseller or status", () =>
+      Effect.gen(function* () {
+        const none = yield* tollgate("topups", "list")
+        expect(none, none.stderr).toMatchObject({ code: 0, stdout: "No such orders.\n" })
+        const ada = yield* Programme.signedUp("ada@example.com")
+        const grace = yield* Programme.signedUp("grace@example.com")
+        const qris = yield* Programme.orderedQris(ada.id)
+        const paid = yield* Programme.orderedBep20(grace.id, 12_000_000n)
+
+        const all = documentOf(yield* tollgate("topups", "list", "--json"))
+        expect(all).toMatchObject([{ id: paid.id }, { id: qris.id }])
+        const ofAda = yield* tollgate("topups", "list", "--reseller", "ada@example.com", "--json")
+        expect(documentOf(ofAda)).toMatchObject([{ id: qris.id, reseller_email: "ada@example.com" }])
+        const credited = yield* tollgate("topups", "list", "--status", "credited", "--limit", "1", "--json")
+        expect(documentOf(credited)).toMatchObject([{ id: paid.id, anomalies: ["overpaid"] }])
+        const { stdout } = yield* tollgate("topups", "list")
+        expect(stdout).toMatch(/^CREATED +RESELLER +PROVIDER +TO PAY +QUOTA USD +STATUS +ORDER ID$/m)
+        expect(stdout).toMatch(/ ada@example\.com +midtrans +105000 IDR +10\.000000 +pending /)
+        expect(stdout).toMatch(/ grace@example\.com +bsc +10\.000000 USD +10\.000000 +credited, overpaid /)
+        expect(yield* tollgate("topups", "list", "--reseller", "nobody@example.com")).toMatchObject({ code: 3 })
+      })
+    )
+
+    it.effect("shows an order by its id or number, with what only operators see", () =>
+      Effect.gen(function* () {
+        const { id: resellerId } = yield* Programme.signedUp("shown@example.com")
+        const order = yield* Programme.orderedBep20(resellerId, 4_000_000n)
+        const shown = yield* tollgate("topups", "show", orderNumberOf(order.id), "--json")
+        expect(documentOf(shown)).toEqual({
+          id: order.id,
+          order_number: `RTO-${order.id}`,
+          reseller_id: resellerId,
+          reseller_email: "shown@example.com",
+          payment_method: "crypto_bep20",
+          provider: "bsc",
+          provider_payment_id: `bsc:${order.id}`,
+          simulated: false,
+          token_kind: "usdt",
+          quota_usd_micro: "10000000",
+          status: "pending",
+          payment_status: "pending",
+          received_raw: "4000000000000000000",
+          received_usd_micro: "4000000",
+          excess_usd_micro: "0",
+          anomalies: [],
+          transactions: ["0xfeed"],
+          remarks: ["seen by a test"],
+          pay_to: [expect.stringMatching(/^bsc:0x/)],
+          created_at: A_TIME,
+          expires_at: A_TIME,
+          paid_at: null,
+          credited_at: null,
+          checked_at: A_TIME
+        })
+        const { stdout } = yield* tollgate("topups", "show", order.id)
+        expect(stdout).toMatch(/^Received +4\.000000 USD$/m)
+        expect(stdout).toMatch(/^Remarks +seen by a test$/m)
+      })
+    )
+
+    it.effect("does not know an order nobody made, and no id that is none", () =>
+      Effect.gen(function* () {
+        const unknown = "01930000-0000-7000-8000-0000000000aa"
+        for (const command of ["show", "reconcile"]) {
+          const missing = yield* tollgate("topups", command, unknown, "--json")
+          expect(missing, missing.stderr).toMatchObject({ code: 3 })
+          expect(documentOf(missing)).toMatchObject({ error: { code: "topup_not_found" } })
+          expect(yield* tollgate("topups", command, "RTO-1")).toMatchObject({ code: 2, stdout: "" })
+        }
+      })
+    )
+
+    it.scoped("reconciles an order with its provider, and credits what is paid", () =>
+      Effect.gen(function* () {
+        const { baseUrl, post } = yield* simulator
+        const reseller = yield* Programme.signedUp("payer@example.com")
+        const [first, second] = yield* Effect.all([ordered(reseller, baseUrl), ordered(reseller, baseUrl)])
+        const unpaid = yield* tollgate("topups", "reconcile", first.id, "--json")
+        expect(unpaid, unpaid.stderr).toMatchObject({ code: 0 })
+        expect(documentOf(unpaid)).toMatchObject({ status: "pending", simulated: true })
+
+        expect((yield* post(`/pay/${orderNumberOf(first.id)}`)).status).toBe(200)
+        const paid = documentOf(yield* tollgate("topups", "reconcile", orderNumberOf(first.id), "--json"))
+        expect(paid).toMatchObject({ status: "credited", payment_status: "paid", credited_at: A_TIME })
+        const again = yield* tollgate("topups", "reconcile", first.id)
+        expect(again.stdout).toMatch(/^Status +credited$/m)
+
+        yield* post(`/pay/${orderNumberOf(second.id)}`)
+        const all = yield* tollgate("topups", "reconcile", "--json")
+        expect(documentOf(all), all.stderr).toEqual({ looked: 1, credited: 1 })
+        expect((yield* tollgate("topups", "reconcile")).stdout).toBe("No order is open.\n")
+        const shown = documentOf(yield* tollgate("resellers", "show", "payer@example.com", "--json"))
+        expect(shown).toMatchObject({ balance_usd_micro: "20000000" })
+        expect(documentOf(yield* tollgate("audit", "--json"))).toMatchObject({ ok: true })
+      })
+    )
+
+    it.effect("shows an order unchanged when its provider is not there", () =>
+      Effect.gen(function* () {
+        const { id } = yield* Programme.signedUp("away@example.com")
+        const order = yield* Programme.orderedQris(id)
+        const asked = yield* tollgate("topups", "reconcile", order.id, "--json")
+        expect(asked, asked.stderr).toMatchObject({ code: 0 })
+        expect(documentOf(asked)).toMatchObject({ status: "pending", checked_at: null })
+      })
+    )
+
+    it.effect("asks nobody with settings that do not go together; other commands do not mind", () =>
+      Effect.gen(function* () {
+        process.env.TRIPAY_API_KEY = "hunter2"
+        const asked = yield* tollgate("topups", "reconcile", "--json")
+        const listed = yield* tollgate("topups", "list", "--json")
+        delete process.env.TRIPAY_API_KEY
+        expect(asked.code).toBe(1)
+        expect(documentOf(asked)).toMatchObject({ error: { code: "invalid_settings" } })
+        expect(asked.stderr).toContain("TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY")
+        expect(asked.stderr).not.toContain("hunter2")
+        expect(listed.code).toBe(0)
+      })
+    )
+  })
+})

@@ -1,0 +1,140 @@
+/**
+ * The database role of the operations page: what it is granted there is enough for everything a server and the command
+ * line do, and gives no way to change what is written for good.
+ */
+import { randomBytes } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
+import { keyBalances } from "@tollgate/application/customer/KeyBalances"
+import { readUsage } from "@tollgate/application/customer/ReadUsage"
+import { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
+import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
+import { listTiers } from "@tollgate/application/mint/ListTiers"
+import { mintTier } from "@tollgate/application/mint/MintTier"
+import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { Customers } from "@tollgate/application/ports/Customers"
+import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { Quota } from "@tollgate/application/ports/Quota"
+import { logIn } from "@tollgate/application/reseller/LogIn"
+import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
+import { signUp } from "@tollgate/application/reseller/SignUp"
+import { sweepTopUps } from "@tollgate/application/topup/SweepTopUps"
+import { Email } from "@tollgate/domain/customer/Email"
+import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
+import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import * as Pg from "pg"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { orderedBep20, orderedQris } from "../cli/commands/Programme.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { TestGateway } from "../support/TestGateway.ts"
+import { completion, usage } from "../support/upstream/ChatWire.ts"
+import { json } from "../support/upstream/Script.ts"
+
+const ROLE = `role_${randomBytes(8).toString("hex")}`
+const STRONG = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
+const scope = Effect.runSync(Scope.make())
+let database: TestDatabase.Database
+let gateway: TestGateway
+
+const asOwner = async (statements: string): Promise<void> => {
+  const client = new Pg.Client(database.settings)
+  await client.connect()
+  await client.query(statements).finally(() => client.end())
+}
+
+/** The statements of the page, for a role of this test's own. */
+const granted = (): string => {
+  const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
+  const [, statements = ""] = /```sql\n([\s\S]*?)```/.exec(page) ?? []
+  return statements.replaceAll("tollgate_app", ROLE)
+}
+
+const roleSettings = (): Pg.ClientConfig => ({ ...database.settings, user: ROLE })
+
+beforeAll(async () => {
+  database = await Effect.runPromise(Scope.extend(TestDatabase.make(), scope))
+  await asOwner(granted())
+  gateway = await TestGateway.start({
+    database,
+    settings: { NODE_ENV: "production", JWT_SECRET: STRONG, PAYMENTS_SIMULATOR: "" },
+    reach: ({ url }) => url.replace("postgres://postgres@", `postgres://${ROLE}@`),
+    model: { tiers: [{ tier_usd_cents: 100, granted_tokens: 1_000 }] }
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  await asOwner(`DROP OWNED BY ${ROLE}; DROP ROLE ${ROLE}`)
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+})
+
+const operator = { actor: "test", reason: "a test asked for it" }
+const email = Email.make("toko@example.com")
+const password = Redacted.make("correct horse")
+
+it("is enough for a whole life of resellers, orders, mints, keys and requests", async () => {
+  const keyId = await gateway.run(
+    Effect.gen(function* () {
+      const blacklist = yield* Blacklist
+      const pattern = BlacklistPattern.make("@spam.example")
+      yield* blacklist.add(pattern, operator)
+      yield* blacklist.remove(pattern, operator)
+
+      const { id } = yield* signUp({ email, password, name: "Toko", waNumber: "6281234567890" })
+      yield* reviewReseller(email, "approve", operator)
+      yield* logIn({ email, password }, "127.0.0.1" as ClientAddress)
+      yield* logIn({ email, password }, "127.0.0.1" as ClientAddress)
+
+      yield* orderedQris(id)
+      yield* orderedBep20(id, 10_000_000n)
+      yield* sweepTopUps
+      const change = { resellerId: id, change: QuotaChange(-1_000_000n), operationId: OperationId.make("back") }
+      yield* (yield* Quota).adjust(change, operator)
+
+      const customer = yield* resolveCustomer(id, Email.make("customer@example.com"))
+      yield* (yield* Customers).link(id, Email.make(gateway.customer.email), operator)
+      const [tier] = yield* listTiers
+      const operationId = OperationId.make("first")
+      yield* mintTier(id, { operationId, customerEmail: customer.email, planTierId: tier?.id ?? "" })
+
+      const { key } = yield* createCustomerKey(id, customer.userId, "first")
+      yield* keyBalances(id, key.id)
+      yield* readUsage(id, {})
+      yield* revokeCustomerKey(id, key.id)
+      yield* (yield* OpenHolds).sweep
+      return key.id
+    })
+  )
+  expect(keyId).toMatch(/^[0-9a-f-]{36}$/)
+
+  gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
+  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] })
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+  await gateway.settled()
+})
+
+it("changes no journal and no table", async () => {
+  const client = new Pg.Client(roleSettings())
+  await client.connect()
+  const refused = [
+    "UPDATE transfer SET amount = 1",
+    "DELETE FROM settlement",
+    "UPDATE mint SET granted_tokens = 1",
+    "DELETE FROM audit_log",
+    "DELETE FROM topup_order",
+    "TRUNCATE reseller CASCADE",
+    "DROP TABLE price",
+    "CREATE TABLE mine (id int)"
+  ]
+  for (const statement of refused) {
+    await expect(client.query(statement), statement).rejects.toMatchObject({ code: "42501" })
+  }
+  await client.end()
+})

@@ -1,0 +1,242 @@
+/**
+ * Servers die without warning while resellers order quota, pay, mint and make keys. Whoever gets no answer asks again, as
+ * a client would; in the end everything is there once, whole, and the books agree.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import * as PaymentSimulator from "@tollgate/adapters-upstream/simulator/payments/PaymentSimulator"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { TestGateway, until } from "../support/TestGateway.ts"
+
+const KILLS = 6
+const RESELLERS = 6
+/** Fewer than the limit of a minute, which is told elsewhere. */
+const MOST_MINTS = 25
+const TIER_USD_CENTS = 100
+const TIER_USD_MICRO = 1_000_000n
+const TIER_TOKENS = 1_000
+
+/** Keeps the database and the books; takes no payments and serves nobody. */
+let observer: TestGateway
+let simulatorUrl: string
+const scope = Effect.runSync(Scope.make())
+
+beforeAll(async () => {
+  observer = await TestGateway.start()
+  await observer.applyCatalog({
+    model: { tiers: [{ tier_usd_cents: TIER_USD_CENTS, granted_tokens: TIER_TOKENS }] }
+  })
+  simulatorUrl = (await Effect.runPromise(Scope.extend(PaymentSimulator.start(), scope))).baseUrl
+})
+afterAll(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await observer.close()
+})
+
+const startServer = (): Promise<ServerProcess> =>
+  ServerProcess.beside(observer, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(simulatorUrl).port })
+
+const servers: Array<ServerProcess> = []
+
+/** Requests whose server died under them, by what they were about. */
+const unanswered = { order: 0, look: 0, mint: 0, key: 0, revoke: 0, read: 0 }
+type About = keyof typeof unanswered
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** At a server that is there, or was a moment ago; undefined where it died under the request. */
+const tryOnce = async (about: About, token: string, call: string, body?: object): Promise<Answer | undefined> => {
+  const [method = "GET", path = "/"] = call.split(" ")
+  const server = servers[Math.floor(Math.random() * servers.length)] as ServerProcess
+  try {
+    const response = await fetch(`${server.url}/api/reseller${path}`, {
+      method,
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  } catch {
+    unanswered[about] += 1
+    return undefined
+  }
+}
+
+/** Again and again until there is an answer. */
+const ask = async (about: About, token: string, call: string, body?: object): Promise<Answer> => {
+  for (;;) {
+    const answer = await tryOnce(about, token, call, body)
+    if (answer !== undefined) return answer
+    await sleep(10)
+  }
+}
+
+interface Order {
+  readonly id: string
+  readonly order_number: string
+  readonly quota_usd_micro: number
+}
+
+/** A reseller with a customer, and what it was told of what it did. */
+interface Actor {
+  readonly token: string
+  readonly userId: string
+  readonly customerEmail: string
+  readonly tierId: string
+  readonly credited: Array<Order>
+  /** What each operation id did, as it was told first. */
+  readonly minted: Map<string, Answer>
+  readonly keys: Array<{ readonly id: string; readonly secret: string; readonly revoked: boolean }>
+}
+
+const newActor = async (nth: number): Promise<Actor> => {
+  const email = `reseller-${nth}@example.com`
+  const password = "correct horse"
+  await ask("read", "", "POST /auth/signup", { email, password, name: "Toko Token", wa_number: "6281234567890" })
+  await observer.query("UPDATE reseller SET status = 'active' WHERE email = $1", [email])
+  const token = String((await ask("read", "", "POST /auth/login", { email, password })).body.token)
+  const customerEmail = `customer-of-${nth}@example.com`
+  const customer = await ask("read", token, "POST /customers", { email: customerEmail })
+  const tiers = (await ask("read", token, "GET /tiers")).body.tiers as ReadonlyArray<{ plan_tier_id: string }>
+  return {
+    token,
+    userId: String(customer.body.user_id),
+    customerEmail,
+    tierId: tiers[0]?.plan_tier_id ?? "",
+    credited: [],
+    minted: new Map(),
+    keys: []
+  }
+}
+
+const METHODS = [
+  { method: "qris", amount_idr: 20_000 },
+  { method: "hosted_qris", amount_idr: 30_000 },
+  { method: "crypto", amount_usd_micro: 5_000_001 },
+  { method: "crypto_bep20", amount_usd_micro: 1_000_123 }
+]
+
+/** An order whose answer was lost is never paid: nobody knows where to. */
+const topUp = async (actor: Actor, round: number): Promise<void> => {
+  const made = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
+  if (made === undefined || made.status === 503) return
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  const order = made.body as unknown as Order
+  const paid = await fetch(`${simulatorUrl}/pay/${order.order_number}`, { method: "POST" })
+  expect(paid.status, await paid.text()).toBe(200)
+  await until(async () => {
+    const { body, status } = await ask("look", actor.token, `GET /topup/${order.id}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    return body.status === "credited"
+  })
+  actor.credited.push(order)
+}
+
+const mint = async (actor: Actor, operationId: string): Promise<void> => {
+  const { customerEmail, minted, tierId, token } = actor
+  const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
+  const answer = await ask("mint", token, "POST /mint", body)
+  // Nothing to pay with yet: the id stays free.
+  if (answer.status === 402) return
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  minted.set(operationId, answer)
+}
+
+/** A key whose answer was lost is nobody's: its secret was told once. */
+const makeKey = async (actor: Actor, round: number): Promise<void> => {
+  const made = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
+  if (made === undefined) return
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  const id = String(made.body.key_id)
+  const revoked = round % 2 === 0
+  if (revoked) expect((await ask("revoke", actor.token, `DELETE /keys/${id}`)).status).toBe(200)
+  actor.keys.push({ id, secret: String(made.body.secret), revoked })
+}
+
+const keepGoing = async (actor: Actor, nth: number, stopped: () => boolean): Promise<void> => {
+  for (let round = nth; !stopped(); round++) {
+    await topUp(actor, round)
+    if (actor.minted.size < MOST_MINTS) await mint(actor, `operation ${round}`)
+    await makeKey(actor, round)
+  }
+}
+
+it(`orders, mints and keys are there whole or not at all, though servers are killed ${KILLS} times`, async () => {
+  servers.push(...(await Promise.all([startServer(), startServer()])))
+  const actors = await Promise.all(Array.from({ length: RESELLERS }, (_, nth) => newActor(nth)))
+  const progress = () =>
+    actors.reduce((sum, { credited, keys, minted }) => sum + credited.length + keys.length + minted.size, 0)
+
+  let stopped = false
+  let replacement: Promise<unknown> = Promise.resolve()
+  const load = Promise.all(actors.map((actor, nth) => keepGoing(actor, nth, () => stopped)))
+  const killing = async () => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const before = progress()
+      await until(() => progress() >= before + RESELLERS && servers.length === 2)
+      await sleep(Math.random() * 100)
+      const victim = servers.shift()
+      await victim?.kill()
+      // The other one serves alone meanwhile.
+      replacement = startServer().then((server) => servers.push(server))
+    }
+    await replacement
+    stopped = true
+  }
+  await Promise.all([load, killing()])
+
+  for (const actor of actors) await expectAllThere(actor)
+
+  // Nobody but us knows of an order that was never finished.
+  const drafts = await observer.query<{ id: string }>("SELECT id FROM topup_order WHERE provision_state = 'creating'")
+  for (const { id } of drafts) {
+    for (const { token } of actors) expect((await ask("read", token, `GET /topup/${id}`)).status).toBe(404)
+  }
+  expect(await observer.query("SELECT id FROM topup_order WHERE status = 'crediting'")).toEqual([])
+  for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
+  expect(await observer.audit()).toEqual([])
+
+  // Without these it would have proved nothing.
+  expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(KILLS)
+  expect(progress()).toBeGreaterThan(KILLS * RESELLERS)
+}, 60_000)
+
+const expectAllThere = async ({
+  credited,
+  keys,
+  minted,
+  tierId,
+  customerEmail,
+  token,
+  userId
+}: Actor): Promise<void> => {
+  const toppedUp = credited.reduce((sum, { quota_usd_micro }) => sum + BigInt(quota_usd_micro), 0n)
+  const { body: balance } = await ask("read", token, "GET /balance")
+  expect(balance.balance_usd_micro).toBe(String(toppedUp - BigInt(minted.size) * TIER_USD_MICRO))
+
+  const { body: balances } = await ask("read", token, `GET /customers/${userId}/balances`)
+  const purchased = minted.size * TIER_TOKENS
+  expect(balances.token_plans).toMatchObject(minted.size === 0 ? [] : [{ purchased_tokens: purchased }])
+
+  for (const [operation_id, first] of minted) {
+    const body = { operation_id, customer_email: customerEmail, plan_tier_id: tierId }
+    const again = await ask("read", token, "POST /mint", body)
+    expect(again).toEqual({ status: 200, body: { ...first.body, already_applied: true } })
+  }
+
+  const [listed] = await observer.query<{ ready: number }>(
+    `SELECT count(*)::int AS ready FROM topup_order JOIN reseller_customer USING (reseller_id)
+     WHERE user_id = $1 AND provision_state = 'ready'`,
+    [userId]
+  )
+  expect((await ask("read", token, "GET /topups?limit=1")).body.total).toBe(listed?.ready)
+
+  for (const { revoked, secret } of keys) {
+    const server = servers[0] as ServerProcess
+    const models = await fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
+    expect(models.status).toBe(revoked ? 401 : 200)
+  }
+}
