@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import { migrations } from "@tollgate/adapters-postgres/migrations/Migrations"
 import { Effect, Schedule } from "effect"
 import * as Pg from "pg"
 import * as TestDatabase from "../support/TestDatabase.ts"
@@ -85,7 +86,7 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
         // Alone: prepared, used, and stopped again.
         const created = yield* start(environment, "users", "create", "ada@example.com").printed
         expect(created.code, created.stderr).toBe(0)
-        expect(created.stderr).toBe("Prepared the database: 0001_foundation\n")
+        expect(created.stderr).toBe(`Prepared the database: ${migrations.map(({ name }) => name).join(", ")}\n`)
         expect(readdirSync(directory)).toEqual(["postgres"])
 
         // Beside a process that runs it already, which goes on using it afterwards.

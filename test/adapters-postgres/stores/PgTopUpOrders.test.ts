@@ -9,7 +9,7 @@ import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
 import { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentInstructions"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
-import { Duration, Effect, Option } from "effect"
+import { Context, Duration, Effect, Option } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
@@ -351,6 +351,27 @@ describe("a top-up in Postgres", () => {
         if (first === undefined) return
         yield* ago(first.id, "next_look_at", 61)
         expect((yield* claim(there, 7)).map(({ order }) => order)).toEqual([first])
+      })
+    )
+
+    it.effect("that somebody has in hand is passed over: nobody waits for it", () =>
+      Effect.gen(function* () {
+        yield* nothingIsDue
+        const sql = yield* SqlClient.SqlClient
+        const orders = yield* TopUpOrders
+        const reseller = yield* aReseller()
+        const order = yield* anOrder(reseller.id)
+        yield* ago(order.id, "next_look_at", 100)
+        const draft = yield* orders.draft(aNewTopUp(reseller.id))
+        yield* ago(draft.id, "created_at", 600)
+        const look = Effect.all([
+          orders.claimDue({ providers: ["bsc"], limit: 9, lease: Duration.minutes(1) }),
+          orders.abandonStale(Duration.minutes(5))
+        ]).pipe(Effect.mapInputContext(Context.omit(SqlClient.TransactionConnection)<never>))
+        const inHand = sql`SELECT FROM topup_order WHERE id IN (${order.id}, ${draft.id}) FOR UPDATE`
+        expect(yield* sql.withTransaction(Effect.zipRight(inHand, look))).toEqual([[], []])
+        const [due, stale] = yield* look
+        expect([due[0]?.order.id, stale[0]?.draft.id]).toEqual([order.id, draft.id])
       })
     )
 
