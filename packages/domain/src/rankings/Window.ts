@@ -58,8 +58,9 @@ export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): 
   return { from: daysBefore(to, DAYS[window]), to, previousFrom: daysBefore(to, 2 * DAYS[window]), dataSince }
 }
 
-/** The buckets that cover an interval, each cut to what lies inside. */
+/** The buckets that cover an interval, each cut to what lies inside; none when it is empty. */
 export const bucketsOf = (unit: Jakarta.CalendarUnit, { from, to }: Interval): ReadonlyArray<Bucket> => {
+  if (from >= to) return []
   const buckets: Array<Bucket> = []
   for (let start = Jakarta.startOf(unit, from); start < to; start = Jakarta.endOf(unit, start)) {
     const end = Jakarta.endOf(unit, start)
