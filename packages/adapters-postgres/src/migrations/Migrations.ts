@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { foundation } from "./0001_foundation.ts"
 import { staleDecisions } from "./0002_stale_decisions.ts"
+import { rankings } from "./0004_rankings.ts"
 
 export interface Migration {
   readonly name: string
@@ -18,7 +19,8 @@ export interface Migration {
 /** In the order of application. A step that any database has seen is never edited again. */
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
-  { name: "0002_stale_decisions", statements: staleDecisions }
+  { name: "0002_stale_decisions", statements: staleDecisions },
+  { name: "0004_rankings", statements: rankings }
 ]
 
 /** Any number, the same in every version of this program. */
