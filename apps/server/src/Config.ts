@@ -67,6 +67,11 @@ export const Environment = Schema.Struct({
   SERVICE_NAME: withDefault(Word, "tollgate", "Name in the `x-<name>-billing` header"),
   KEY_PREFIX: withDefault(Word, "tg", "First part of every API key"),
   CORS_ORIGIN: withDefault(Text, "*", "Browser origin allowed to call; `*` for any"),
+  RANKINGS_ENABLED: withDefault(
+    Switch,
+    true,
+    "Whether `/api/rankings` and `/rankings` tell how much each model is used"
+  ),
   METRICS_PORT: withDefault(Port, 9464, "Prometheus metrics, on loopback only"),
   KEEPALIVE_SECONDS: withDefault(Seconds, 15, "Silence on a stream before a keepalive comment"),
   DRAIN_SECONDS: withDefault(

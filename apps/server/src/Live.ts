@@ -9,6 +9,7 @@ import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
 import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
 import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
+import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
 import { responsesProtocol } from "@tollgate/adapters-http/responses/ResponsesProtocol"
@@ -30,6 +31,8 @@ import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
 import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotifications"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgRankingsCache from "@tollgate/adapters-postgres/stores/PgRankingsCache"
+import * as PgRankingsHistory from "@tollgate/adapters-postgres/stores/PgRankingsHistory"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
@@ -37,6 +40,7 @@ import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
+import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -101,6 +105,13 @@ const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
     Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
   )
 
+const rankings = ({ RANKINGS_ENABLED }: Config) =>
+  Layer.mergeAll(
+    PgRankingsHistory.layer,
+    PgRankingsCache.layer,
+    Layer.succeed(RankingsPolicy, { enabled: RANKINGS_ENABLED })
+  )
+
 const stores = (config: Config) =>
   Layer.mergeAll(
     PgUsers.layer,
@@ -109,7 +120,8 @@ const stores = (config: Config) =>
     PgKeyRing.layer(),
     PgCurrentCatalog.layer(),
     openHolds(config),
-    PgInferenceLedger.layer()
+    PgInferenceLedger.layer(),
+    rankings(config)
   ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)))
 
 const database = (config: Config) =>
@@ -159,7 +171,7 @@ export const server = (config: Config) =>
             message: `${config.HOST}:${config.PORT} cannot be listened on (${rootOf(error)}); set HOST or PORT`
           })
       ),
-      Layer.provide(GatewayApiLive.layer),
+      Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(Layer.succeed(ServiceTitle, config.SERVICE_NAME)))),
       Layer.provide(InFlight.layer)
     ),
     Metrics.layer(config.METRICS_PORT)
