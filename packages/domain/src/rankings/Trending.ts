@@ -1,5 +1,5 @@
 /**
- * Models that are used more than a week ago, or that nobody used then (spec: trending).
+ * Models that were used more in the last seven days than in the seven before, or not at all then (spec: trending).
  */
 import * as Order from "effect/Order"
 import type { Tokens } from "../money/Tokens.ts"
