@@ -2,6 +2,7 @@
  * Rows of the ledger written by hand: a customer with a plan, credit, an open hold and a settlement, all in order.
  */
 import { SqlClient } from "@effect/sql"
+import { insertDeltas } from "@tollgate/adapters-postgres/batch/CountedUsage"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
 import { Effect } from "effect"
 import * as Stores from "./Stores.ts"
@@ -43,7 +44,7 @@ export const aLedger = Effect.gen(function* () {
     INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
       VALUES (gen_random_uuid(), 'mint_grant', '${row.plan}', 'token', '00000000-0000-0000-0000-000000000003', '${row.plan}',
         100, 'ada');
-    ${settlementOf(ledger)};
+    ${counted(settlementOf(ledger))};
     INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account,
         plan_tokens, payg_account, payg_pico, node_id)
       VALUES ('${row.held}', '${user.id}', '${key.id}', '${model.id}', '${model.priceId}', 'chat', true, '${row.plan}', 3,
@@ -85,3 +86,7 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
   }
   return `INSERT INTO settlement (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 }
+
+/** The same, with its usage counted for the rankings, as the ledger does it. */
+export const counted = (settlement: string): string =>
+  `WITH written AS (${settlement} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`

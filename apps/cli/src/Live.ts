@@ -13,6 +13,7 @@ import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -54,6 +55,7 @@ const stores = Layer.mergeAll(
   PgPaygAccounts.layer,
   PgCatalogs.layer,
   PgBooks.layer,
+  PgUsageRollUps.layer,
   openHolds
 )
 

@@ -14,6 +14,7 @@ import { holds } from "./commands/Holds.ts"
 import { keys } from "./commands/Keys.ts"
 import { migrate } from "./commands/Migrate.ts"
 import { payg } from "./commands/Payg.ts"
+import { rankings } from "./commands/Rankings.ts"
 import { users } from "./commands/Users.ts"
 import * as Live from "./Live.ts"
 
@@ -54,7 +55,8 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(users),
     withLive(Live.readyForKeys)(keys),
     withReadyDatabase(payg),
-    withReadyDatabase(holds)
+    withReadyDatabase(holds),
+    withReadyDatabase(rankings)
   ])
 )
 

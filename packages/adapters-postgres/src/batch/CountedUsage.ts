@@ -20,11 +20,13 @@ export const DECITPS =
 /** The rows of `usage_delta` for these settlements: one a model and hour, made when they are. */
 export const insertDeltas = (settlements: string): string => `
       INSERT INTO usage_delta (hour, model_id, tokens, tps, ttft)
-      SELECT ${HOUR_SETTLED}, model_id, sum(${COUNTED_TOKENS})::bigint,
-        coalesce(array_agg(speed_bucket(${DECITPS})) FILTER (WHERE ${IS_SAMPLE}), '{}'),
-        coalesce(array_agg(speed_bucket(ttft_millis)) FILTER (WHERE ${IS_SAMPLE}), '{}')
-      FROM ${settlements} GROUP BY 1, 2
-      HAVING sum(${COUNTED_TOKENS}) > 0 OR bool_or(${IS_SAMPLE})`
+      SELECT hour, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
+        coalesce(array_agg(ttft) FILTER (WHERE is_sample), '{}')
+      FROM (
+        SELECT ${HOUR_SETTLED} AS hour, model_id, ${COUNTED_TOKENS} AS tokens, ${IS_SAMPLE} AS is_sample,
+          speed_bucket(${DECITPS}) AS tps, speed_bucket(ttft_millis) AS ttft
+        FROM ${settlements}) AS used
+      WHERE tokens > 0 OR is_sample GROUP BY hour, model_id`
 
 /** The columns that {@link insertDeltas} reads. */
 export const COUNTED_COLUMNS = `model_id, settled_at, streamed, ending, ttft_millis, duration_millis,

@@ -21,11 +21,10 @@ $$;
 CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,
-  tokens bigint NOT NULL CHECK (tokens >= 0),
+  tokens bigint NOT NULL,
   -- One bucket a sample, of tenths of a token a second and of milliseconds.
   tps smallint[] NOT NULL,
-  ttft smallint[] NOT NULL,
-  CHECK (cardinality(tps) = cardinality(ttft))
+  ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 CREATE TABLE usage_hour (
