@@ -40,7 +40,7 @@ CREATE TABLE speed_hour (
   model_id uuid NOT NULL REFERENCES model,
   measure text NOT NULL CHECK (measure IN ('tps', 'ttft')),
   bucket smallint NOT NULL,
-  samples bigint NOT NULL CHECK (samples > 0),
+  samples int NOT NULL CHECK (samples > 0),
   PRIMARY KEY (hour, model_id, measure, bucket)
 ) WITH (fillfactor = 80);
 

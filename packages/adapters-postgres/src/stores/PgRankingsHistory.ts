@@ -27,6 +27,8 @@ export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = L
     read: (minute, ask) =>
       Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+        // Whoever is being served has the other processors.
+        yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
         const firstUse = yield* readFirstUse(minute)
         const question = ask(firstUse)
         const models = yield* sql<ModelRow>`
@@ -79,14 +81,14 @@ const readTokens = (question: HistoryQuestion) =>
     const hours = cutHours(question)
     const text = `
       SELECT model_id, piece, sum(tokens)::bigint AS tokens FROM (
-        SELECT model_id, width_bucket(hour, $1::text[]::timestamptz[]) AS piece, tokens FROM (
+        SELECT model_id, width_bucket(hour, $1::timestamptz[]) AS piece, tokens FROM (
           SELECT hour, model_id, tokens FROM usage_hour UNION ALL SELECT hour, model_id, tokens FROM usage_delta) AS sums
-        WHERE hour >= $3::text::timestamptz AND hour < $4::text::timestamptz AND hour <> ALL ($2::text[]::timestamptz[])
+        WHERE hour >= $3::timestamptz AND hour < $4::timestamptz AND hour <> ALL ($2::timestamptz[])
         UNION ALL
-        SELECT model_id, width_bucket(settled_at, $1::text[]::timestamptz[]), ${COUNTED_TOKENS}
+        SELECT model_id, width_bucket(settled_at, $1::timestamptz[]), ${COUNTED_TOKENS}
         FROM settlement WHERE ${within(hours)}
       ) AS counted
-      WHERE piece BETWEEN 1 AND cardinality($1::text[]) - 1 GROUP BY model_id, piece`
+      WHERE piece BETWEEN 1 AND cardinality($1::timestamptz[]) - 1 GROUP BY model_id, piece`
     return sql.unsafe<TokensRow>(text, [
       question.cuts.map(iso),
       hours.map(({ from }) => iso(from)),
@@ -111,10 +113,10 @@ const readSpeeds = ({ from, to }: Interval) =>
           SELECT hour, model_id, measure, bucket, samples FROM speed_hour
           UNION ALL
           SELECT hour, model_id, measure, bucket, 1 FROM usage_delta CROSS JOIN LATERAL ${DELTA_SAMPLES}) AS sums
-        WHERE hour >= $2::text::timestamptz AND hour < $3::text::timestamptz AND hour <> ALL ($1::text[]::timestamptz[])
+        WHERE hour >= $2::timestamptz AND hour < $3::timestamptz AND hour <> ALL ($1::timestamptz[])
         UNION ALL
         SELECT model_id, measure, bucket, 1 FROM settlement CROSS JOIN LATERAL ${SAMPLES}
-        WHERE (${within(hours)}) AND settled_at >= $2::text::timestamptz AND settled_at < $3::text::timestamptz
+        WHERE (${within(hours)}) AND settled_at >= $2::timestamptz AND settled_at < $3::timestamptz
           AND ${IS_SAMPLE}
       ), buckets AS (
         SELECT model_id, measure, bucket, sum(samples) AS samples FROM counted GROUP BY 1, 2, 3

@@ -85,8 +85,7 @@ const rebuildDay = (day: Date): Effect.Effect<number, never, SqlClient.SqlClient
     return row?.wrong ?? 0
   }).pipe(transact)
 
-const inDay = (time: string): string =>
-  `${time} >= $1::text::timestamptz AND ${time} < $1::text::timestamptz + interval '1 day'`
+const inDay = (time: string): string => `${time} >= $1::timestamptz AND ${time} < $1::timestamptz + interval '1 day'`
 
 const WRONG = `
   SELECT count(DISTINCT (hour, model_id))::int AS wrong FROM (
