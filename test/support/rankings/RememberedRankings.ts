@@ -23,6 +23,15 @@ export class RememberedRankings {
     this.#kept.clear()
   }
 
+  /** As it was made. */
+  reset(): void {
+    this.enabled = true
+    this.used = true
+    this.readable = true
+    this.computed.clear()
+    this.forget()
+  }
+
   get layer(): Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache> {
     const own = this
     return Layer.mergeAll(

@@ -29,11 +29,12 @@ export const addressOf = (window) => `/api/rankings?window=${window}`
 /**
  * @param {Window} window
  * @param {AbortSignal} given up when the reader asks for something else
+ * @param {RequestCache} cache
  * @returns {Promise<Rankings>}
  */
-export const read = async (window, given) => {
+export const read = async (window, given, cache) => {
   const signal = AbortSignal.any([given, AbortSignal.timeout(PATIENCE_MILLIS)])
-  const response = await fetch(addressOf(window), { signal })
+  const response = await fetch(addressOf(window), { signal, cache })
   if (response.status === 404) throw new Disabled()
   if (!response.ok) throw new Error(`the feed answered ${response.status}`)
   return await response.json()

@@ -91,7 +91,7 @@ const show = (rankings) => {
   showFastest(rankings)
   showUsageTable(rankings)
   chart.show(rankings.series, markOf)
-  tellReadout(rankings, null)
+  tellReadout(rankings, chart.selected)
 }
 
 /** @param {unknown} failure @param {Window} window */
@@ -112,25 +112,32 @@ const showFailure = (failure, window) => {
   }
 }
 
-/** Reads the chosen window, shows it, and comes back in a minute. @param {boolean} announced */
-const refresh = async (announced) => {
+/** @param {Rankings} rankings */
+const announce = ({ totals, window, leaderboard: [first] }) => {
+  const leader = first === undefined ? "" : ` ${first.display_name} leads.`
+  tell(`${about(totals.tokens)} tokens ${words(window).span}.${leader}`)
+}
+
+/**
+ * Reads the chosen window, shows it, and comes back in a minute.
+ * @param {boolean} announced
+ * @param {RequestCache} cache whether what the browser has of the last minute will do
+ */
+const refresh = async (announced, cache = "no-cache") => {
   clearTimeout(timer)
   asked.abort()
   asked = new AbortController()
   const { signal } = asked
   const window = chosen()
   main.setAttribute("aria-busy", "true")
-  try {
-    const rankings = await read(window, signal)
-    if (signal.aborted) return
+  const rankings = await read(window, signal, cache).catch((failure) => {
+    if (!signal.aborted) showFailure(failure, window)
+  })
+  if (signal.aborted) return
+  if (rankings === undefined) tell(byId("notice-title").textContent ?? "")
+  else {
     show(rankings)
-    const first = rankings.leaderboard[0]
-    const leader = first === undefined ? "" : ` ${first.display_name} leads.`
-    if (announced) tell(`${about(rankings.totals.tokens)} tokens ${words(window).span}.${leader}`)
-  } catch (failure) {
-    if (signal.aborted) return
-    showFailure(failure, window)
-    tell(byId("notice-title").textContent ?? "")
+    if (announced) announce(rankings)
   }
   main.removeAttribute("aria-busy")
   timer = setTimeout(() => document.visibilityState === "visible" && refresh(false), FRESH_MILLIS)
@@ -149,11 +156,11 @@ form.addEventListener("submit", (event) => event.preventDefault())
 form.addEventListener("change", () => {
   history.replaceState(null, "", `?window=${chosen()}`)
   nameAddress()
-  void refresh(true)
+  void refresh(true, "default")
 })
 byId("again").addEventListener("click", () => void refresh(true))
 document.addEventListener("visibilitychange", () => {
   const late = shown === null || Date.now() - Date.parse(shown.generated_at) > FRESH_MILLIS
   if (document.visibilityState === "visible" && late) void refresh(false)
 })
-void refresh(false)
+void refresh(false, "default")

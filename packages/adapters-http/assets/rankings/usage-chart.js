@@ -37,10 +37,16 @@ export class UsageChart {
 
   /** @param {Series} series @param {(name: string) => string} markOf */
   show(series, markOf) {
+    const sameColumns = this.#series?.points[0]?.start === series.points[0]?.start
     this.#series = series
     this.#markOf = markOf
-    this.#selected = null
+    if (!sameColumns) this.#selected = null
     this.#draw()
+  }
+
+  /** The column the reader is at. */
+  get selected() {
+    return this.#selected
   }
 
   /** @param {number | null} index */
@@ -59,7 +65,9 @@ export class UsageChart {
     this.#plot?.destroy()
     this.#plot = null
     const series = this.#series
-    if (series === null || this.#frame.clientWidth === 0) return
+    // Without the library everything else on the page is there, and the table says what the chart would.
+    this.#frame.hidden = !("uPlot" in window)
+    if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
     const style = getComputedStyle(document.documentElement)
     const token = (/** @type {string} */ name) => style.getPropertyValue(name).trim()

@@ -19,7 +19,8 @@ const RankingsError = Schema.Struct({
     request_id: Schema.String.annotations({ description: "The id of the request, as in `x-request-id`." })
   })
 }).annotations({
-  identifier: "RankingsError"
+  identifier: "RankingsError",
+  ...HttpApiSchema.annotations({ status: 500 })
 })
 
 const HEADERS = {
@@ -74,7 +75,7 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
     })
   )
   .addSuccess(RankingsBody)
-  .addError(RankingsError.annotations(HttpApiSchema.annotations({ status: 500 })))
+  .addError(RankingsError)
   .annotateContext(
     OpenApi.annotations({
       summary: "Tokens by model and author, what is rising, and what is fastest",
