@@ -2,9 +2,9 @@
  * Rows of the ledger written by hand: a customer with a plan, credit, an open hold and a settlement, all in order.
  */
 import { SqlClient } from "@effect/sql"
-import { insertDeltas } from "@tollgate/adapters-postgres/batch/CountedUsage"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
 import { Effect } from "effect"
+import { counted } from "./rankings/StoredUsage.ts"
 import * as Stores from "./Stores.ts"
 
 export interface Ledger {
@@ -86,7 +86,3 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
   }
   return `INSERT INTO settlement (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 }
-
-/** The same, with its usage counted for the rankings, as the ledger does it. */
-export const counted = (settlement: string): string =>
-  `WITH written AS (${settlement} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`

@@ -5,7 +5,8 @@ import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { Effect } from "effect"
-import { aLedger, counted, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
 /** Writes past every guard of the schema. */

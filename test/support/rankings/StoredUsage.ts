@@ -24,6 +24,10 @@ export const storeModels = (models: ReadonlyArray<RankedModel>) =>
     }
   })
 
+/** A statement that writes settlements, with their usage counted as the ledger does it. */
+export const counted = (settlements: string): string =>
+  `WITH written AS (${settlements} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`
+
 const SETTLED = `
   INSERT INTO settlement (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, ending, usage_source,
     charged_input, charged_cache_write, charged_cache_read, charged_output,
@@ -34,8 +38,7 @@ const SETTLED = `
     input, cache_write, cache_read, output, 0, 0, 0, 0, 0, ttft_millis, duration_millis, settled_at, settled_at
   FROM jsonb_to_recordset($1::jsonb) AS given (model text, settled_at timestamptz, input bigint, cache_write bigint,
     cache_read bigint, output bigint, streamed boolean, ending text, ttft_millis int, duration_millis int)
-  JOIN model ON model.public_name = given.model
-  RETURNING *`
+  JOIN model ON model.public_name = given.model`
 
 const rowsOf = (settlements: ReadonlyArray<RankedSettlement>) =>
   JSON.stringify(
@@ -62,9 +65,5 @@ export const storeSettlements = (
     const sql = yield* SqlClient.SqlClient
     const user = yield* Stores.aUser
     const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
-    const text =
-      counting === "counted"
-        ? `WITH written AS (${SETTLED}), counted AS (${insertDeltas("written")}) SELECT 1`
-        : SETTLED
-    yield* sql.unsafe(text, [rowsOf(settlements), user.id, key.id])
+    yield* sql.unsafe(counting === "counted" ? counted(SETTLED) : SETTLED, [rowsOf(settlements), user.id, key.id])
   })
