@@ -106,8 +106,6 @@ const showFailure = (failure, window) => {
   } else {
     shown = null
     setState("error")
-    byId("total").textContent = "–"
-    byId("total-said").textContent = ""
     notice("The rankings cannot be read just now", "Usage is counted all the same. Try again in a minute.", true)
   }
 }
