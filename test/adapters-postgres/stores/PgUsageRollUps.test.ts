@@ -92,6 +92,24 @@ const rows = (table: "usage_delta" | "usage_hour" | "speed_hour") =>
     Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY hour, model_id`), (found) => found)
   )
 
+/** The backends that wait for somebody's lock. */
+const waiting = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ pid: number }>`SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+)
+
+/** Nobody's, to hold locks with. */
+const aConnection = Effect.gen(function* () {
+  const { settings } = yield* TestDatabase
+  const client = new Pg.Client(settings)
+  yield* Effect.acquireRelease(
+    Effect.promise(() => client.connect()),
+    () => Effect.promise(() => client.end())
+  )
+  return client
+})
+
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
 
@@ -138,15 +156,9 @@ describe("roll-ups of usage in Postgres", () => {
         yield* storeSettlements([settled])
         const before = yield* counted
         // Somebody holds the row that the fold has to add to, until the fold is killed.
-        const somebody = new Pg.Client((yield* TestDatabase).settings)
-        yield* Effect.acquireRelease(
-          Effect.promise(() => somebody.connect()),
-          () => Effect.promise(() => somebody.end())
-        )
+        const somebody = yield* aConnection
         yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_hour FOR UPDATE"))
         const folding = yield* Effect.fork(Effect.exit(node.rollUps.fold))
-        const waiting = sql<{ pid: number }>`SELECT pid FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`
         yield* until(Effect.map(waiting, ({ length }) => length === 1))
         expect(yield* fold).toBe(0)
         for (const { pid } of yield* waiting) yield* sql`SELECT pg_terminate_backend(${pid})`
@@ -192,6 +204,28 @@ describe("roll-ups of usage in Postgres", () => {
         expect(yield* rows("usage_hour")).toEqual(hours)
         expect(new Set(yield* rows("speed_hour"))).toEqual(new Set(speeds))
         expect((yield* rebuild).corrected).toBe(0)
+      })
+    )
+
+    it.scoped("are rebuilt as of one moment: what is settled meanwhile is counted once", () =>
+      Effect.gen(function* () {
+        const { rebuild } = yield* UsageRollUps
+        const { rollUps } = yield* aNode
+        const settled = aSettlement("meanwhile", new Date(), 7)
+        yield* storeModels([aModel("meanwhile")])
+        yield* storeSettlements([settled])
+        // The rebuild has to wait in the middle of its day, for a row that it takes away.
+        const somebody = yield* aConnection
+        yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_delta FOR UPDATE"))
+        const rebuilding = yield* Effect.fork(rebuild)
+        yield* until(Effect.map(waiting, ({ length }) => length === 1))
+        yield* storeSettlements([settled])
+        const folding = yield* Effect.fork(rollUps.fold)
+        yield* Effect.promise(() => somebody.query("ROLLBACK"))
+        yield* Fiber.join(rebuilding)
+        yield* Fiber.join(folding)
+        expect((yield* counted).get("meanwhile")).toBe(14n)
+        expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 

@@ -1,5 +1,5 @@
 /**
- * Keeps the sums by the hour short of nothing for long: folds what settlements have added since, every few seconds.
+ * Keeps what is not folded into the hours small: folds what settlements have added since, every few seconds.
  *
  * Any number of nodes may do so. Rankings are exact whether or not anybody does; they only get slower to make.
  */
@@ -12,7 +12,6 @@ import { UsageRollUps } from "../ports/UsageRollUps.ts"
 export const foldUsage = (every: Duration.DurationInput = "5 seconds") =>
   Effect.flatMap(UsageRollUps, ({ fold }) =>
     fold.pipe(
-      Effect.repeat({ until: (folded) => folded === 0 }),
       Effect.catchAllCause((cause) => Effect.logError("usage was not folded", cause)),
       Effect.repeat(Schedule.spaced(every))
     )
