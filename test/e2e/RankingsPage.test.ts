@@ -91,6 +91,15 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(troubles.join("\n")).toContain("Content Security Policy")
   })
 
+  it("takes names for names, whatever they look like", async () => {
+    rankings.displayName = `<img src="/stolen" onerror="document.title='taken over'">`
+    const page = await visit()
+    expect((await leaders(page))[0]).toBe(rankings.displayName)
+    expect(await page.locator("img").count()).toBe(0)
+    expect(await page.title()).toBe("Model rankings · tollgate")
+    expect(troubles).toEqual([])
+  })
+
   it("shows another window when the reader chooses one, and says so", async () => {
     const page = await visit()
     const week = await text(page, "#total")

@@ -1,6 +1,8 @@
 /**
  * What a page owes to those who do not see it as its author does, measured in the page itself.
  */
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
 import type { Page } from "playwright-core"
 
 export interface Contrast {

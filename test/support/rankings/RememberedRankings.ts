@@ -14,6 +14,8 @@ export class RememberedRankings {
   /** Whether there was ever any usage. */
   used = true
   readable = true
+  /** What every model is called by people, when not by its own name. */
+  displayName: string | undefined
   /** How often rankings were computed, by window. */
   readonly computed = new Map<Window, number>()
   #kept = new Map<Window, Rankings>()
@@ -28,6 +30,7 @@ export class RememberedRankings {
     this.enabled = true
     this.used = true
     this.readable = true
+    this.displayName = undefined
     this.computed.clear()
     this.forget()
   }
@@ -44,7 +47,13 @@ export class RememberedRankings {
         read: (_, ask) =>
           Effect.sync(() => {
             if (!own.readable) throw new Error("the disk is on fire")
-            if (own.used) return BelievableHistory.read(ask)
+            if (own.used) {
+              const { models, ...history } = BelievableHistory.read(ask)
+              return {
+                ...history,
+                models: models.map((model) => ({ ...model, displayName: own.displayName ?? model.displayName }))
+              }
+            }
             return { firstUse: undefined, cuts: ask(undefined).cuts, models: [] }
           })
       }),

@@ -2,7 +2,7 @@
  * The page at /rankings and the files it is made of: all from us, read once at start.
  */
 import { readFile } from "node:fs/promises"
-import { createRequire } from "node:module"
+import * as Module from "node:module"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Context from "effect/Context"
@@ -50,7 +50,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml"
 }
 
-const find = createRequire(import.meta.url).resolve
+const find = Module.createRequire(import.meta.url).resolve
 
 const read = async (file: string, title: string): Promise<Representation.Representation> => {
   const path = find(file)
