@@ -33,10 +33,12 @@ import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/stores/PgRankingsCache"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/stores/PgRankingsHistory"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { foldUsage } from "@tollgate/application/operations/FoldUsage"
 import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
@@ -109,6 +111,7 @@ const rankings = ({ RANKINGS_ENABLED }: Config) =>
   Layer.mergeAll(
     PgRankingsHistory.layer,
     PgRankingsCache.layer,
+    PgUsageRollUps.layer,
     Layer.succeed(RankingsPolicy, { enabled: RANKINGS_ENABLED })
   )
 
@@ -150,6 +153,9 @@ const relayed = [
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
   Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS))))
 
+/** Also where no rankings are published: what is not folded piles up. */
+const folder = Layer.scopedDiscard(Effect.forkScoped(foldUsage()))
+
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>
   Layer.mergeAll(
@@ -175,4 +181,4 @@ export const server = (config: Config) =>
       Layer.provide(InFlight.layer)
     ),
     Metrics.layer(config.METRICS_PORT)
-  ).pipe(Layer.provide(keeper(config)))
+  ).pipe(Layer.provide(Layer.merge(keeper(config), folder)))
