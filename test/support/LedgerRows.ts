@@ -5,6 +5,7 @@
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
 import { Effect } from "effect"
+import { counted } from "./rankings/StoredUsage.ts"
 import * as Stores from "./Stores.ts"
 
 export interface Ledger {
@@ -65,7 +66,7 @@ export const aLedger = Effect.gen(function* () {
   yield* sql.unsafe(`
     ${programmeOf(ledger)}
     INSERT INTO gateway_node (id) VALUES ('${row.node}');
-    ${settlementOf(ledger)};
+    ${counted(settlementOf(ledger))};
     INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account,
         plan_tokens, payg_account, payg_pico, node_id)
       VALUES ('${row.held}', '${user.id}', '${key.id}', '${model.id}', '${model.priceId}', 'chat', true, '${row.plan}', 3,

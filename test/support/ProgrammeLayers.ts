@@ -46,6 +46,7 @@ import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect, Either, Layer, Logger, LogLevel, Redacted } from "effect"
+import * as NoRankings from "./NoRankings.ts"
 import * as Stores from "./Stores.ts"
 import * as TestDatabase from "./TestDatabase.ts"
 
@@ -130,6 +131,7 @@ const ports = (settings: ProgrammeSettings) => {
     Layer.provideMerge(PublicAddress.layer(settings.publicBaseUrl), TrustedProxies.layer(proxies)),
     Layer.succeed(TopUpPolicy, { bounds: defaultBounds }),
     Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
+    NoRankings.layer,
     PaymentDesk.layer,
     UndiciUpstreams.layer({ keys: () => Redacted.make("sk-supplier") }),
     GptTokenCounter.layer,

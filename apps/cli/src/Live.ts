@@ -18,6 +18,7 @@ import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccoun
 import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
 import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -64,6 +65,7 @@ const stores = Layer.mergeAll(
   PgQuota.layer,
   PgTopUpOrders.layer,
   PgCustomers.layer,
+  PgUsageRollUps.layer,
   openHolds
 )
 

@@ -17,6 +17,7 @@ import { keys } from "./commands/Keys.ts"
 import { migrate } from "./commands/Migrate.ts"
 import { payg } from "./commands/Payg.ts"
 import { quota } from "./commands/Quota.ts"
+import { rankings } from "./commands/Rankings.ts"
 import { resellers } from "./commands/Resellers.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
 import { users } from "./commands/Users.ts"
@@ -64,7 +65,8 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(payg),
     withReadyDatabase(quota),
     withReadyDatabase(topUpsOver(Live.providers)),
-    withReadyDatabase(holds)
+    withReadyDatabase(holds),
+    withReadyDatabase(rankings)
   ])
 )
 

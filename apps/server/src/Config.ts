@@ -63,6 +63,11 @@ export const Environment = Schema.Struct({
     "closed",
     "Whom a reseller may have as a customer: `closed` whom it creates, `open` anybody whose email it knows"
   ),
+  RANKINGS_ENABLED: withDefault(
+    Setting.Switch,
+    true,
+    "Whether `/api/rankings` and `/rankings` tell how much each model is used"
+  ),
   METRICS_PORT: withDefault(Setting.Port, 9464, "Prometheus metrics, on loopback only"),
   KEEPALIVE_SECONDS: withDefault(Setting.Seconds, 15, "Silence on a stream before a keepalive comment"),
   DRAIN_SECONDS: withDefault(

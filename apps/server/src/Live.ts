@@ -13,6 +13,7 @@ import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
 import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
 import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
+import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
 import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
@@ -43,18 +44,23 @@ import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotificat
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
 import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
+import * as PgRankingsCache from "@tollgate/adapters-postgres/stores/PgRankingsCache"
+import * as PgRankingsHistory from "@tollgate/adapters-postgres/stores/PgRankingsHistory"
 import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/stores/PgSettledUsage"
 import * as PgTiers from "@tollgate/adapters-postgres/stores/PgTiers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
 import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { foldUsage } from "@tollgate/application/operations/FoldUsage"
 import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
+import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import * as Duration from "effect/Duration"
@@ -169,6 +175,14 @@ const resellerStores = Layer.mergeAll(
   PgSettledUsage.layer
 )
 
+const rankings = ({ RANKINGS_ENABLED }: Config) =>
+  Layer.mergeAll(
+    PgRankingsHistory.layer,
+    PgRankingsCache.layer,
+    PgUsageRollUps.layer,
+    Layer.succeed(RankingsPolicy, { enabled: RANKINGS_ENABLED })
+  )
+
 const stores = (config: Config) =>
   Layer.mergeAll(
     resellerStores,
@@ -178,7 +192,8 @@ const stores = (config: Config) =>
     PgKeyRing.layer(),
     PgCurrentCatalog.layer(),
     openHolds(config),
-    PgInferenceLedger.layer()
+    PgInferenceLedger.layer(),
+    rankings(config)
   ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)))
 
 const database = (config: Config) =>
@@ -221,6 +236,9 @@ const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
     Payments.keeper
   )
 
+/** Also where no rankings are published: what is not folded piles up. */
+const folder = Layer.scopedDiscard(Effect.forkScoped(foldUsage()))
+
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>
   Layer.mergeAll(
@@ -242,8 +260,8 @@ export const server = (config: Config) =>
             message: `${config.HOST}:${config.PORT} cannot be listened on (${rootOf(error)}); set HOST or PORT`
           })
       ),
-      Layer.provide(GatewayApiLive.layer),
+      Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(Layer.succeed(ServiceTitle, config.SERVICE_NAME)))),
       Layer.provide(InFlight.layer)
     ),
     Metrics.layer(config.METRICS_PORT)
-  ).pipe(Layer.provide(keeper(config)))
+  ).pipe(Layer.provide(Layer.merge(keeper(config), folder)))

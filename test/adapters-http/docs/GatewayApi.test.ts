@@ -31,6 +31,7 @@ describe("the specification", () => {
         .sort()
     ).toEqual([
       "/",
+      "/api/rankings",
       "/healthz",
       "/readyz",
       "/v1/chat/completions",

@@ -16,8 +16,11 @@ import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
 import { Database } from "@tollgate/application/ports/Database"
 import { type Admission, InferenceLedger, type Measured } from "@tollgate/application/ports/InferenceLedger"
 import { KeyRing } from "@tollgate/application/ports/KeyRing"
+import type { RankingsCache } from "@tollgate/application/ports/RankingsCache"
+import type { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
 import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
 import type { Upstreams } from "@tollgate/application/ports/Upstreams"
+import type { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -28,6 +31,7 @@ import { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import * as NoProgramme from "../../support/NoProgramme.ts"
+import * as NoRankings from "../../support/NoRankings.ts"
 import { aProvider } from "../../support/upstream/Candidates.ts"
 
 const SUPPLIER_KEY = Redacted.make("supplier-key")
@@ -124,6 +128,7 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly catalog: Catalog
   readonly routes?: ReadonlyArray<RelayRoute>
   readonly upstreams?: Layer.Layer<Upstreams>
+  readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
 }
 
 export interface TestGateway {
@@ -143,6 +148,7 @@ export const startGateway = async ({
   catalog,
   routes = [relayRoute("/v1/chat/completions", chatProtocol)],
   upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
+  rankings = NoRankings.layer,
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -168,6 +174,7 @@ export const startGateway = async ({
         OpenRequests.layer,
         RelayMetrics.layer,
         NoProgramme.layer,
+        rankings,
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),

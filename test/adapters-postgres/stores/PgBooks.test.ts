@@ -6,6 +6,7 @@ import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { Effect } from "effect"
 import { aLedger, EXTERNAL_PAYMENTS, type Ledger, PLAN_REVENUE, settlementOf } from "../../support/LedgerRows.ts"
+import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
 /** Writes past every guard of the schema. */
@@ -46,7 +47,7 @@ const lies: ReadonlyArray<Lie> = [
   },
   {
     what: "a settlement that debited nobody",
-    statements: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()" }),
+    statements: (ledger) => counted(settlementOf(ledger, { request_id: "gen_random_uuid()" })),
     breaks: ["debits-are-journal", "units-are-conserved"]
   },
   {
@@ -219,7 +220,7 @@ const lies: ReadonlyArray<Lie> = [
   {
     what: "more charged than was consumed",
     statements: ({ settled }) => `UPDATE settlement SET consumed_output = 4 WHERE request_id = '${settled}'`,
-    breaks: ["charged-was-consumed"]
+    breaks: ["charged-was-consumed", "usage-is-settled"]
   },
   {
     what: "a settlement with the key of somebody else",
@@ -267,6 +268,17 @@ const lies: ReadonlyArray<Lie> = [
     what: "a model at the price of another one",
     statements: ({ modelId }, other) => `UPDATE model SET price_id = '${other.priceId}' WHERE id = '${modelId}'`,
     breaks: ["models-have-prices"]
+  },
+  {
+    what: "tokens that the rankings lost",
+    statements: ({ modelId }) => `DELETE FROM usage_delta WHERE model_id = '${modelId}'`,
+    breaks: ["usage-is-settled"]
+  },
+  {
+    what: "a speed that nobody measured",
+    statements: ({ modelId }) =>
+      `INSERT INTO speed_hour SELECT hour, model_id, 'tps', 1, 1 FROM usage_delta WHERE model_id = '${modelId}'`,
+    breaks: ["speeds-are-settled"]
   }
 ]
 
@@ -327,7 +339,7 @@ describe("the audit", () => {
         payg_pico: "0",
         writeoff_pico: "CASE WHEN i IN (1, 5000, 5001, 10007) THEN 29999 ELSE 30000 END"
       }).replace(/ VALUES \((.*)\)$/, " SELECT $1 FROM generate_series(1, 10007) i")
-      yield* plant(many)
+      yield* plant(counted(many))
       const { checks } = yield* Effect.flatMap(Books, (books) => books.audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toMatchObject([
         { id: "domain-agrees", violations: 4n }
@@ -338,7 +350,7 @@ describe("the audit", () => {
   it.live("says how much it looked at, what was written off and what suppliers used for nobody", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
-      yield* plant(
+      const left = counted(
         settlementOf(ledger, {
           request_id: "gen_random_uuid()",
           ending: "'client_gone'",
@@ -355,6 +367,7 @@ describe("the audit", () => {
           writeoff_pico: "1000000000000"
         })
       )
+      yield* plant(left)
       const { checks, figures } = yield* Effect.flatMap(Books, (books) => books.audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toEqual([])
       expect(figures).toEqual([

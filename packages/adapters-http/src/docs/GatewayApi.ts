@@ -6,6 +6,7 @@
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ModelsApi } from "../models/ModelsApi.ts"
+import { RankingsApi } from "../rankings/RankingsApi.ts"
 import { AccountApi } from "../reseller/AccountApi.ts"
 import { BalancesApi } from "../reseller/BalancesApi.ts"
 import { CustomersApi } from "../reseller/CustomersApi.ts"
@@ -27,6 +28,7 @@ export class GatewayApi extends HttpApi.make("gateway")
   .add(MessagesApi)
   .add(ResponsesApi)
   .add(ModelsApi)
+  .add(RankingsApi)
   .add(ResellerAuthApi)
   .add(AccountApi)
   .add(TopUpsApi)

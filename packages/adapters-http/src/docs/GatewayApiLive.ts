@@ -8,6 +8,8 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelsRoutes from "../models/ModelsRoutes.ts"
+import * as RankingsPage from "../rankings/RankingsPage.ts"
+import * as RankingsRoutes from "../rankings/RankingsRoutes.ts"
 import * as ResellerRoutes from "../reseller/ResellerRoutes.ts"
 import * as StoredResponsesRoutes from "../responses/StoredResponsesRoutes.ts"
 import * as ApiListener from "../server/ApiListener.ts"
@@ -32,6 +34,8 @@ const relayed = Layer.mergeAll(
 const routes = Layer.mergeAll(
   relayed,
   ModelsRoutes.layer,
+  RankingsRoutes.layer,
+  RankingsPage.layer,
   ResellerRoutes.layer,
   StoredResponsesRoutes.layer,
   OperationsRoutes.layer
@@ -44,7 +48,7 @@ const documentation = Layer.merge(
   HttpApiSwagger.layer({ path: DOCS }),
   HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })
 )
-const undeclared = [DOCS, SPECIFICATION].map((path) => ({ method: "GET", path }))
+const undeclared = [...[DOCS, SPECIFICATION].map((path) => ({ method: "GET", path })), ...RankingsPage.routes]
 
 export const layer = Layer.mergeAll(documentation, Fallbacks.layer(GatewayApi, undeclared)).pipe(
   Layer.provideMerge(HttpApiBuilder.api(GatewayApi).pipe(Layer.provide(routes))),

@@ -7,6 +7,7 @@ import type { AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
+import { COUNTED_COLUMNS, insertDeltas } from "./CountedUsage.ts"
 import { type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
 import { columnsOf } from "./RowArrays.ts"
 import type { Owner, RunningAccounts } from "./RunningAccounts.ts"
@@ -75,11 +76,12 @@ const SETTLE: Statement = {
       INSERT INTO settlement (${SETTLEMENT.names}, ${FROM_HOLD})
       SELECT ${SETTLEMENT.names}, ${FROM_HOLD}
       FROM ${SETTLEMENT.unnested(1)} AS settled (${SETTLEMENT.names}) JOIN taken USING (request_id)
-      RETURNING 1)
+      RETURNING ${COUNTED_COLUMNS}
+    ), counted AS (${insertDeltas("written")})
     SELECT refuse_stale((SELECT count(*) FROM written) = cardinality($1::uuid[]))`
 }
 
-/** Takes the holds away and writes the settlements; all of them, or none where somebody else has taken a hold. */
+/** Takes the holds away, writes the settlements and counts what they used; all of them, or none where somebody else has taken a hold. */
 export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): Call => ({
   statement: SETTLE,
   values: SETTLEMENT.arrays(settlements)

@@ -10,6 +10,7 @@ import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { foundation } from "./0001_foundation.ts"
 import { staleDecisions } from "./0002_stale_decisions.ts"
 import { resellerProgramme } from "./0003_reseller_programme.ts"
+import { rankings } from "./0004_rankings.ts"
 
 export interface Migration {
   readonly name: string
@@ -20,7 +21,8 @@ export interface Migration {
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
   { name: "0002_stale_decisions", statements: staleDecisions },
-  { name: "0003_reseller_programme", statements: resellerProgramme }
+  { name: "0003_reseller_programme", statements: resellerProgramme },
+  { name: "0004_rankings", statements: rankings }
 ]
 
 /** Any number, the same in every version of this program. */

@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
 import { invariants } from "./LedgerInvariants.ts"
 import { countDisagreements, RECOMPUTED } from "./RecomputedSettlements.ts"
+import { rollUpInvariants } from "./RollUpInvariants.ts"
 
 interface FiguresRow {
   readonly accounts: bigint
@@ -31,7 +32,7 @@ export const layer: Layer.Layer<Books, never, SqlClient.SqlClient> = Layer.effec
         // The books of a long life take longer than any request may.
         yield* sql`SET LOCAL statement_timeout = 0`
         const checks: Array<AuditCheck> = []
-        for (const { id, invariant, violations } of invariants) {
+        for (const { id, invariant, violations } of [...invariants, ...rollUpInvariants]) {
           const [row] = yield* sql.unsafe<{ count: bigint }>(violations)
           if (row === undefined) return yield* Effect.dieMessage(`the check ${id} gave no answer`)
           checks.push({ id, invariant, violations: row.count })

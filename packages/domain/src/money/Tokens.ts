@@ -26,3 +26,4 @@ export const fromCount = (count: number): Tokens => {
 
 export const min = (a: Tokens, b: Tokens): Tokens => (a < b ? a : b)
 export const add = (a: Tokens, b: Tokens): Tokens => Tokens(a + b)
+export const sum = (all: ReadonlyArray<Tokens>): Tokens => Tokens(all.reduce((a, b) => a + b, 0n))

@@ -1,0 +1,51 @@
+/**
+ * Makes elements. Text is set as text, never as markup: names come from elsewhere.
+ *
+ * @typedef {Node | string | null | undefined} Child
+ */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string>} attributes
+ * @param {ReadonlyArray<Child>} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export const element = (tag, attributes = {}, ...children) => {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
+  for (const child of children) if (child !== null && child !== undefined) made.append(child)
+  return made
+}
+
+/** @param {string} id */
+export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+
+/** Bare pieces that show a size, whatever else tells it. @param {number} part @param {string} mark */
+export const track = (part, mark = "") => {
+  const filled = element("i", mark === "" ? {} : { class: mark })
+  filled.style.width = `${Math.max(0, Math.min(1, part)) * 100}%`
+  return element("span", { class: "track", "aria-hidden": "true" }, filled)
+}
+
+/** @param {string} mark */
+export const swatch = (mark = "") => element("span", { class: `swatch ${mark}`, "aria-hidden": "true" })
+
+/**
+ * How a figure moved: an arrow and a colour for eyes, a word for ears.
+ * @param {{ change_pct: number | null, is_new: boolean }} moved
+ */
+export const change = ({ change_pct: percent, is_new: isNew }) => {
+  if (isNew) return element("span", { class: "tag" }, "New")
+  if (percent === null) return element("span", { class: "same" }, "–")
+  const [kind, arrow, word] =
+    percent > 0 ? ["up", "▲", "up"] : percent < 0 ? ["down", "▼", "down"] : ["same", "", "unchanged"]
+  const figure = percent === 0 ? "0%" : `${Math.abs(percent).toLocaleString("en-US")}%`
+  return element(
+    "span",
+    { class: `change ${kind}` },
+    element("span", { class: "unseen" }, `${word} `),
+    element("span", { "aria-hidden": "true" }, arrow === "" ? "" : `${arrow} `),
+    figure
+  )
+}

@@ -1,0 +1,41 @@
+/**
+ * The rankings feed as this page reads it.
+ *
+ * @typedef {"day" | "week" | "month" | "all"} Window
+ * @typedef {{ rank: number, public_name: string, display_name: string, author: string, listed: boolean, tokens: number,
+ *   previous_tokens: number | null, change_pct: number | null, is_new: boolean }} Leader
+ * @typedef {{ start: string, partial: boolean, values: Record<string, number>, other: number }} Point
+ * @typedef {{ bucket: "hour" | "day" | "week", keys: ReadonlyArray<string>, points: ReadonlyArray<Point> }} Series
+ * @typedef {{ author: string, tokens: number, share_bp: number }} Author
+ * @typedef {{ public_name: string, display_name: string, author: string, tokens: number, change_pct: number | null,
+ *   is_new: boolean }} Trend
+ * @typedef {{ public_name: string, display_name: string, author: string, tps_p50: number, ttft_p50_ms: number,
+ *   samples_bucket: string }} Speed
+ * @typedef {{ generated_at: string, window: Window,
+ *   range: { from: string, to: string, previous_from: string | null, data_since: string | null },
+ *   totals: { tokens: number, previous_tokens: number | null }, leaderboard: ReadonlyArray<Leader>,
+ *   other: { tokens: number }, series: Series, authors: ReadonlyArray<Author>, trending: ReadonlyArray<Trend>,
+ *   fastest: ReadonlyArray<Speed> }} Rankings
+ */
+
+/** The rankings are not published by this deployment. */
+export class Disabled extends Error {}
+
+const PATIENCE_MILLIS = 15_000
+
+/** @param {Window} window */
+export const addressOf = (window) => `/api/rankings?window=${window}`
+
+/**
+ * @param {Window} window
+ * @param {AbortSignal} given up when the reader asks for something else
+ * @param {RequestCache} cache
+ * @returns {Promise<Rankings>}
+ */
+export const read = async (window, given, cache) => {
+  const signal = AbortSignal.any([given, AbortSignal.timeout(PATIENCE_MILLIS)])
+  const response = await fetch(addressOf(window), { signal, cache })
+  if (response.status === 404) throw new Disabled()
+  if (!response.ok) throw new Error(`the feed answered ${response.status}`)
+  return await response.json()
+}

@@ -1,0 +1,202 @@
+/**
+ * The tables and lists of the page, each drawn anew from a rankings document.
+ */
+import { byId, change, element, swatch, track } from "./elements.js"
+import { OTHER } from "./marks.js"
+import { about, bucketName, exactly, percentOf, seconds } from "./words.js"
+
+/** @typedef {import("./feed.js").Rankings} Rankings */
+/** @typedef {(name: string) => string} MarkOf */
+
+const LEADERS_AT_FIRST = 15
+const FASTEST_AT_FIRST = 8
+
+/**
+ * The first few of a list, and a button for the others. What the reader chose stays chosen when the list is drawn anew.
+ * @param {string} id of the button
+ * @param {number} atFirst
+ */
+const foldable = (id, atFirst) => {
+  let open = false
+  return {
+    /** @template Item @param {ReadonlyArray<Item>} items */
+    shown: (items) => (open ? items : items.slice(0, atFirst)),
+    /** @param {number} count @param {() => void} redraw */
+    offer: (count, redraw) => {
+      const button = byId(id)
+      button.hidden = count <= atFirst
+      button.textContent = open ? `Show the first ${atFirst}` : `Show all ${count}`
+      button.setAttribute("aria-expanded", String(open))
+      button.onclick = () => {
+        open = !open
+        redraw()
+      }
+    }
+  }
+}
+
+const leadersFold = foldable("more-leaders", LEADERS_AT_FIRST)
+const fastestFold = foldable("more-fastest", FASTEST_AT_FIRST)
+
+/** @param {Rankings} rankings @param {MarkOf} markOf */
+export const showLeaders = (rankings, markOf) => {
+  const { leaderboard, other } = rankings
+  const most = Math.max(leaderboard[0]?.tokens ?? 0, 1)
+  const shown = leadersFold.shown(leaderboard)
+  const rows = shown.map((leader) =>
+    element(
+      "tr",
+      leader.rank === 1 ? { class: "first" } : {},
+      element("td", { class: "place" }, String(leader.rank)),
+      element(
+        "th",
+        { scope: "row" },
+        element("span", { class: "model" }, leader.display_name),
+        " ",
+        element("span", { class: "author" }, leader.author),
+        leader.listed ? null : " ",
+        leader.listed ? null : element("span", { class: "tag", title: "No longer offered" }, "Retired"),
+        element("span", { class: "slug" }, leader.public_name),
+        track(leader.tokens / most, markOf(leader.public_name))
+      ),
+      element("td", { class: "number amount", title: `${exactly(leader.tokens)} tokens` }, about(leader.tokens)),
+      element("td", { class: "number" }, change(leader))
+    )
+  )
+  if (other.tokens > 0 && shown.length === leaderboard.length) {
+    rows.push(
+      element(
+        "tr",
+        {},
+        element("td", { class: "place" }),
+        element("th", { scope: "row" }, element("span", { class: "author" }, "Other models")),
+        element("td", { class: "number amount", title: `${exactly(other.tokens)} tokens` }, about(other.tokens)),
+        element("td", { class: "number" })
+      )
+    )
+  }
+  byId("leaders-body").replaceChildren(...rows)
+  leadersFold.offer(leaderboard.length, () => showLeaders(rankings, markOf))
+}
+
+/** Marked by their place: the colours of the chart are those of models. @param {Rankings} rankings */
+export const showAuthors = ({ authors }) => {
+  byId("authors-bar").replaceChildren(
+    ...authors.map(({ share_bp }) => {
+      const piece = element("i")
+      piece.style.flexBasis = `${share_bp / 100}%`
+      return piece
+    })
+  )
+  byId("authors").replaceChildren(
+    ...authors.map(({ author, tokens, share_bp }) =>
+      element(
+        "li",
+        {},
+        swatch(),
+        element("span", { class: "name" }, author),
+        element("span", { class: "tokens", title: `${exactly(tokens)} tokens` }, about(tokens)),
+        element("span", { class: "share" }, percentOf(share_bp))
+      )
+    )
+  )
+}
+
+/** @param {Rankings} rankings */
+export const showTrending = ({ trending }) =>
+  byId("trending").replaceChildren(
+    ...(trending.length === 0 ? [element("li", { class: "none" }, "Nothing grew by much this week.")] : []),
+    ...trending.map((model) =>
+      element(
+        "li",
+        {},
+        element(
+          "span",
+          { class: "name" },
+          element("span", { class: "model" }, model.display_name),
+          element("span", { class: "by" }, `${model.author} · ${about(model.tokens)} tokens`)
+        ),
+        change(model)
+      )
+    )
+  )
+
+/** @param {Rankings} rankings */
+export const showFastest = (rankings) => {
+  const { fastest } = rankings
+  const most = Math.max(...fastest.map(({ tps_p50 }) => tps_p50), 1)
+  const table = byId("fastest")
+  table.hidden = fastest.length === 0
+  byId("fastest-none").hidden = fastest.length > 0
+  const row = (/** @type {import("./feed.js").Speed} */ model) => {
+    const name = element(
+      "div",
+      { class: "speed" },
+      element("span", { class: "model" }, model.display_name),
+      " ",
+      element("span", { class: "author" }, `${model.author} · ${model.samples_bucket}`),
+      track(model.tps_p50 / most)
+    )
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      element("td", { class: "number amount" }, model.tps_p50.toFixed(1)),
+      element("td", { class: "number" }, seconds(model.ttft_p50_ms))
+    )
+  }
+  byId("fastest-body").replaceChildren(...fastestFold.shown(fastest).map(row))
+  fastestFold.offer(fastest.length, () => showFastest(rankings))
+}
+
+/** What the chart shows: of one of its columns, or of the whole window. @param {Rankings} rankings @param {MarkOf} markOf @param {number | null} index @param {string} whole */
+export const showReadout = ({ series, leaderboard, totals }, markOf, index, whole) => {
+  const { keys, points, bucket } = series
+  const names = new Map(leaderboard.map(({ public_name, display_name }) => [public_name, display_name]))
+  const chosen = index === null ? points : points.slice(index, index + 1)
+  const of = (/** @type {string} */ key) => chosen.reduce((sum, point) => sum + (point.values[key] ?? 0), 0)
+  const other = chosen.reduce((sum, point) => sum + point.other, 0)
+  const total = index === null ? totals.tokens : keys.reduce((sum, key) => sum + of(key), other)
+  const point = index === null ? undefined : points[index]
+  const when = point === undefined ? whole : bucketName(bucket, point)
+  byId("readout-when").textContent = when
+  byId("readout-total").textContent = about(total)
+  const line = (/** @type {string} */ mark, /** @type {string} */ name, /** @type {number} */ tokens) =>
+    element(
+      "li",
+      {},
+      swatch(mark),
+      element("span", { class: "name", title: name }, name),
+      element("span", tokens === 0 ? { class: "nothing" } : { class: "amount" }, about(tokens))
+    )
+  const lines = keys.map((key) => line(markOf(key), names.get(key) ?? key, of(key)))
+  byId("readout").replaceChildren(...lines, line(OTHER, "Other", other))
+  const slider = byId("chart")
+  slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)))
+  slider.setAttribute("aria-valuenow", String(index ?? 0))
+  const most =
+    keys.length === 0 ? "" : `; most of it ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
+  slider.setAttribute("aria-valuetext", `${when}: ${about(total)} tokens${most}`)
+}
+
+/** @param {Rankings} rankings */
+export const showUsageTable = ({ series: { bucket, keys, points }, leaderboard }) => {
+  const names = new Map(leaderboard.map(({ public_name, display_name }) => [public_name, display_name]))
+  const heading = (/** @type {string} */ text) => element("th", { scope: "col", class: "number" }, text)
+  const cell = (/** @type {number} */ tokens) => element("td", { class: "number" }, exactly(tokens))
+  const head = element(
+    "tr",
+    {},
+    element("th", { scope: "col" }, bucket === "hour" ? "Hour" : bucket === "day" ? "Day" : "Week"),
+    ...keys.map((key) => heading(names.get(key) ?? key)),
+    heading("Other"),
+    heading("Total")
+  )
+  const rows = points.map((point) => {
+    const values = keys.map((key) => point.values[key] ?? 0)
+    const total = values.reduce((sum, tokens) => sum + tokens, point.other)
+    const name = element("th", { scope: "row" }, bucketName(bucket, point))
+    return element("tr", {}, name, ...values.map(cell), cell(point.other), cell(total))
+  })
+  byId("usage-table").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows))
+}

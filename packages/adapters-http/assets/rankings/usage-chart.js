@@ -1,0 +1,203 @@
+/**
+ * The stacked columns. Bars of running totals, the largest first, each covering the one before it: what is left to see
+ * of each is its own part.
+ */
+import { tick } from "./words.js"
+
+/** @typedef {import("./feed.js").Series} Series */
+
+const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 })
+const TICK_WIDTH = 64
+
+export class UsageChart {
+  /** @type {HTMLElement} */
+  #frame
+  /** @type {(index: number | null) => void} */
+  #onSelect
+  /** @type {uPlot | null} */
+  #plot = null
+  #column = document.createElement("div")
+  /** @type {Series | null} */
+  #series = null
+  /** @type {(name: string) => string} */
+  #markOf = () => ""
+  /** @type {number | null} */
+  #selected = null
+
+  /** @param {HTMLElement} frame @param {(index: number | null) => void} onSelect */
+  constructor(frame, onSelect) {
+    this.#frame = frame
+    this.#onSelect = onSelect
+    this.#column.className = "column"
+    new ResizeObserver(() => this.#plot?.setSize(this.#size())).observe(frame)
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw())
+    frame.addEventListener("keydown", (event) => this.#onKey(event))
+    frame.addEventListener("blur", () => this.select(null))
+  }
+
+  /** @param {Series} series @param {(name: string) => string} markOf */
+  show(series, markOf) {
+    const sameColumns = this.#series?.points[0]?.start === series.points[0]?.start
+    this.#series = series
+    this.#markOf = markOf
+    if (!sameColumns) this.#selected = null
+    this.#draw()
+  }
+
+  /** The column the reader is at. */
+  get selected() {
+    return this.#selected
+  }
+
+  /** @param {number | null} index */
+  select(index) {
+    if (index === this.#selected) return
+    this.#selected = index
+    this.#placeColumn()
+    this.#onSelect(index)
+  }
+
+  #size() {
+    return { width: this.#frame.clientWidth, height: this.#frame.clientHeight }
+  }
+
+  #draw() {
+    this.#plot?.destroy()
+    this.#plot = null
+    const series = this.#series
+    // Without the library everything else on the page is there, and the table says what the chart would.
+    this.#frame.hidden = !("uPlot" in window)
+    if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
+    const { points, keys, bucket } = series
+    const style = getComputedStyle(document.documentElement)
+    const token = (/** @type {string} */ name) => style.getPropertyValue(name).trim()
+    const surface = token("--surface")
+    const axis = {
+      stroke: token("--muted"),
+      font: `12px ${getComputedStyle(document.body).fontFamily}`,
+      ticks: { show: false }
+    }
+    const bars = /** @type {uPlot.Series.BarsPathBuilderFactory} */ (uPlot.paths.bars)
+    const paths = bars({ size: [0.82, 64], radius: 0 })
+    const part = (/** @type {string} */ colour) => ({
+      paths,
+      fill: token(colour),
+      stroke: surface,
+      width: points.length > 40 ? 0.5 : 1,
+      points: { show: false }
+    })
+    const stack = runningTotals(series)
+    this.#plot = new uPlot(
+      {
+        ...this.#size(),
+        padding: [12, 14, 0, 0],
+        legend: { show: false },
+        cursor: { x: false, y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+        scales: {
+          x: { time: false, range: () => [-0.5, points.length - 0.5] },
+          y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.04] }
+        },
+        axes: [
+          {
+            ...axis,
+            grid: { show: false },
+            size: 28,
+            splits: (plot) => spread(points.length, plot.width / TICK_WIDTH),
+            values: (_, at) => at.map((i) => tick(bucket, points[i]?.start ?? ""))
+          },
+          {
+            ...axis,
+            size: 48,
+            grid: { stroke: token("--line"), width: 1 },
+            values: (_, at) => at.map((tokens) => (tokens === 0 ? "0" : short.format(tokens)))
+          }
+        ],
+        series: [
+          {},
+          part("--series-other"),
+          ...keys.map((key) => part(this.#markOf(key).replace("mark", "--series"))).reverse()
+        ],
+        hooks: {
+          ready: [(plot) => this.#listen(plot)],
+          draw: [(plot) => shadePartial(plot, series, surface)],
+          setSize: [() => this.#placeColumn()]
+        }
+      },
+      [points.map((_, i) => i), ...stack.reverse()],
+      this.#frame
+    )
+    this.#placeColumn()
+  }
+
+  /** @param {uPlot} plot */
+  #listen(plot) {
+    plot.over.append(this.#column)
+    const under = (/** @type {PointerEvent} */ event) => {
+      const { left } = plot.over.getBoundingClientRect()
+      const index = Math.round(plot.posToVal(event.clientX - left, "x"))
+      this.select(Math.max(0, Math.min(plot.data[0].length - 1, index)))
+    }
+    plot.over.addEventListener("pointermove", under)
+    plot.over.addEventListener("pointerdown", under)
+    plot.over.addEventListener("pointerleave", () => this.select(null))
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const last = (this.#series?.points.length ?? 0) - 1
+    const now = this.#selected
+    /** @type {Record<string, () => number | null>} */
+    const moves = {
+      ArrowLeft: () => (now === null ? last : Math.max(0, now - 1)),
+      ArrowDown: () => (now === null ? last : Math.max(0, now - 1)),
+      ArrowRight: () => (now === null ? 0 : Math.min(last, now + 1)),
+      ArrowUp: () => (now === null ? 0 : Math.min(last, now + 1)),
+      Home: () => 0,
+      End: () => last,
+      Escape: () => null
+    }
+    const move = moves[event.key]
+    if (move === undefined || last < 0) return
+    event.preventDefault()
+    this.select(move())
+  }
+
+  #placeColumn() {
+    const plot = this.#plot
+    const index = this.#selected
+    this.#column.hidden = plot === null || index === null
+    if (plot === null || index === null) return
+    const left = plot.valToPos(index - 0.5, "x")
+    this.#column.style.left = `${left}px`
+    this.#column.style.width = `${plot.valToPos(index + 0.5, "x") - left}px`
+  }
+}
+
+/** One row for each key from the bottom up, and the last for all there is. @param {Series} series */
+const runningTotals = ({ keys, points }) => {
+  const below = points.map(() => 0)
+  const rows = keys.map((key) => points.map((point, i) => (below[i] = (below[i] ?? 0) + (point.values[key] ?? 0))))
+  return [...rows, points.map((point, i) => (below[i] ?? 0) + point.other)]
+}
+
+/** So many of the columns, evenly, as have room for a name. @param {number} count @param {number} room */
+const spread = (count, room) => {
+  const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(room))))
+  return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
+}
+
+/** A bucket that the window cuts is drawn paler: it is not as small as it looks. */
+const shadePartial = (/** @type {uPlot} */ plot, /** @type {Series} */ { points }, /** @type {string} */ surface) => {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.fillStyle = surface
+  ctx.globalAlpha = 0.5
+  points.forEach(({ partial }, i) => {
+    if (!partial) return
+    const left = plot.valToPos(i - 0.5, "x", true)
+    const right = plot.valToPos(i + 0.5, "x", true)
+    const top = plot.valToPos(plot.data[1]?.[i] ?? 0, "y", true)
+    ctx.fillRect(left, top, right - left, bbox.top + bbox.height - top)
+  })
+  ctx.restore()
+}

@@ -1,0 +1,60 @@
+/**
+ * What the failures of the rankings are on the wire, one row each (spec: Errors; gap A5). A failure without a row does
+ * not compile.
+ */
+import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsErrors"
+import type * as Effect from "effect/Effect"
+
+export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings>>
+
+interface Row<E> {
+  readonly status: number
+  readonly code: string
+  /** What a client is told: what happened, and what to do. */
+  readonly message: (error: E) => string
+  /** When it happens, for the documentation. */
+  readonly meaning: string
+  readonly example: E
+}
+
+type Rows = { readonly [Tag in RankingsFailure["_tag"]]: Row<Extract<RankingsFailure, { readonly _tag: Tag }>> }
+
+const rows: Rows = {
+  InvalidWindow: {
+    status: 400,
+    code: "invalid_request",
+    message: ({ param, allowed }) => `${param} must be ${allowed.join(", ").replace(/, ([^,]*)$/, " or $1")}, once.`,
+    meaning: "The window or the modality is unknown.",
+    example: new InvalidWindow({ param: "window", allowed: ["day", "week", "month", "all"] })
+  },
+  RankingsDisabled: {
+    status: 404,
+    code: "not_found",
+    message: () => "This service does not publish rankings.",
+    meaning: "This deployment does not publish rankings.",
+    example: new RankingsDisabled()
+  },
+  RankingsUnavailable: {
+    status: 500,
+    code: "internal_error",
+    message: () => "The usage data could not be read. Try again in a minute.",
+    meaning: "The usage data could not be read.",
+    example: new RankingsUnavailable({ reason: "unreadable" })
+  }
+}
+
+export interface RankingsRefusal {
+  readonly status: number
+  readonly body: {
+    readonly error: { readonly code: string; readonly message: string; readonly request_id: string }
+  }
+}
+
+export const refusalOf = (failure: RankingsFailure, requestId: string): RankingsRefusal => {
+  // The row of an error takes that error; the index by its tag loses that connection.
+  const { status, code, message } = rows[failure._tag] as Row<RankingsFailure>
+  return { status, body: { error: { code, message: message(failure), request_id: requestId } } }
+}
+
+export const documentedRows = Object.values(rows) as ReadonlyArray<Row<RankingsFailure>>

@@ -1,0 +1,83 @@
+/**
+ * The page at /rankings and the files it is made of: all from us, read once at start.
+ */
+import { readFile } from "node:fs/promises"
+import * as Module from "node:module"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { KnownRoute } from "../server/RouteHint.ts"
+import * as Representation from "./Representation.ts"
+
+/** Nothing but what we serve runs, is shown or is asked on the page. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  ...["script-src", "style-src", "img-src", "connect-src"].map((kind) => `${kind} 'self'`),
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
+
+const own = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
+
+/** Where each file is served, and the module path it is found by. */
+const files: Readonly<Record<string, string>> = {
+  "/rankings": own("index.html"),
+  ...Object.fromEntries(
+    [
+      "rankings.css",
+      "icon.svg",
+      "rankings.js",
+      "elements.js",
+      "feed.js",
+      "lists.js",
+      "marks.js",
+      "usage-chart.js",
+      "words.js"
+    ].map((name) => [`/rankings/${name}`, own(name)])
+  ),
+  "/rankings/uplot.js": "uplot/dist/uPlot.iife.min.js",
+  "/rankings/uplot.css": "uplot/dist/uPlot.min.css"
+}
+
+export const routes: ReadonlyArray<KnownRoute> = Object.keys(files).map((path) => ({ method: "GET", path }))
+
+const contentTypes: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml"
+}
+
+const find = Module.createRequire(import.meta.url).resolve
+
+const read = async (file: string, title: string): Promise<Representation.Representation> => {
+  const path = find(file)
+  const text = await readFile(path, "utf8")
+  return Representation.make(text.replaceAll("{{service}}", title), {
+    contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
+    // Always asked for, seldom sent: files of two versions never meet on one page.
+    cacheControl: "no-cache",
+    headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
+  })
+}
+
+/** What the page calls the service. */
+export class ServiceTitle extends Context.Reference<ServiceTitle>()("@tollgate/adapters-http/ServiceTitle", {
+  defaultValue: () => "tollgate"
+}) {}
+
+/** A file that is missing is a broken installation: the server does not start. */
+export const layer = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const title = yield* ServiceTitle
+    for (const [path, file] of Object.entries(files)) {
+      const representation = yield* Effect.promise(() => read(file, title))
+      yield* router.get(
+        path as `/${string}`,
+        Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(representation, request))
+      )
+    }
+  })
+)

@@ -1,0 +1,72 @@
+/**
+ * What the rankings are counted from: tokens by model and hour, speeds of the last days, and the documents served.
+ *
+ * All of it follows from the settlements and can be counted again from them. A settlement adds rows of its own
+ * (`usage_delta`) and shares none with another transaction; they are folded into the hours later.
+ */
+export const rankings = /* sql */ `
+-- Speeds by their order of magnitude: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds
+-- zero. One in the middle stands for all of them: off by less than 1 %, and by nothing below 100. No power of 1.01 is
+-- near enough to a whole number for floating point to take it for another.
+CREATE FUNCTION speed_bucket(speed bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN speed < 1 THEN -1 ELSE floor(ln(speed::double precision) / ln(1.01::double precision)) END::smallint
+$$;
+CREATE FUNCTION speed_of_bucket(bucket smallint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN bucket < 0 THEN 0 ELSE
+    (ceil(power(1.01::double precision, bucket))::bigint + ceil(power(1.01::double precision, bucket + 1))::bigint - 1) / 2
+  END
+$$;
+
+-- One row a transaction, model and hour. Only added to, and taken away once it is folded.
+CREATE TABLE usage_delta (
+  hour timestamptz NOT NULL,
+  model_id uuid NOT NULL,
+  tokens bigint NOT NULL,
+  -- One bucket a sample, of tenths of a token a second and of milliseconds.
+  tps smallint[] NOT NULL,
+  ttft smallint[] NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+CREATE TABLE usage_hour (
+  hour timestamptz NOT NULL CHECK (hour = date_bin('1 hour', hour, 'epoch')),
+  model_id uuid NOT NULL REFERENCES model,
+  tokens bigint NOT NULL CHECK (tokens >= 0),
+  PRIMARY KEY (hour, model_id)
+) WITH (fillfactor = 80);
+
+-- Of the last days only.
+CREATE TABLE speed_hour (
+  hour timestamptz NOT NULL,
+  model_id uuid NOT NULL REFERENCES model,
+  measure text NOT NULL CHECK (measure IN ('tps', 'ttft')),
+  bucket smallint NOT NULL,
+  samples int NOT NULL CHECK (samples > 0),
+  PRIMARY KEY (hour, model_id, measure, bucket)
+) WITH (fillfactor = 80);
+
+-- The document each window was last given, for all nodes.
+CREATE TABLE rankings_document (
+  period text PRIMARY KEY CHECK (period IN ('day', 'week', 'month', 'all')),
+  generated_at timestamptz NOT NULL,
+  document jsonb NOT NULL
+);
+
+-- The hours that a window cuts are read from the settlements, mostly the newest: without this they would be in no
+-- range of the index until the next vacuum, and every look would read all of them.
+ALTER INDEX settlement_by_time SET (autosummarize = on);
+
+-- What was settled before there were roll-ups.
+INSERT INTO usage_hour (hour, model_id, tokens)
+SELECT date_bin('1 hour', settled_at, 'epoch'), model_id, sum(consumed_input + consumed_cache_write + consumed_output)
+FROM settlement GROUP BY 1, 2 HAVING sum(consumed_input + consumed_cache_write + consumed_output) > 0;
+
+INSERT INTO speed_hour (hour, model_id, measure, bucket, samples)
+SELECT date_bin('1 hour', settled_at, 'epoch'), model_id, sample.measure, sample.bucket, count(*)
+FROM settlement CROSS JOIN LATERAL (VALUES
+  ('tps', speed_bucket((consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1)))),
+  ('ttft', speed_bucket(ttft_millis))
+) AS sample (measure, bucket)
+WHERE settled_at >= clock_timestamp() - interval '8 days'
+  AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL
+GROUP BY 1, 2, 3, 4;
+`

@@ -1,0 +1,22 @@
+/**
+ * The history of token usage by model, kept so that rankings need not read every settlement.
+ *
+ * What counts is what settlements say was consumed, without cache reads (`TokenUsage.ranked`), of text models, at the
+ * time they were settled: failed requests that consumed tokens too, hidden and retired models too. Probes leave no
+ * settlement.
+ */
+import type { HistoryQuestion, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
+  RankingsHistory,
+  {
+    /**
+     * Looks up what `ask` asks for, given when the first tokens of any text model were settled (absent when that was not
+     * before `minute`). All figures are of one snapshot of the settlements, exact to the last token at every cut. Medians
+     * are exact, or off by no more than the store says.
+     */
+    readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuestion) => Effect.Effect<UsageHistory>
+  }
+>() {}

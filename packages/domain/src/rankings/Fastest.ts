@@ -1,0 +1,36 @@
+/**
+ * The models whose streams bring most tokens a second, among those with enough of them to tell (gap H8).
+ */
+import * as Order from "effect/Order"
+import type { FastestEntry, SamplesBucket } from "./Rankings.ts"
+import { byName, isListed, named } from "./Standing.ts"
+import { FEWEST_SAMPLES, type ModelHistory, type ModelSpeed } from "./UsageHistory.ts"
+
+/** Fastest first; equals by public name. */
+export const fastestOf = (models: ReadonlyArray<ModelHistory>): ReadonlyArray<FastestEntry> =>
+  models
+    .flatMap((model) =>
+      isListed(model) && model.speed !== undefined && model.speed.samples >= FEWEST_SAMPLES
+        ? [{ model, speed: model.speed }]
+        : []
+    )
+    .sort(bySpeed)
+    .map(({ model, speed }) => ({
+      ...named(model),
+      tpsP50: speed.decitokensPerSecondP50 / 10,
+      ttftP50Millis: speed.ttftMillisP50,
+      samplesBucket: samplesBucketOf(speed.samples)
+    }))
+
+const samplesBucketOf = (samples: number): SamplesBucket =>
+  samples >= 10_000 ? "10k+" : samples >= 1_000 ? "1k+" : "200+"
+
+interface Measured {
+  readonly model: ModelHistory
+  readonly speed: ModelSpeed
+}
+
+const bySpeed: Order.Order<Measured> = Order.combine(
+  Order.reverse(Order.mapInput(Order.number, ({ speed }: Measured) => speed.decitokensPerSecondP50)),
+  byName
+)

@@ -1,0 +1,84 @@
+/**
+ * The public document: which models were used how much in a window, seen from one instant (spec: Rankings).
+ *
+ *     totals.tokens = leaderboard + other = all points of the series
+ *
+ * Hidden models count in `other` and are named nowhere. The schema is how a document is kept: dates as text, and whole
+ * digits as text, so that nothing is rounded whatever its size.
+ */
+import * as Schema from "effect/Schema"
+import { Tokens } from "../money/Tokens.ts"
+import { CalendarUnit } from "./JakartaCalendar.ts"
+import { Modality, Window } from "./Window.ts"
+
+const TokenCount = Schema.BigInt.pipe(Schema.fromBrand(Tokens))
+const Percent = Schema.BigInt
+const named = { publicName: Schema.String, displayName: Schema.String, author: Schema.String }
+
+export const LeaderboardEntry = Schema.Struct({
+  rank: Schema.Int,
+  ...named,
+  /** Can be called: a retired model keeps its history and is not listed. */
+  listed: Schema.Boolean,
+  tokens: TokenCount,
+  /** Null for `all`, as is the change. */
+  previousTokens: Schema.NullOr(TokenCount),
+  changePct: Schema.NullOr(Percent),
+  isNew: Schema.Boolean
+})
+export type LeaderboardEntry = typeof LeaderboardEntry.Type
+
+export const Point = Schema.Struct({
+  /** Where the whole bucket begins, which may be before the window does. */
+  start: Schema.Date,
+  partial: Schema.Boolean,
+  /** Tokens of each key of the series, in its order. */
+  values: Schema.Array(TokenCount),
+  other: TokenCount
+})
+export type Point = typeof Point.Type
+
+export const AuthorShare = Schema.Struct({ author: Schema.String, tokens: TokenCount, shareBp: Schema.BigInt })
+export type AuthorShare = typeof AuthorShare.Type
+
+export const TrendingEntry = Schema.Struct({
+  ...named,
+  tokens: TokenCount,
+  changePct: Schema.NullOr(Percent),
+  isNew: Schema.Boolean
+})
+export type TrendingEntry = typeof TrendingEntry.Type
+
+export const SamplesBucket = Schema.Literal("200+", "1k+", "10k+")
+export type SamplesBucket = typeof SamplesBucket.Type
+
+export const FastestEntry = Schema.Struct({
+  ...named,
+  /** With at most one decimal. */
+  tpsP50: Schema.Number,
+  ttftP50Millis: Schema.Int,
+  samplesBucket: SamplesBucket
+})
+export type FastestEntry = typeof FastestEntry.Type
+
+export const Rankings = Schema.Struct({
+  schemaVersion: Schema.Literal(1),
+  generatedAt: Schema.Date,
+  window: Window,
+  modality: Modality,
+  range: Schema.Struct({
+    from: Schema.Date,
+    to: Schema.Date,
+    previousFrom: Schema.NullOr(Schema.Date),
+    /** `YYYY-MM-DD`, in Jakarta. */
+    dataSince: Schema.NullOr(Schema.String)
+  }),
+  totals: Schema.Struct({ tokens: TokenCount, previousTokens: Schema.NullOr(TokenCount) }),
+  leaderboard: Schema.Array(LeaderboardEntry),
+  other: Schema.Struct({ tokens: TokenCount }),
+  series: Schema.Struct({ bucket: CalendarUnit, keys: Schema.Array(Schema.String), points: Schema.Array(Point) }),
+  authors: Schema.Array(AuthorShare),
+  trending: Schema.Array(TrendingEntry),
+  fastest: Schema.Array(FastestEntry)
+})
+export type Rankings = typeof Rankings.Type

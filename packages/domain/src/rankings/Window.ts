@@ -1,0 +1,71 @@
+/**
+ * The span of time a ranking is about, what it is compared with, and how it is cut into buckets.
+ *
+ *     day    24 hours   by the hour    compared with the 24 hours before
+ *     week    7 days    by the day     compared with the 7 days before
+ *     month  30 days    by the day     compared with the 30 days before
+ *     all    since the first recorded day, by the week, compared with nothing
+ *
+ * Windows end at the snapshot's minute and are half-open: what is settled at `to` is not in them any more.
+ */
+import * as Schema from "effect/Schema"
+import * as Jakarta from "./JakartaCalendar.ts"
+
+export const Window = Schema.Literal("day", "week", "month", "all")
+export type Window = typeof Window.Type
+
+/** Image models are not ranked. */
+export const Modality = Schema.Literal("text")
+export type Modality = typeof Modality.Type
+
+/** From its first instant up to, not including, its last. */
+export interface Interval {
+  readonly from: Date
+  readonly to: Date
+}
+
+export interface WindowRange extends Interval {
+  /** Where the comparison period begins; it ends at `from`. Null when nothing is compared. */
+  readonly previousFrom: Date | null
+  /** The first day with recorded usage, in Jakarta; null without any. */
+  readonly dataSince: string | null
+}
+
+/** One step of a chart. `start` is where the whole bucket begins, also when the window cuts it. */
+export interface Bucket extends Interval {
+  readonly start: Date
+  readonly partial: boolean
+}
+
+const DAYS: Record<Exclude<Window, "all">, number> = { day: 1, week: 7, month: 30 }
+const UNITS: Record<Window, Jakarta.CalendarUnit> = { day: "hour", week: "day", month: "day", all: "week" }
+
+export const unitOf = (window: Window): Jakarta.CalendarUnit => UNITS[window]
+
+/** The minute a snapshot taken now is of. */
+export const minuteOf = (now: Date): Date => new Date(now.getTime() - Jakarta.past(now.getTime(), Jakarta.MINUTE))
+
+export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY)
+
+/** Of a snapshot taken now, when the first usage ever was at `firstUse`. Without any, `all` is empty. */
+export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): WindowRange => {
+  const to = minuteOf(now)
+  const first = firstUse !== undefined && firstUse < to ? firstUse : undefined
+  const dataSince = first === undefined ? null : Jakarta.dateOf(first)
+  if (window === "all") {
+    return { from: first === undefined ? to : Jakarta.startOf("day", first), to, previousFrom: null, dataSince }
+  }
+  return { from: daysBefore(to, DAYS[window]), to, previousFrom: daysBefore(to, 2 * DAYS[window]), dataSince }
+}
+
+/** The buckets that cover an interval, each cut to what lies inside; none when it is empty. */
+export const bucketsOf = (unit: Jakarta.CalendarUnit, { from, to }: Interval): ReadonlyArray<Bucket> => {
+  if (from >= to) return []
+  const buckets: Array<Bucket> = []
+  for (let start = Jakarta.startOf(unit, from); start < to; start = Jakarta.endOf(unit, start)) {
+    const end = Jakarta.endOf(unit, start)
+    const partial = start < from || end > to
+    buckets.push({ start, from: start < from ? from : start, to: end > to ? to : end, partial })
+  }
+  return buckets
+}

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { routes } from "@tollgate/adapters-http/rankings/RankingsPage"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { catalogOf, closeGateways, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+
+const folder = resolve(import.meta.dirname, "../../../packages/adapters-http/assets/rankings")
+const files = readdirSync(folder)
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startGateway({ catalog: catalogOf({}) })
+})
+afterAll(async () => {
+  await closeGateways()
+})
+
+const paths = routes.map(({ path }) => path)
+const get = (path: string, headers: Record<string, string> = {}) => fetch(`${gateway.url}${path}`, { headers })
+
+describe("the files of the rankings page", () => {
+  it("are all served, and those of the chart library", () => {
+    const served = files.map((name) => (name === "index.html" ? "/rankings" : `/rankings/${name}`))
+    expect([...paths].sort()).toEqual([...served, "/rankings/uplot.css", "/rankings/uplot.js"].sort())
+  })
+
+  it.each(paths)("%s is what it says it is, and is not sent twice", async (path) => {
+    const response = await get(path)
+    expect(response.status).toBe(200)
+    const type = path === "/rankings" ? "text/html" : path.endsWith(".css") ? "text/css" : undefined
+    expect(response.headers.get("content-type")).toMatch(type ?? /^(text\/javascript; charset=utf-8|image\/svg\+xml)$/)
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff")
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'")
+    expect(response.headers.get("cache-control")).toBe("no-cache")
+    expect(await response.text()).not.toContain("{{service}}")
+    const again = await get(path, { "if-none-match": response.headers.get("etag") ?? "" })
+    expect(again.status).toBe(304)
+  })
+
+  it("name no place but ours", () => {
+    for (const name of files) {
+      const text = readFileSync(resolve(folder, name), "utf8").replaceAll('"http://www.w3.org/2000/svg"', "")
+      expect(text, name).not.toMatch(/\b(https?:)?\/\/[a-z0-9-]+\.[a-z]/i)
+    }
+  })
+
+  it("are found with a slash at the end, are only read, and are all there is", async () => {
+    expect((await get("/rankings/")).status).toBe(200)
+    const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
+    expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])
+    for (const path of ["/rankings/index.html", "/rankings/%2e%2e%2fpackage.json", "/rankings/tsconfig.json"]) {
+      expect((await get(path)).status, path).toBe(404)
+    }
+  })
+
+  it("are there where rankings are not published, so that the page can say so", async () => {
+    expect((await get("/api/rankings")).status).toBe(404)
+    expect((await get("/rankings")).status).toBe(200)
+  })
+})

@@ -1,0 +1,169 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgRankingsCache from "@tollgate/adapters-postgres/stores/PgRankingsCache"
+import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
+import type { Rankings } from "@tollgate/domain/rankings/Rankings"
+import { rankUsage } from "@tollgate/domain/rankings/RankUsage"
+import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { minuteOf } from "@tollgate/domain/rankings/Window"
+import { Context, Deferred, Effect, Fiber, Layer, Schedule } from "effect"
+import * as BelievableHistory from "../../support/rankings/BelievableHistory.ts"
+import { ranksOf } from "../../support/rankings.ts"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+
+/** Another node, with connections of its own. */
+const aNode = Effect.gen(function* () {
+  const database = yield* TestDatabase.TestDatabase
+  const built = yield* Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database))))
+  return Context.get(built, RankingsCache)
+})
+
+const rankings = (now: Date): Rankings => ranksOf({ models: [], settlements: [] }, "week", now)
+
+/** Computes rankings and counts how often. */
+const counting = () => {
+  const computed: Array<Date> = []
+  const compute = (now: Date) => Effect.sync(() => void computed.push(now)).pipe(Effect.as(rankings(now)))
+  return { computed, compute }
+}
+
+/** As if the document had been made a minute before. */
+const age = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`UPDATE rankings_document SET generated_at = generated_at - interval '1 minute'`
+)
+
+const lockWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ pid: number; holds: boolean }>`SELECT pid, granted AS holds FROM pg_locks
+      WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    (rows) => ({
+      waiting: rows.filter(({ holds }) => !holds).length,
+      holders: rows.filter(({ holds }) => holds).map(({ pid }) => pid)
+    })
+  )
+)
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
+
+/** What follows has most of a minute before the next one begins. */
+const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  until(
+    Effect.map(
+      sql<{ early: boolean }>`SELECT extract(second FROM clock_timestamp()) < 57 AS early`,
+      ([row]) => row?.early === true
+    )
+  )
+)
+
+describe("the cache of rankings in Postgres", () => {
+  layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
+    it.scoped("has a document computed once a minute, however many ask on however many nodes", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        const nodes = yield* Effect.all([aNode, aNode])
+        const { compute, computed } = counting()
+        const asked = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take("week", compute) ?? Effect.die("no node"))
+        const given = yield* Effect.all(asked, atOnce)
+        expect(computed).toHaveLength(1)
+        const [first] = given
+        for (const each of given) expect(each).toEqual(first)
+        // Each node gives its own object again.
+        expect(new Set(given).size).toBe(2)
+        expect(first?.generatedAt).toEqual(computed[0])
+      })
+    )
+
+    it.scoped("keeps one document a window, and none beyond its minute", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        const sql = yield* SqlClient.SqlClient
+        const { compute, computed } = counting()
+        const node = yield* aNode
+        yield* node.take("week", compute)
+        const before = computed.length
+        yield* node.take("day", compute)
+        expect(computed).toHaveLength(before + 1)
+        yield* age
+        const other = yield* aNode
+        const fresh = yield* other.take("week", compute)
+        expect(computed).toHaveLength(before + 2)
+        const [{ now } = { now: new Date(0) }] = yield* sql<{ now: Date }>`SELECT clock_timestamp() AS now`
+        expect(minuteOf(fresh.generatedAt)).toEqual(minuteOf(now))
+        expect(yield* sql`SELECT period FROM rankings_document ORDER BY 1`).toEqual([
+          { period: "day" },
+          { period: "week" }
+        ])
+      })
+    )
+
+    it.scoped("gives a document back as it was computed", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        const [one, two] = yield* Effect.all([aNode, aNode])
+        const made = yield* one.take("all", (now) =>
+          Effect.succeed(
+            rankUsage(
+              BelievableHistory.read((firstUse) => questionFor("all", now, firstUse)),
+              "all",
+              now
+            )
+          )
+        )
+        expect(made.fastest.length).toBeGreaterThan(2)
+        expect(yield* two.take("all", () => Effect.die("computed again"))).toEqual(made)
+      })
+    )
+
+    it.scoped("keeps nothing of what failed, and lets the next one try", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        const node = yield* aNode
+        expect(yield* Effect.flip(node.take("month", () => Effect.fail("no figures")))).toBe("no figures")
+        expect((yield* Effect.exit(node.take("month", () => Effect.die("broken"))))._tag).toBe("Failure")
+        const { compute, computed } = counting()
+        yield* node.take("month", compute)
+        expect(computed).toHaveLength(1)
+      })
+    )
+
+    it.scoped("does not wait for a node that died on the way", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        yield* age
+        const sql = yield* SqlClient.SqlClient
+        const [dying, other] = yield* Effect.all([aNode, aNode])
+        const never = yield* Deferred.make<Rankings>()
+        const first = yield* Effect.fork(dying.take("week", () => Deferred.await(never)))
+        yield* until(Effect.map(lockWaits, ({ holders }) => holders.length === 1))
+        const { compute, computed } = counting()
+        const second = yield* Effect.fork(other.take("week", compute))
+        yield* until(Effect.map(lockWaits, ({ waiting }) => waiting === 1))
+        expect(computed).toEqual([])
+        for (const pid of (yield* lockWaits).holders) yield* sql`SELECT pg_terminate_backend(${pid})`
+        const given = yield* Fiber.join(second)
+        expect(given.generatedAt).toEqual(computed[0])
+        yield* Deferred.succeed(never, given)
+        yield* Fiber.interrupt(first)
+      })
+    )
+
+    it.scoped("goes on computing when the one who asked leaves", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        yield* age
+        const node = yield* aNode
+        const going = yield* Deferred.make<void>()
+        const asked = yield* Effect.fork(node.take("week", (now) => Effect.as(Deferred.await(going), rankings(now))))
+        yield* until(Effect.map(lockWaits, ({ holders }) => holders.length === 1))
+        yield* Fiber.interrupt(asked)
+        const next = yield* Effect.fork(node.take("week", () => Effect.die("computed again")))
+        yield* Deferred.succeed(going, undefined)
+        expect((yield* Fiber.join(next)).window).toBe("week")
+      })
+    )
+  })
+})

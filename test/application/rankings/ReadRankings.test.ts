@@ -1,0 +1,89 @@
+import { describe, expect, it } from "@effect/vitest"
+import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
+import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
+import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import { Effect, Fiber, Layer, Logger, TestClock } from "effect"
+import { aModel, aSettlement, historyOf, ranksOf, type Usage } from "../../support/rankings.ts"
+
+const NOW = new Date("2026-06-10T05:30:15.250Z")
+const usage: Usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T04:00:00Z", 5)] }
+
+const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
+
+/** Nothing is kept: whoever asks computes. */
+const noCache = Layer.succeed(RankingsCache, { take: (_, compute) => compute(NOW) })
+
+const history = (usage: Usage) =>
+  Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
+
+/** A port that nobody is expected to use. */
+const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(RankingsCache, {}))
+
+const quietly = Logger.remove(Logger.defaultLogger)
+
+describe("rankings", () => {
+  it.effect("are those of the window at the cache's clock", () =>
+    Effect.gen(function* () {
+      for (const window of ["day", "week", "month", "all"] as const) {
+        expect(yield* readRankings({ window })).toEqual(ranksOf(usage, window, NOW))
+      }
+      expect(yield* readRankings({})).toEqual(ranksOf(usage, "week", NOW))
+    }).pipe(Effect.provide([policy(true), noCache, history(usage)]))
+  )
+
+  it.effect("are given as they are kept, and nothing is read", () => {
+    const kept = ranksOf(usage, "day", NOW)
+    const cache = Layer.succeed(RankingsCache, { take: () => Effect.succeed(kept) })
+    return Effect.gen(function* () {
+      expect(yield* readRankings({ window: "day" })).toBe(kept)
+    }).pipe(Effect.provide([policy(true), cache, Layer.mock(RankingsHistory, {})]))
+  })
+
+  it.effect("are disabled before anything else is looked at", () =>
+    Effect.gen(function* () {
+      expect(yield* Effect.flip(readRankings({ window: "year" }))).toMatchObject({ _tag: "RankingsDisabled" })
+    }).pipe(Effect.provide([policy(false), untouched]))
+  )
+
+  it.effect("of a window or modality there is not are refused, and nothing is computed", () =>
+    Effect.gen(function* () {
+      const year = yield* Effect.flip(readRankings({ window: "year" }))
+      expect(year).toMatchObject({ _tag: "InvalidWindow", param: "window" })
+      const images = yield* Effect.flip(readRankings({ modality: "image" }))
+      expect(images).toMatchObject({ _tag: "InvalidWindow", param: "modality", allowed: ["text"] })
+    }).pipe(Effect.provide([policy(true), untouched]))
+  )
+
+  it.effect("are unavailable when the history cannot be read, in the cache or where it is kept", () => {
+    const broken = Effect.die(new Error("the database is away"))
+    const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
+    const brokenCache = Layer.succeed(RankingsCache, { take: () => broken })
+    const failure = Effect.flip(readRankings({}))
+    return Effect.gen(function* () {
+      const noHistory = yield* Effect.provide(failure, [noCache, brokenHistory])
+      expect(noHistory).toMatchObject({ _tag: "RankingsUnavailable", reason: "unreadable" })
+      const noKeeper = yield* Effect.provide(failure, [brokenCache, history(usage)])
+      expect(noKeeper).toMatchObject({ _tag: "RankingsUnavailable", reason: "unreadable" })
+    }).pipe(Effect.provide([policy(true), quietly]))
+  })
+
+  it.effect("are unavailable rather than late", () =>
+    Effect.gen(function* () {
+      const asked = yield* Effect.fork(Effect.flip(readRankings({})))
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "RankingsUnavailable", reason: "too slow" })
+    }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
+  )
+
+  it.effect("are unavailable rather than rounded", () => {
+    const most = { input: 2n ** 53n, cacheWrite: 0n, cacheRead: 0n, output: 0n }
+    const vast = { ...usage, settlements: [aSettlement("m", "2026-06-10T04:00:00Z", 0, { consumed: most })] }
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip(readRankings({}))).toMatchObject({
+        _tag: "RankingsUnavailable",
+        reason: "too many tokens"
+      })
+    }).pipe(Effect.provide([policy(true), noCache, history(vast)]))
+  })
+})

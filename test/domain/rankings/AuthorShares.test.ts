@@ -1,0 +1,60 @@
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { authorSharesOf } from "@tollgate/domain/rankings/AuthorShares"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { aModel } from "../../support/rankings.ts"
+
+const standing = (author: string, tokens: bigint, hidden = false) => ({
+  model: { ...aModel(`${author}-model`, { author, hidden }), tokens: [], speed: undefined },
+  tokens: Tokens(tokens),
+  previousTokens: null
+})
+
+const standings = FastCheck.array(
+  FastCheck.tuple(
+    FastCheck.constantFrom(..."abcdefghijklmnopqrstuvwxyz"),
+    FastCheck.oneof(FastCheck.bigInt(0n, 20n), FastCheck.bigInt(0n, 10n ** 15n)),
+    FastCheck.boolean()
+  ).map(([author, tokens, hidden]) => standing(author, tokens, hidden)),
+  { maxLength: 40 }
+)
+
+describe("the shares of authors", () => {
+  law("add up to exactly 10,000 whenever a visible model was used", [standings], (standings) => {
+    const shares = authorSharesOf(standings)
+    const used = standings.some(({ model, tokens }) => !model.hidden && tokens > 0n)
+    return shares.reduce((sum, { shareBp }) => sum + shareBp, 0n) === (used ? 10_000n : 0n)
+  })
+
+  law("are off by less than a basis point each", [standings], (standings) => {
+    const shares = authorSharesOf(standings)
+    const total = shares.reduce((sum, { tokens }) => sum + tokens, 0n)
+    return shares.every(({ tokens, shareBp }) => {
+      const off = shareBp * total - tokens * 10_000n
+      return off < total && -off < total
+    })
+  })
+
+  law("never put less before more", [standings], (standings) => {
+    const shares = authorSharesOf(standings)
+    return shares.every(({ tokens, shareBp }, i) => {
+      const before = shares[i - 1]
+      return before === undefined || (before.tokens >= tokens && before.shareBp >= shareBp)
+    })
+  })
+
+  it("go to the largest remainders first, of equals to the first name", () => {
+    const shares = authorSharesOf([standing("c", 1n), standing("b", 1n), standing("a", 1n)])
+    expect(shares.map(({ author, shareBp }) => [author, shareBp])).toEqual([
+      ["a", 3_334n],
+      ["b", 3_333n],
+      ["c", 3_333n]
+    ])
+  })
+
+  it("do not tell of an author whose models are all hidden", () => {
+    const shares = authorSharesOf([standing("a", 5n), standing("b", 5n, true)])
+    expect(shares.map(({ author }) => author)).toEqual(["a"])
+  })
+})

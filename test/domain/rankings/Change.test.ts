@@ -1,0 +1,46 @@
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { changeSince } from "@tollgate/domain/rankings/Change"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const tokens = FastCheck.bigInt({ min: 0n, max: 10n ** 18n }).map(Tokens)
+const some = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map(Tokens)
+
+describe("a change", () => {
+  it.each([
+    [200, 100, -50n],
+    [200, 201, 1n],
+    [200, 199, -1n],
+    [400, 401, 0n],
+    [400, 399, 0n],
+    [1_000, 1_004, 0n],
+    [1_000, 1_005, 1n],
+    [1_000, 995, -1n],
+    [3, 0, -100n],
+    [1, 3, 200n]
+  ])("from %s to %s is %s percent, a half rounded away from zero", (before, after, percent) => {
+    expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
+  })
+
+  it("from nothing has no percent: it is new", () => {
+    expect(changeSince(Tokens(0n), Tokens(1n))).toEqual({ changePct: null, isNew: true })
+    expect(changeSince(Tokens(0n), Tokens(0n))).toEqual({ changePct: null, isNew: false })
+  })
+
+  it("from what is not looked at is none", () => {
+    expect(changeSince(null, Tokens(1n))).toEqual({ changePct: null, isNew: false })
+  })
+
+  law("is off by half a percent at most", [some, some], (before, after) => {
+    const { changePct } = changeSince(before, after)
+    if (changePct === null) return false
+    const off = (after - before) * 100n - changePct * before
+    return 2n * (off < 0n ? -off : off) <= before
+  })
+
+  law("is a whole number that JSON can carry, and never below -100", [some, tokens], (before, after) => {
+    const { changePct } = changeSince(before, after)
+    return changePct !== null && Number.isSafeInteger(Number(changePct)) && changePct >= -100n
+  })
+})

@@ -1,0 +1,185 @@
+import { Rankings } from "@tollgate/domain/rankings/Rankings"
+import { fitsJson, rankUsage } from "@tollgate/domain/rankings/RankUsage"
+import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
+import { FastCheck, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { referenceRankings } from "../../support/RankingsReference.ts"
+import {
+  aModel,
+  aSettlement,
+  DAY,
+  documentOf,
+  historyOf,
+  ranksOf,
+  type Usage,
+  usageBefore,
+  window
+} from "../../support/rankings.ts"
+
+const sum = (tokens: ReadonlyArray<bigint>) => tokens.reduce((a, b) => a + b, 0n)
+const earlier = (at: Date, days: number) => new Date(at.getTime() - days * DAY)
+const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, window, now).totals.tokens
+
+const NOW = new Date("2026-06-10T05:30:15.250Z")
+
+describe("rankings", () => {
+  it("are what the settlements say, worked out the long way, at any instant of any history", () => {
+    FastCheck.assert(
+      FastCheck.property(usageBefore, window, ({ usage, now }, window) => {
+        const expected = referenceRankings(usage.models, usage.settlements, window, now)
+        expect(documentOf(ranksOf(usage, window, now))).toEqual(expected)
+      }),
+      { numRuns: 600 }
+    )
+  })
+
+  law("lose no token: leaderboard and other are the total", [usageBefore, window], ({ usage, now }, window) => {
+    const { totals, leaderboard, other } = ranksOf(usage, window, now)
+    return sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens === totals.tokens
+  })
+
+  law("lose no token over time: all points add up to the total", [usageBefore, window], ({ usage, now }, window) => {
+    const { totals, series } = ranksOf(usage, window, now)
+    return sum(series.points.map(({ values, other }) => sum(values) + other)) === totals.tokens
+  })
+
+  law("draw what they rank: a model's points add up to its place", [usageBefore, window], ({ usage, now }, window) => {
+    const { leaderboard, series } = ranksOf(usage, window, now)
+    return series.keys.every(
+      (key, i) =>
+        leaderboard[i]?.publicName === key &&
+        sum(series.points.map(({ values }) => values[i] ?? 0n)) === leaderboard[i].tokens
+    )
+  })
+
+  law("share out exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
+    const { authors } = ranksOf(usage, window, now)
+    return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
+  })
+
+  law("add up over windows: a week is its seven days", [usageBefore], ({ usage, now }) => {
+    const days = [0, 1, 2, 3, 4, 5, 6].map((days) => tokensIn(usage, "day", earlier(now, days)))
+    return sum(days) === tokensIn(usage, "week", now)
+  })
+
+  law("compare with the window before, as it was then", [usageBefore, window], ({ usage, now }, window) => {
+    const { totals } = ranksOf(usage, window, now)
+    const length = { day: 1, week: 7, month: 30, all: 0 }[window]
+    return totals.previousTokens === (length === 0 ? null : tokensIn(usage, window, earlier(now, length)))
+  })
+
+  law("of all time hold every token before their minute", [usageBefore], ({ usage, now }) => {
+    const minute = minuteOf(now)
+    const text = new Set(usage.models.filter(({ kind }) => kind === "text").map(({ publicName }) => publicName))
+    const before = usage.settlements.filter(({ model, settledAt }) => text.has(model) && settledAt < minute)
+    const tokens = before.map(({ consumed }) => consumed.input + consumed.cacheWrite + consumed.output)
+    return tokensIn(usage, "all", now) === sum(tokens)
+  })
+
+  law("name no hidden model anywhere", [usageBefore, window], ({ usage, now }, window) => {
+    const told = JSON.stringify(documentOf(ranksOf(usage, window, now)))
+    return usage.models.every(({ publicName, hidden }) => !hidden || !told.includes(`"${publicName}"`))
+  })
+
+  law("do not depend on the order things are found in", [usageBefore, window], ({ usage, now }, window) => {
+    const turned = { models: [...usage.models].reverse(), settlements: [...usage.settlements].reverse() }
+    return (
+      JSON.stringify(documentOf(ranksOf(turned, window, now))) ===
+      JSON.stringify(documentOf(ranksOf(usage, window, now)))
+    )
+  })
+
+  law("come back from where they are kept as they were", [usageBefore, window], ({ usage, now }, window) => {
+    const kept = Schema.parseJson(Rankings)
+    const made = ranksOf(usage, window, now)
+    expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)
+    return true
+  })
+
+  it.each(["day", "week", "month", "all"] as const)("are empty when nothing was ever used (%s)", (window) => {
+    const made = ranksOf({ models: [aModel("idle")], settlements: [aSettlement("idle", NOW, 7)] }, window, NOW)
+    expect(made.range.dataSince).toBeNull()
+    expect(made.totals.tokens).toBe(0n)
+    expect([made.leaderboard, made.series.keys, made.series.points, made.authors, made.trending, made.fastest]).toEqual(
+      [[], [], [], [], [], []]
+    )
+  })
+
+  it("keep a retired model, and count a hidden one and an image model in other and not at all", () => {
+    const models = [
+      aModel("here"),
+      aModel("gone", { retired: true }),
+      aModel("secret", { hidden: true, author: "Nobody" }),
+      aModel("painter", { kind: "image" })
+    ]
+    const settlements = models.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T05:00:00Z", 10 ** i))
+    const { leaderboard, other, authors } = ranksOf({ models, settlements }, "day", NOW)
+    expect(leaderboard.map(({ publicName, listed }) => [publicName, listed])).toEqual([
+      ["gone", false],
+      ["here", true]
+    ])
+    expect(other.tokens).toBe(100n)
+    expect(authors).toEqual([{ author: "Author", tokens: 11n, shareBp: 10_000n }])
+  })
+
+  it("compare all time with nothing", () => {
+    const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-09T05:00:00Z", 5)] }
+    const { range, totals, leaderboard } = ranksOf(usage, "all", NOW)
+    expect([range.previousFrom, totals.previousTokens]).toEqual([null, null])
+    expect(leaderboard[0]).toMatchObject({ previousTokens: null, changePct: null, isNew: false })
+  })
+
+  it("begin all time at midnight in Jakarta of the first day, and its first week cut", () => {
+    // 23:59 of a Tuesday in UTC is Wednesday morning in Jakarta.
+    const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-02T23:59:00Z", 5)] }
+    const { range, series } = ranksOf(usage, "all", NOW)
+    expect(range).toEqual({
+      from: new Date("2026-06-02T17:00:00Z"),
+      to: new Date("2026-06-10T05:30:00Z"),
+      previousFrom: null,
+      dataSince: "2026-06-03"
+    })
+    expect(series.points.map(({ start, partial, values }) => [start.toISOString(), partial, values])).toEqual([
+      ["2026-05-31T17:00:00.000Z", true, [5n]],
+      ["2026-06-07T17:00:00.000Z", true, [0n]]
+    ])
+  })
+
+  it("are told only when every count is exact for whoever reads it", () => {
+    const most = 9_007_199_254_740_991n
+    const usage = (tokens: bigint) => ({
+      models: [aModel("m")],
+      settlements: [
+        aSettlement("m", "2026-06-10T05:00:00Z", 0, {
+          consumed: { input: tokens, cacheWrite: 0n, cacheRead: 0n, output: 0n }
+        })
+      ]
+    })
+    expect(fitsJson(ranksOf(usage(most), "day", NOW))).toBe(true)
+    expect(fitsJson(ranksOf(usage(most + 1n), "day", NOW))).toBe(false)
+    // Yesterday's are compared with, and those of five days ago may trend.
+    expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + DAY)))).toBe(false)
+    expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + 5 * DAY)))).toBe(false)
+  })
+
+  it("count nothing twice and nothing never where pieces meet", () => {
+    const cut = new Date("2026-06-09T05:30:00Z")
+    const settlements = [aSettlement("m", new Date(cut.getTime() - 1), 1), aSettlement("m", cut, 10)]
+    const made = ranksOf({ models: [aModel("m")], settlements }, "day", NOW)
+    expect([made.totals.tokens, made.totals.previousTokens]).toEqual([10n, 1n])
+  })
+
+  it("take a history's figures by its own cuts", () => {
+    const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T05:00:00Z", 5)] }
+    // Cut more often than asked for.
+    const often = historyOf(usage, minuteOf(NOW), () => ({
+      cuts: Array.from(
+        { length: 14 * 48 + 1 },
+        (_, i) => new Date(minuteOf(earlier(NOW, 14)).getTime() + i * 1_800_000)
+      ),
+      speeds: { from: earlier(NOW, 7), to: NOW }
+    }))
+    expect(rankUsage(often, "day", NOW)).toEqual(ranksOf(usage, "day", NOW))
+  })
+})

@@ -1,0 +1,140 @@
+import { dateOf, startOf } from "@tollgate/domain/rankings/JakartaCalendar"
+import { readWindow } from "@tollgate/domain/rankings/RankingsQuery"
+import { bucketsOf, minuteOf, rangeOf, unitOf } from "@tollgate/domain/rankings/Window"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { DAY, now, window } from "../../support/rankings.ts"
+
+const clock = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "Asia/Jakarta",
+  weekday: "short",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hour12: false
+})
+const inJakarta = (at: Date) => Object.fromEntries(clock.formatToParts(at).map(({ type, value }) => [type, value]))
+
+const iso = (dates: ReadonlyArray<Date>) => dates.map((date) => date.toISOString())
+/** Since long before there was electronic mail. */
+const anyInstant = FastCheck.date({ min: new Date("1965-01-01"), max: new Date("2100-01-01"), noInvalidDate: true })
+const unit = FastCheck.constantFrom("hour" as const, "day" as const, "week" as const)
+const firstUse = FastCheck.option(
+  FastCheck.integer({ min: 0, max: 400 * DAY }).map((ago) => ago),
+  { nil: undefined }
+)
+const rangeAt = (at: Date, window: Parameters<typeof rangeOf>[0], ago: number | undefined) =>
+  rangeOf(window, at, ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago)))
+
+describe("the calendar of Jakarta", () => {
+  law("begins days at its midnight, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
+    const start = startOf(unit, at)
+    const { hour, minute, second, weekday } = inJakarta(start)
+    const lengths = { hour: DAY / 24, day: DAY, week: 7 * DAY }
+    return (
+      start <= at &&
+      at.getTime() - start.getTime() < lengths[unit] &&
+      minute === "00" &&
+      second === "00" &&
+      start.getUTCMilliseconds() === 0 &&
+      (unit === "hour" || hour === "00") &&
+      (unit !== "week" || weekday === "Mon")
+    )
+  })
+
+  law("dates an instant as a clock on its walls does", [anyInstant], (at) => {
+    const { year, month, day } = inJakarta(at)
+    return dateOf(at) === `${year}-${month}-${day}`
+  })
+
+  it("has a new day at 17:00 UTC, to the millisecond", () => {
+    expect(dateOf(new Date("2026-06-09T16:59:59.999Z"))).toBe("2026-06-09")
+    expect(dateOf(new Date("2026-06-09T17:00:00.000Z"))).toBe("2026-06-10")
+  })
+})
+
+describe("a window", () => {
+  law("ends at the minute it is seen from, whatever the second", [now, window], (at, window) => {
+    const { to } = rangeOf(window, at, undefined)
+    const late = at.getTime() - to.getTime()
+    return late >= 0 && late < 60_000 && to.getTime() % 60_000 === 0
+  })
+
+  law("is compared with one as long, directly before", [now, window, firstUse], (at, window, ago) => {
+    const { from, to, previousFrom } = rangeAt(at, window, ago)
+    const length = to.getTime() - from.getTime()
+    return window === "all"
+      ? previousFrom === null
+      : previousFrom !== null && from.getTime() - previousFrom.getTime() === length
+  })
+
+  law("is covered by its buckets without gap or overlap", [now, window, firstUse], (at, window, ago) => {
+    const range = rangeAt(at, window, ago)
+    const buckets = bucketsOf(unitOf(window), range)
+    const ends = [range.from, ...buckets.map(({ to }) => to)]
+    return (
+      buckets.every(({ from, to }, i) => from < to && from.getTime() === ends[i]?.getTime()) &&
+      ends.at(-1)?.getTime() === range.to.getTime()
+    )
+  })
+
+  law("cuts only its first and its last bucket", [now, window, firstUse], (at, window, ago) => {
+    const range = rangeAt(at, window, ago)
+    const unit = unitOf(window)
+    const buckets = bucketsOf(unit, range)
+    return buckets.every(({ start, from, partial }, i) => {
+      const edge = i === 0 || i === buckets.length - 1
+      const whole = startOf(unit, start).getTime() === start.getTime()
+      const begun = i > 0 ? start.getTime() === from.getTime() : start <= from
+      return whole && begun && (edge || !partial)
+    })
+  })
+
+  it("that begins and ends with a bucket cuts none", () => {
+    const midnight = new Date("2026-06-07T17:00:30Z")
+    const { from, to } = rangeOf("week", midnight, undefined)
+    const buckets = bucketsOf("day", { from, to })
+    expect(buckets.map(({ partial }) => partial)).toEqual([false, false, false, false, false, false, false])
+    // A minute later the first day is cut, and a new one has begun.
+    const later = rangeOf("week", new Date("2026-06-07T17:01:00Z"), undefined)
+    expect(bucketsOf("day", later).map(({ partial }) => partial)).toEqual([
+      true,
+      ...[false, false, false, false, false, false],
+      true
+    ])
+    expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
+  })
+
+  it("of all time is whole when it begins on a Monday and ends before one", () => {
+    const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
+    expect(range.dataSince).toBe("2026-05-25")
+    expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])
+  })
+
+  it("knows no usage that begins with its own end", () => {
+    const at = new Date("2026-06-07T17:00:00Z")
+    expect(rangeOf("all", at, at)).toEqual({ from: at, to: at, previousFrom: null, dataSince: null })
+  })
+})
+
+describe("a query for rankings", () => {
+  it("asks for the week's text rankings unless it says otherwise", () => {
+    expect(readWindow({})).toEqual(Either.right("week"))
+    expect(readWindow({ window: "all", modality: "text" })).toEqual(Either.right("all"))
+  })
+
+  it.each([
+    [{ window: "year" }, "window", ["day", "week", "month", "all"]],
+    [{ window: "" }, "window", ["day", "week", "month", "all"]],
+    [{ window: "Week" }, "window", ["day", "week", "month", "all"]],
+    [{ window: "day,week" }, "window", ["day", "week", "month", "all"]],
+    [{ modality: "image" }, "modality", ["text"]],
+    [{ window: "day", modality: "" }, "modality", ["text"]]
+  ])("is refused when it names what there is not: %j", (query, param, allowed) => {
+    expect(Either.flip(readWindow(query)).pipe(Either.getOrThrow)).toMatchObject({ param, allowed })
+  })
+})

@@ -1,0 +1,55 @@
+/**
+ * Takes the pictures of the rankings page that the README shows, from a believable history.
+ *
+ *     npm run screenshots        writes docs/rankings/{light,dark,phone}.png
+ */
+import { mkdir } from "node:fs/promises"
+import { resolve } from "node:path"
+import type { BrowserContextOptions } from "playwright-core"
+import { catalogOf, closeGateways, startGateway } from "../adapters-http/relay/TestGateway.ts"
+import * as BelievableHistory from "../support/rankings/BelievableHistory.ts"
+import * as Browser from "../support/rankings/Browser.ts"
+import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"
+
+const folder = resolve(import.meta.dirname, "../../docs/rankings")
+
+interface Picture extends BrowserContextOptions {
+  readonly name: string
+  readonly window: string
+}
+
+const desk = { viewport: { width: 1280, height: 800 } }
+const pictures: ReadonlyArray<Picture> = [
+  { name: "light", window: "month", colorScheme: "light", ...desk },
+  { name: "dark", window: "month", colorScheme: "dark", ...desk },
+  {
+    name: "phone",
+    window: "week",
+    colorScheme: "light",
+    viewport: { width: 375, height: 812 },
+    // Twice as many would be more than the browser can draw of a page so long.
+    deviceScaleFactor: 1.5,
+    isMobile: true,
+    hasTouch: true
+  }
+]
+
+const browser = await Browser.open()
+if (typeof browser === "string") throw new Error(`no browser, no pictures: ${browser}`)
+const { url } = await startGateway({ catalog: catalogOf({}), rankings: new RememberedRankings().layer })
+try {
+  await mkdir(folder, { recursive: true })
+  for (const { name, window, ...options } of pictures) {
+    const context = await browser.newContext({ ...options, timezoneId: "Asia/Jakarta", locale: "en-GB" })
+    const page = await context.newPage()
+    await page.clock.setFixedTime(BelievableHistory.now)
+    await page.goto(`${url}/rankings?window=${window}`)
+    await page.locator('main[data-state="ready"]').waitFor()
+    await page.screenshot({ path: resolve(folder, `${name}.png`), fullPage: true })
+    await context.close()
+    console.log(`docs/rankings/${name}.png`)
+  }
+} finally {
+  await browser.close()
+  await closeGateways()
+}
