@@ -36,6 +36,9 @@ const dispatch = (args: ReadonlyArray<string>) => {
   return run(["node", "tollgate", ...args])
 }
 
+/** Facts beside the words are shown as JSON. */
+const told = (part: unknown): string => (typeof part === "string" ? part : (JSON.stringify(part) ?? String(part)))
+
 const environment = Layer.mergeAll(
   Layer.succeed(CliConfig.CliConfig, cliConfig),
   NodeTerminal.layer,
@@ -45,7 +48,7 @@ const environment = Layer.mergeAll(
   Logger.replace(
     Logger.defaultLogger,
     Logger.withConsoleError(
-      Logger.make(({ logLevel, message }) => `${logLevel.label.toLowerCase()}: ${String(message)}`)
+      Logger.make(({ logLevel, message }) => `${logLevel.label.toLowerCase()}: ${[message].flat().map(told).join(" ")}`)
     )
   ),
   Logger.minimumLogLevel(LogLevel.Warning)

@@ -151,15 +151,22 @@ const policies = (config: Config) =>
     Layer.succeed(CustomerPolicy, { link: config.CUSTOMER_LINK_POLICY })
   )
 
+/**
+ * What inference and the life of this node stand on has connections of its own: a flood of logins or mints, which wait
+ * for each other's locks, must neither stop it nor make this node look dead.
+ */
+const vitalConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
+
 /** Alive for as long as the layer is; leaving lets others settle what could not be settled here. */
 const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
-  Layer.provideMerge(PgNodes.layer)
+  Layer.provideMerge(PgNodes.layer),
+  Layer.provide(vitalConnections)
 )
 
 const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
   Layer.unwrapEffect(
     Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
-  )
+  ).pipe(Layer.provide(vitalConnections))
 
 const resellerStores = Layer.mergeAll(
   PgResellers.layer,
@@ -189,7 +196,7 @@ const stores = (config: Config) =>
     PgUsers.layer,
     PgPaygAccounts.layer,
     PgApiKeys.layer,
-    PgKeyRing.layer(),
+    Layer.provide(PgKeyRing.layer(), vitalConnections),
     PgCurrentCatalog.layer(),
     openHolds(config),
     PgInferenceLedger.layer(),

@@ -110,11 +110,13 @@ describe("settings that do not go together", () => {
       ...ALL,
       MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
       TRIPAY_BASE_URL: "http://127.0.0.1:4010/tripay",
-      NOWPAYMENTS_API_KEY: "SIMULATOR-NOT-A-KEY-nowpayments-api"
+      NOWPAYMENTS_API_KEY: "SIMULATOR-NOT-A-KEY-nowpayments-api",
+      BSC_RPC_URLS: "http://127.0.0.1:4010/bsc"
     }
     expect(refusals(unfit, "production")).toEqual([
       "MIDTRANS_BASE_URL: payments of a sandbox do not run in production",
       "TRIPAY_BASE_URL: an https address is needed in production",
+      "BSC_RPC_URLS: https addresses are needed in production; who is on the way could invent payments",
       "NOWPAYMENTS_API_KEY: is the simulator's, which does not run in production"
     ])
     expect(refusals(unfit)).toEqual([])

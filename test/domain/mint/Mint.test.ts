@@ -192,6 +192,7 @@ describe("a mint request", () => {
     ["an empty operation id", { operation_id: "" }, "operation_id"],
     ["an operation id of 129 characters", { operation_id: "x".repeat(129) }, "operation_id"],
     ["a NUL in its operation id", { operation_id: "a\u0000b" }, "operation_id"],
+    ["half a surrogate pair in its operation id", { operation_id: "a\ud800" }, "operation_id"],
     ["a number for an operation id", { operation_id: 7 }, "operation_id"],
     ["no email", { customer_email: "nobody" }, "customer_email"],
     ["no tier", { plan_tier_id: undefined }, "plan_tier_id"],

@@ -128,23 +128,28 @@ describe("an order", () => {
 })
 
 describe("what is seen", () => {
-  law("as suspicious changes neither status nor amounts, and alerts", [order, someTime], (order, now) => {
-    const { order: next, alert } = decideReconcile(
-      order,
-      {
-        _tag: "Suspicious",
-        received: { receivedRaw: undefined, receivedUsdMicro: order.quotaUsdMicro },
-        reason: "odd"
-      },
-      now
-    )
-    return (
-      alert === "odd" &&
-      next.status === order.status &&
-      next.received === order.received &&
-      next.paidAt === order.paidAt
-    )
-  })
+  law(
+    "as suspicious changes neither status nor amounts, but is remarked and alerts",
+    [order, someTime],
+    (order, now) => {
+      const { order: next, alert } = decideReconcile(
+        order,
+        {
+          _tag: "Suspicious",
+          received: { receivedRaw: undefined, receivedUsdMicro: order.quotaUsdMicro },
+          reason: "odd"
+        },
+        now
+      )
+      return (
+        alert === "odd" &&
+        next.status === order.status &&
+        next.received === order.received &&
+        next.paidAt === order.paidAt &&
+        next.evidence.remarks.includes("odd")
+      )
+    }
+  )
 
   law(
     "as anything else does not alert",

@@ -86,6 +86,10 @@ const unfitForProduction = (values: PaymentValues, chosen: ReadonlyArray<Name>):
         if (isSandbox(values[name])) return [`${name}: payments of a sandbox do not run in production`]
         return values[name].startsWith("https://") ? [] : [`${name}: an https address is needed in production`]
       }),
+    ...(values.BSC_RPC_URLS ?? [])
+      .filter((url) => !Redacted.value(url).startsWith("https://"))
+      .slice(0, 1)
+      .map(() => "BSC_RPC_URLS: https addresses are needed in production; who is on the way could invent payments"),
     ...chosen
       .filter((name) => isTheSimulators(values[name]))
       .map((name) => `${name}: is the simulator's, which does not run in production`)

@@ -28,7 +28,8 @@ export interface PaymentLimits {
 }
 
 export const defaultLimits: PaymentLimits = {
-  timeoutMillis: 8_000,
+  // Less than a look at an order waits, so that it is the provider that failed and the breaker hears of it.
+  timeoutMillis: 7_000,
   retryPauseMillis: 250,
   answerBytesAtMost: 262_144,
   callsAtMost: 64,

@@ -17,7 +17,7 @@ import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { PaymentProvider, PaymentProviders } from "../ports/PaymentProviders.ts"
-import type { Payer, StoredTopUp, TopUpOrders } from "../ports/TopUpOrders.ts"
+import { type Payer, type StoredTopUp, TopUpOrders } from "../ports/TopUpOrders.ts"
 import { lookAtTopUp } from "./LookAtTopUp.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 
@@ -54,6 +54,7 @@ export const layer: Layer.Layer<PaymentDesk, never, TopUpOrders | PaymentProvide
     /** Looks to come, each after the one that is under way and the pause that follows it. */
     const nextLooks = new Map<OrderId, Look>()
     const lookedAtNanos = new Map<OrderId, bigint>()
+    const orders = yield* TopUpOrders
     let openings = 0
 
     const begin = <A, E>(
@@ -114,7 +115,13 @@ export const layer: Layer.Layer<PaymentDesk, never, TopUpOrders | PaymentProvide
     return {
       open: (provider, draft, payer) =>
         Effect.uninterruptibleMask((restore) => {
-          if (openings >= MOST_OPENINGS) return Effect.fail(unavailable())
+          if (openings >= MOST_OPENINGS) {
+            const refused = Effect.zipRight(
+              orders.abandon(draft.id, "too many payments are being opened"),
+              unavailable()
+            )
+            return restore(refused)
+          }
           openings++
           return Effect.flatMap(
             Deferred.make<TopUpOrder, AmountOutOfRange | PaymentProviderUnavailable>(),

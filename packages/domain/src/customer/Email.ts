@@ -3,7 +3,8 @@
  */
 import * as Schema from "effect/Schema"
 
-const FORM = /^[^\p{Cc}\s@"(),:;<>[\]\\]+@[^\p{Cc}\s@"(),:;<>[\]\\.]+(?:\.[^\p{Cc}\s@"(),:;<>[\]\\.]+)+$/u
+const FORM =
+  /^[^\p{Cc}\p{Cs}\s@"(),:;<>[\]\\]+@[^\p{Cc}\p{Cs}\s@"(),:;<>[\]\\.]+(?:\.[^\p{Cc}\p{Cs}\s@"(),:;<>[\]\\.]+)+$/u
 
 export const Email = Schema.Trim.pipe(
   Schema.compose(Schema.Lowercase),

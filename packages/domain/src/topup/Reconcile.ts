@@ -28,7 +28,10 @@ export interface Reconciled {
 
 export const decideReconcile = (order: TopUpOrder, seen: PaymentObservation, now: Date): Reconciled => {
   const checked = { ...order, checkedAt: now, evidence: allOf(order.evidence, seen.evidence) }
-  if (seen._tag === "Suspicious") return { order: checked, alert: seen.reason }
+  if (seen._tag === "Suspicious") {
+    const evidence = allOf(checked.evidence, { transactions: [], remarks: [seen.reason] })
+    return { order: { ...checked, evidence }, alert: seen.reason }
+  }
   const next = { ...checked, received: mostOf(order.received, seen.received) }
   return { order: { ...next, ...movedBy(order, seen, now) }, alert: undefined }
 }

@@ -95,7 +95,8 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         }
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
-          const message = error.message.slice(0, MESSAGE_CHARACTERS)
+          // Cleaned before it is cut: the beginning of a key is part of it.
+          const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
         return Schema.decodeUnknown(result)(envelope.right.result).pipe(
