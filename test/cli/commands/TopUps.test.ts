@@ -131,13 +131,14 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("shows an order unchanged when its provider is not there", () =>
+    it.effect("shows an order unchanged when its provider is not there, and says that this is no news", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
         const asked = yield* tollgate("topups", "reconcile", order.id, "--json")
-        expect(asked, asked.stderr).toMatchObject({ code: 0 })
+        expect(asked, asked.stderr).toMatchObject({ code: 1 })
         expect(documentOf(asked)).toMatchObject({ status: "pending", checked_at: null })
+        expect(asked.stderr).toContain("midtrans gave no answer")
       })
     )
 

@@ -84,11 +84,22 @@ const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed
 
 const reconcileOne = (id: OrderId) =>
   Effect.gen(function* () {
+    const { find } = yield* TopUpOrders
+    const before = yield* find(id)
     yield* reconcileForOperator(id)
-    const now = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(id))
-    if (Option.isNone(now)) return yield* new TopUpNotFound()
-    return { document: topUpDocument(now.value), text: topUpFacts(now.value) } satisfies Answer
+    const now = yield* find(id)
+    if (Option.isNone(before) || Option.isNone(now)) return yield* new TopUpNotFound()
+    const shown = { document: topUpDocument(now.value), text: topUpFacts(now.value) }
+    const { checkedAt, status } = now.value.order
+    const isAsked = status === "credited" || checkedAt?.getTime() !== before.value.order.checkedAt?.getTime()
+    return isAsked ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
   })
+
+/** The order stands as it was stored, which says nothing of what was paid since. */
+const notAsked = (provider: string) => ({
+  code: "provider_unavailable",
+  message: `${provider} gave no answer; the order is shown as it is stored. See: tollgate doctor`
+})
 
 const reconcileAll = Effect.map(
   reconcileOpen,
