@@ -4,28 +4,21 @@
  * Nothing is ever charged by memory alone. A decision over what is remembered is written by a transaction that is
  * refused when a row is not as remembered, so a memory that is out of date costs a second attempt and nothing else.
  */
-import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
-import type { PaygAccount, PlanAccount } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
-import { type Owner, RunningAccounts } from "./RunningAccounts.ts"
+import { type OpenStanding, type Owner, RunningAccounts } from "./RunningAccounts.ts"
 
 /** Users at most; past them everything is forgotten, which costs each of them one reading. */
 const USERS = 10_000
 
-interface Known {
-  payg: PaygAccount | undefined
-  readonly plans: Map<ModelId, PlanAccount | undefined>
-}
-
 export class LaneMemory {
-  readonly #standings = new Map<UserId, Known>()
+  readonly #standings = new Map<UserId, OpenStanding>()
   readonly #holds = new Map<RequestId, Hold>()
 
   /** The balances of these owners, unless one of them is not known. */
   accounts(owners: ReadonlyArray<Owner>): RunningAccounts | undefined {
-    const recalled = new Map<UserId, Known>()
+    const recalled = new Map<UserId, OpenStanding>()
     for (const { userId, modelId } of owners) {
       const known = this.#standings.get(userId)
       if (known === undefined || !known.plans.has(modelId)) return undefined

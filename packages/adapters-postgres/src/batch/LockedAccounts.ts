@@ -6,17 +6,17 @@
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
-import { type Account, AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
+import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Ask, Statement } from "./DedicatedConnection.ts"
-import { type Owner, RunningAccounts } from "./RunningAccounts.ts"
+import { type OpenStanding, type Owner, RunningAccounts } from "./RunningAccounts.ts"
 
 /** Locks the accounts that may pay for what these users ask of these models. */
 export const lockAccounts = async (ask: Ask, owners: ReadonlyArray<Owner>): Promise<RunningAccounts> => {
   const users = new Set(owners.map(({ userId }) => userId))
   const models = new Set(owners.map(({ modelId }) => modelId))
-  const standings = new Map<UserId, { payg: PaygAccount | undefined; plans: Map<ModelId, PlanAccount | undefined> }>()
+  const standings = new Map<UserId, OpenStanding>()
   for (const userId of users) standings.set(userId, { payg: undefined, plans: new Map() })
   for (const { userId, modelId } of owners) standings.get(userId)?.plans.set(modelId, undefined)
   for (const row of await ask(LOCK, [[...users], [...models]])) {

@@ -23,14 +23,15 @@ export interface Standing {
   readonly plans: ReadonlyMap<ModelId, PlanAccount | undefined>
 }
 
-interface Running {
+/** The same, still being filled in or decided over. */
+export interface OpenStanding extends Standing {
   payg: PaygAccount | undefined
   readonly plans: Map<ModelId, PlanAccount | undefined>
 }
 
 export class RunningAccounts {
   readonly #read: ReadonlyMap<UserId, Standing>
-  readonly #running = new Map<UserId, Running>()
+  readonly #running = new Map<UserId, OpenStanding>()
 
   constructor(read: ReadonlyMap<UserId, Standing>) {
     this.#read = read

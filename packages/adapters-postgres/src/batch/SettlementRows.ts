@@ -81,7 +81,10 @@ const SETTLE: Statement = {
     SELECT refuse_stale((SELECT count(*) FROM written) = cardinality($1::uuid[]))`
 }
 
-/** Takes the holds away, writes the settlements and counts what they used; all of them, or none where somebody else has taken a hold. */
+/**
+ * Takes the holds away, writes the settlements and counts what they used: all of them, or none where somebody else has
+ * taken a hold.
+ */
 export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): Call => ({
   statement: SETTLE,
   values: SETTLEMENT.arrays(settlements)
