@@ -215,6 +215,51 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
+    what: "a settlement paid from an account that does not exist",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", payg_account: "gen_random_uuid()" }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a settlement whose plan is nobody's",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_account: "gen_random_uuid()" }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a settlement whose plan is a pay-as-you-go account",
+    statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_account: `'${ledger.payg}'` }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a settlement paid from the plan of another model",
+    statement: (ledger) => `
+      WITH other AS (
+        INSERT INTO account (id, kind, unit, user_id, model_id)
+        SELECT gen_random_uuid(), 'plan', 'token', '${ledger.userId}', id FROM model WHERE id <> '${ledger.modelId}' LIMIT 1
+        RETURNING id)
+      ${settlementOf(ledger, { request_id: "gen_random_uuid()", plan_account: "(SELECT id FROM other)" })}`,
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a settlement paid from the pay-as-you-go account of somebody else",
+    statement: (ledger) =>
+      settlementOf(ledger, {
+        request_id: "gen_random_uuid()",
+        payg_account: `(SELECT id FROM account WHERE kind = 'payg' AND user_id <> '${ledger.userId}' LIMIT 1)`
+      }),
+    refusedWith: FOREIGN_KEY
+  },
+  {
+    what: "a key that is taken away",
+    statement: ({ keyId }) => `DELETE FROM api_key WHERE id = '${keyId}'`,
+    refusedWith: RESTRICT
+  },
+  {
+    what: "a key that becomes somebody else's",
+    statement: ({ keyId, userId }) =>
+      `UPDATE api_key SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${keyId}'`,
+    refusedWith: RESTRICT
+  },
+  {
     what: "a model at the price of another one",
     statement: ({ modelId, priceId }) =>
       `UPDATE model SET price_id = (SELECT id FROM price WHERE id <> '${priceId}' LIMIT 1) WHERE id = '${modelId}';

@@ -11,6 +11,7 @@ import { foundation } from "./0001_foundation.ts"
 import { staleDecisions } from "./0002_stale_decisions.ts"
 import { resellerProgramme } from "./0003_reseller_programme.ts"
 import { rankings } from "./0004_rankings.ts"
+import { settlementReferences } from "./0005_settlement_references.ts"
 
 export interface Migration {
   readonly name: string
@@ -22,7 +23,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
   { name: "0002_stale_decisions", statements: staleDecisions },
   { name: "0003_reseller_programme", statements: resellerProgramme },
-  { name: "0004_rankings", statements: rankings }
+  { name: "0004_rankings", statements: rankings },
+  { name: "0005_settlement_references", statements: settlementReferences }
 ]
 
 /** Any number, the same in every version of this program. */
