@@ -21,7 +21,8 @@ const GARBLED = Buffer.from("BEGUN ")
  */
 export type Accident = "commit lost" | "answer lost" | "commit stuck"
 
-const COMMIT = Buffer.from("COMMIT\0")
+/** What ends a transaction: the command, or the only statement it is. */
+const COMMITS = ["COMMIT\0", "\0write_"].map((sign) => Buffer.from(sign))
 
 export class Cable {
   readonly settings: Pg.ClientConfig
@@ -104,7 +105,7 @@ export class Cable {
         this.#garbles = false
         GARBLED.copy(chunk, begin)
       }
-      if (chunk.includes(COMMIT)) {
+      if (COMMITS.some((sign) => chunk.includes(sign))) {
         const accident = this.#accident
         this.#accident = undefined
         if (accident !== undefined) this.#happened()

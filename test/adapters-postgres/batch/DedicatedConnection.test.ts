@@ -28,13 +28,13 @@ const wired = (changes: Partial<ConnectionLimits> = {}) =>
     return { cable, connection: yield* opened(cable.settings, changes) }
   })
 
-const note = (word: string): Call => ({
-  statement: { name: "note", text: "INSERT INTO note (word) VALUES ($1)" },
-  values: [word]
+const note = (...words: ReadonlyArray<string>): Call => ({
+  statement: { name: "write_notes", text: "INSERT INTO note (word) SELECT unnest($1::text[])" },
+  values: [words]
 })
 const writing =
   (...words: ReadonlyArray<string>) =>
-  async () => ({ result: words.length, writes: words.map(note) })
+  async () => ({ result: words.length, write: words.length > 0 ? note(...words) : undefined })
 
 const lockAll = { name: "lock_all", text: "SELECT word FROM note FOR UPDATE" }
 
@@ -44,7 +44,7 @@ const words = Effect.gen(function* () {
 })
 
 /** What the attempt failed with, and what it left in doubt. */
-const failing = <A>(attempt: (doubt: (result: A) => void) => Promise<A>) =>
+const failing = <A>(attempt: (doubt: (result: A) => void) => Promise<unknown>) =>
   Effect.promise(async () => {
     const doubts: Array<A> = []
     try {
@@ -74,7 +74,7 @@ describe("a connection of the ledger's own", () => {
         expect(refused).toMatchObject({ error: { code: "23514" }, doubts: [] })
         const thrown = yield* failing(() =>
           connection.transact(async (ask) => {
-            await ask(note("d").statement, ["d"])
+            await ask(note("d").statement, [["d"]])
             throw new RangeError("decided otherwise")
           })
         )
@@ -97,6 +97,43 @@ describe("a connection of the ledger's own", () => {
         expect(yield* words).toEqual(["after", "before"])
       })
     )
+
+    it.scoped("writes in one statement, without waiting for whoever has the row", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const [connection, other] = [yield* aConnection, yield* aConnection]
+        const rename = { statement: { name: "write_over", text: "UPDATE note SET word = 'b'" }, values: [] }
+        yield* Effect.promise(() => connection.write(note("a"), () => {}))
+        const refused = yield* failing((doubt: (n: number) => void) =>
+          other.transact(async (ask) => {
+            await ask(lockAll, [])
+            return { result: await connection.write(rename, () => doubt(0)), write: undefined }
+          })
+        )
+        expect(refused).toMatchObject({ error: { code: "55P03" }, doubts: [] })
+        yield* Effect.promise(() => connection.write(rename, () => {}))
+        expect(yield* words).toEqual(["b"])
+      })
+    )
+
+    for (const [accident, written] of [
+      ["commit lost", []],
+      ["answer lost", ["perhaps"]]
+    ] as const) {
+      it.scoped(`tells that it does not know what became of its one statement: ${accident}`, () =>
+        Effect.gen(function* () {
+          yield* prepared
+          const { cable, connection } = yield* wired()
+          yield* Effect.promise(() => connection.transact(writing()))
+          void cable.atNextCommit(accident)
+          const lost = yield* failing((doubt: (n: number) => void) => connection.write(note("perhaps"), () => doubt(1)))
+          expect(lost.error).toBeInstanceOf(ConnectionLost)
+          expect(lost.doubts).toEqual([1])
+          yield* Effect.promise(() => connection.transact(writing()))
+          expect(yield* words).toEqual(written)
+        })
+      )
+    }
 
     for (const [accident, written] of [
       ["commit lost", []],
@@ -147,11 +184,11 @@ describe("a connection of the ledger's own", () => {
         const { cable, connection } = yield* wired()
         yield* Effect.promise(() => connection.transact(writing("contested")))
         const happened = cable.atNextCommit("commit stuck")
-        const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
+        const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
         yield* Effect.promise(() => happened)
         connection.cut()
         yield* failing(() => stuck)
-        const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), writes: [] }))
+        const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
         expect(
           yield* Effect.timeout(
             Effect.promise(() => locked),

@@ -90,13 +90,13 @@ describe("when the database is in trouble, the ledger", () => {
       )
     }
 
-    it.scoped("settles though the server refuses to begin the transaction and takes what comes with it", () =>
+    it.scoped("serves though the server refuses to begin the transaction and takes what comes with it", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired()
         const request = aRequest(customer)
-        yield* ledger.admit(request)
         cable.garbleNextBegin()
+        yield* ledger.admit(request)
         expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
         expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
         expect(yield* Stores.brokenInvariants).toEqual([])

@@ -25,7 +25,7 @@ export const saveCheckpoints = async (
       some.map(({ checkpoint }) => checkpoint.output),
       nodeId
     ]
-    await connection.transact(async () => ({ result: undefined, writes: [{ statement: SAVE, values }] }))
+    await connection.transact(async () => ({ result: undefined, write: { statement: SAVE, values } }))
   }
 }
 

@@ -2,8 +2,8 @@
  * One connection to the database with one user, reopened when it breaks.
  *
  * Its statements are prepared once and planned for looking rows up by key. A transaction costs two round trips: one
- * begins it and asks, one writes and commits. None takes longer than its time limit, whatever has become of the
- * server: the socket is cut then. A new connection first sees to it that what its predecessor had begun has ended, so
+ * begins it and asks, one writes and commits; one that only writes is a single statement. None takes longer than its time
+ * limit, whatever has become of the server: the socket is cut then. A new connection first sees to it that what its predecessor had begun has ended, so
  * that whoever looks afterwards sees for certain whether it was committed.
  */
 import { Socket } from "node:net"
@@ -26,10 +26,10 @@ export interface Call {
 export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
 export type Ask = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
 
-/** What a transaction came to, and what it has to write for that. */
+/** What a transaction came to, and what it has to write for that, if anything. */
 export interface Decided<A> {
   readonly result: A
-  readonly writes: ReadonlyArray<Call>
+  readonly write: Call | undefined
 }
 
 export interface ConnectionLimits {
@@ -46,16 +46,8 @@ interface Open {
 /** Names a backend for as long as the server runs; process ids alone are used again. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-// DEFERRABLE says nothing here but that this transaction is under way; it only means something to a serializable reader.
-const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE DEFERRABLE"
 /** Whoever asks first waits for locks as long as it takes. */
-const BEGIN_ASKING = `${BEGIN}; SET LOCAL lock_timeout = 0`
-
-/**
- * What is asked travels together with the BEGIN. Should the server refuse that, the rest runs all the same, each
- * statement on its own and committed at once; so whatever asks and changes something has this among its conditions.
- */
-export const IN_TRANSACTION = "current_setting('transaction_deferrable') = 'on'"
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 0"
 
 const NO_BACKEND: Backend = [0, "-infinity"]
 
@@ -82,14 +74,14 @@ export class DedicatedConnection {
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     try {
-      const begun = query(client, BEGIN_ASKING)
+      const begun = query(client, BEGIN)
       begun.catch(ignore)
-      const { result, writes } = await work(
+      const { result, write } = await work(
         async (statement, values) => (await prepared(client, statement, values)).rows
       )
       await begun
       try {
-        await commit(client, writes)
+        await commit(client, write)
       } catch (error) {
         if (mayHaveCommitted(error)) doubt(result)
         throw error
@@ -104,18 +96,17 @@ export class DedicatedConnection {
   }
 
   /**
-   * A transaction that only writes, in one round trip; every statement has {@link IN_TRANSACTION} as a condition. It does
-   * not wait for locks: who holds one is changing what was decided over.
+   * A transaction of one statement. It does not wait for locks: who holds one is changing what was decided over. `doubt`
+   * is called when the connection breaks and nobody knows whether it was carried out.
    */
-  async write(writes: ReadonlyArray<Call>, doubt: () => void): Promise<void> {
+  async write({ statement, values }: Call, doubt: () => void): Promise<void> {
     const open = this.#open ?? (await this.#connect())
-    const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     try {
-      await Promise.all([query(client, BEGIN), commit(client, writes)])
+      await prepared(open.client, statement, values)
     } catch (error) {
       if (mayHaveCommitted(error)) doubt()
-      await this.#abandon(open, error)
+      if (isUnfit(error)) this.#drop(open)
       throw error
     } finally {
       clearTimeout(timer)
@@ -194,7 +185,8 @@ const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${transactionMillis};
   SET lock_timeout = 1;
-  SET default_transaction_deferrable = off;
+  SET default_transaction_isolation = 'read committed';
+  SET default_transaction_read_only = off;
   SET plan_cache_mode = force_generic_plan;
   SET enable_seqscan = off`
 
@@ -215,12 +207,10 @@ const query = (client: Pg.Client, text: string): Promise<Answer> =>
 const prepared = (client: Pg.Client, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Answer> =>
   client.query<Array<unknown>>({ name, text, values: [...values], rowMode: "array" }).catch(lost)
 
-const commit = async (client: Pg.Client, writes: ReadonlyArray<Call>): Promise<void> => {
-  const answers = await Promise.all([
-    ...writes.map(({ statement, values }) => prepared(client, statement, values)),
-    query(client, "COMMIT")
-  ])
-  if (answers.at(-1)?.command !== "COMMIT") throw new ConnectionLost("the server answered a commit with a rollback")
+const commit = async (client: Pg.Client, write: Call | undefined): Promise<void> => {
+  const written = write && prepared(client, write.statement, write.values)
+  const [committed] = await Promise.all([query(client, "COMMIT"), written])
+  if (committed.command !== "COMMIT") throw new ConnectionLost("the server answered a commit with a rollback")
 }
 
 /** A server that refuses a statement has not committed; one that shuts down may have. */

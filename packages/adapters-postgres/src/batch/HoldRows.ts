@@ -11,8 +11,9 @@ import { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Held, Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import { type Ask, type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
-import { columnsOf } from "./RowArrays.ts"
+import type { Ask, Statement } from "./DedicatedConnection.ts"
+import { arrayOf, columnsOf } from "./RowArrays.ts"
+import type { Part, Writing } from "./Writing.ts"
 
 export interface NewHold {
   readonly admission: Admission
@@ -33,26 +34,26 @@ const HOLD = columnsOf<NewHold>({
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
 })
 
-/** The keys that may still be used, whatever any cache said. */
-export const VALID_KEYS = `
+/** The keys of these ids that may still be used, whatever any cache said. */
+export const validKeys = (ids: string): string => `
   SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
-  WHERE api_key.id = ANY ($1::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
+  WHERE api_key.id = ANY (${ids}::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
 
-const INSERT: Statement = {
-  name: "insert_holds",
-  text: `
-    WITH valid AS (${VALID_KEYS}), written AS (
+const INSERT: Part = {
+  name: "hold",
+  writes: (first) => `
+    valid AS (${validKeys(`$${first}`)}), held AS (
       INSERT INTO inference_hold (node_id, ${HOLD.names})
-      SELECT $2::uuid, * FROM ${HOLD.unnested(3)} WHERE ${IN_TRANSACTION}
-      RETURNING 1)
-    SELECT refuse_stale((SELECT count(*) FROM valid) = cardinality($1::uuid[])
-      AND (SELECT count(*) FROM written) = cardinality($3::uuid[]))`
+      SELECT $${first + 1}::uuid, * FROM ${HOLD.unnested(first + 2)}
+      RETURNING 1)`,
+  asDecided: (first) => `(SELECT count(*) FROM valid) = cardinality($${first}::uuid[])
+      AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`
 }
 
 /** All of them, or, should one of their keys no longer be valid, none. */
-export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): Call => {
-  const keys = [...new Set(holds.map(({ admission }) => admission.principal.keyId))]
-  return { statement: INSERT, values: [keys, nodeId, ...HOLD.arrays(holds)] }
+export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): Writing => {
+  const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
+  return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
 }
 
 /** A hold that this transaction has locked, to settle it. */

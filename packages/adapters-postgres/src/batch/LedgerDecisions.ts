@@ -14,6 +14,7 @@ import type { LaneMemory } from "./LaneMemory.ts"
 import { type Admitted, type LedgerOutcome, type LedgerWork, ownerOf, type SettlingEntry } from "./LedgerWork.ts"
 import type { RunningAccounts } from "./RunningAccounts.ts"
 import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts"
+import { inOneStatement, type Writing } from "./Writing.ts"
 
 /** What is known besides the balances. */
 export interface Facts {
@@ -58,12 +59,12 @@ export class LedgerDecisions {
   }
 
   /** Holds before accounts, as every transaction locks them. */
-  writes(nodeId: NodeId, accounts: ReadonlyArray<Call>): ReadonlyArray<Call> {
-    return [
+  write(nodeId: NodeId, accounts: ReadonlyArray<Writing>): Call | undefined {
+    return inOneStatement([
       ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
       ...accounts,
       ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : [])
-    ]
+    ])
   }
 
   /** Once they are committed. */

@@ -1,7 +1,7 @@
 /**
  * One transaction of the ledger: it settles what has ended, then admits what has arrived.
  *
- * Where the lane remembers every balance and hold it needs, it decides over those and everything is one round trip;
+ * Where the lane remembers every balance and hold it needs, it decides over those and everything is one statement;
  * should a row have changed meanwhile, the database refuses all of it. Then, and where something is not known:
  *
  *     lock the holds and the accounts, read the keys        one round trip
@@ -15,7 +15,7 @@ import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Either from "effect/Either"
 import { isStale } from "./DatabaseTrouble.ts"
 import type { Ask, Call, Decided, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
-import { lockHolds, VALID_KEYS } from "./HoldRows.ts"
+import { lockHolds, validKeys } from "./HoldRows.ts"
 import { LaneMemory } from "./LaneMemory.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
 import { type AdmissionEntry, type Admitted, type LedgerOutcome, type LedgerWork, ownersOf } from "./LedgerWork.ts"
@@ -40,9 +40,9 @@ export class LedgerTransactions {
   async carryOut(work: LedgerWork, doubt: (outcome: LedgerOutcome) => void): Promise<LedgerOutcome> {
     const remembered = this.#reading > 0 ? undefined : this.#fromMemory(work)
     if (remembered !== undefined) {
-      const { decisions, writes } = remembered
+      const { decisions, write } = remembered
       try {
-        await this.#connection.write(writes, () => doubt(decisions.outcome))
+        await this.#connection.write(write, () => doubt(decisions.outcome))
         return this.#committed(decisions)
       } catch (error) {
         this.#memory.forget(ownersOf(work))
@@ -64,7 +64,7 @@ export class LedgerTransactions {
   }
 
   /** Undefined where memory is not enough, or refuses somebody: only what is read now may do that. */
-  #fromMemory(work: LedgerWork): { decisions: LedgerDecisions; writes: ReadonlyArray<Call> } | undefined {
+  #fromMemory(work: LedgerWork): { decisions: LedgerDecisions; write: Call } | undefined {
     const { settlings, admissions } = work
     if (settlings.some(({ perhaps }) => perhaps !== undefined) || admissions.some(({ perhaps }) => perhaps))
       return undefined
@@ -77,7 +77,8 @@ export class LedgerTransactions {
     })
     const { settled, admitted } = decisions.outcome
     if (settled.includes(undefined) || admitted.some(Either.isLeft)) return undefined
-    return { decisions, writes: decisions.writes(this.#nodeId, accounts.claims) }
+    const write = decisions.write(this.#nodeId, accounts.claims)
+    return write && { decisions, write }
   }
 
   async #fromDatabase(work: LedgerWork, ask: Ask): Promise<Decided<LedgerDecisions>> {
@@ -88,7 +89,7 @@ export class LedgerTransactions {
         settlings.map(({ settling }) => settling.admission.requestId)
       ),
       lockAccounts(ask, ownersOf(work)),
-      validKeys(ask, admissions),
+      keysOf(ask, admissions),
       tracesOf(ask, work)
     ])
     for (const { settling } of settlings) this.#memory.dropHold(settling.admission.requestId)
@@ -105,7 +106,7 @@ export class LedgerTransactions {
       }
     }
     const decisions = new LedgerDecisions(work, accounts, facts)
-    return { result: decisions, writes: decisions.writes(this.#nodeId, accounts.changes) }
+    return { result: decisions, write: decisions.write(this.#nodeId, accounts.changes) }
   }
 }
 
@@ -115,13 +116,13 @@ const HELD: Admitted = Either.right("held")
 const GONE: Admitted = Either.right("gone")
 const KEY_INVALID: Admitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
 
-const validKeys = async (ask: Ask, admissions: ReadonlyArray<AdmissionEntry>): Promise<Set<unknown>> => {
+const keysOf = async (ask: Ask, admissions: ReadonlyArray<AdmissionEntry>): Promise<Set<unknown>> => {
   if (admissions.length === 0) return new Set()
   const keyIds = new Set(admissions.map(({ admission }) => admission.principal.keyId))
   return new Set((await ask(READ_KEYS, [[...keyIds]])).map(([id]) => id))
 }
 
-const READ_KEYS: Statement = { name: "valid_keys", text: VALID_KEYS }
+const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
 /** What attempts of unknown outcome left behind: a hold, or the ending of a settlement. */
 const tracesOf = async (ask: Ask, { settlings, admissions }: LedgerWork): Promise<Map<RequestId, "held" | Ending>> => {

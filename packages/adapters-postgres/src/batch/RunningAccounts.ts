@@ -8,8 +8,8 @@ import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Account, AccountId, PaygAccount, PlanAccount } from "@tollgate/domain/ledger/Account"
 import type { Balances } from "@tollgate/domain/ledger/Hold"
-import { type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
 import { arrayOf } from "./RowArrays.ts"
+import type { Part, Writing } from "./Writing.ts"
 
 /** Whose balances, for which model. */
 export interface Owner {
@@ -57,13 +57,13 @@ export class RunningAccounts {
   }
 
   /** Writes what changed, where the rows are locked. */
-  get changes(): ReadonlyArray<Call> {
+  get changes(): ReadonlyArray<Writing> {
     const changed = this.#steps().filter(([before, after]) => before !== after)
     return changed.length === 0 ? [] : [update(changed, [], [])]
   }
 
   /** Writes what changed and refuses unless everything that was only remembered is so: amounts, and what is missing. */
-  get claims(): ReadonlyArray<Call> {
+  get claims(): ReadonlyArray<Writing> {
     const noPayg: Array<UserId> = []
     const noPlan: Array<Owner> = []
     for (const [userId, { payg, plans }] of this.#read) {
@@ -87,8 +87,8 @@ export class RunningAccounts {
 /** An account before and after. */
 type Step = readonly [before: Account<bigint>, after: Account<bigint>]
 
-const update = (steps: ReadonlyArray<Step>, noPayg: ReadonlyArray<UserId>, noPlan: ReadonlyArray<Owner>): Call => ({
-  statement: UPDATE,
+const update = (steps: ReadonlyArray<Step>, noPayg: ReadonlyArray<UserId>, noPlan: ReadonlyArray<Owner>): Writing => ({
+  part: UPDATE,
   values: [
     arrayOf(steps.map(([{ id }]): AccountId => id)),
     arrayOf(steps.map(([{ creditsPosted }]) => creditsPosted)),
@@ -103,19 +103,28 @@ const update = (steps: ReadonlyArray<Step>, noPayg: ReadonlyArray<UserId>, noPla
 })
 
 // Rows are visited, and so locked, in the order of the arrays, which is that of the ids.
-const UPDATE: Statement = {
-  name: "update_accounts",
-  text: `
-    WITH changed AS (
+const UPDATE: Part = {
+  name: "accounts",
+  writes: (first) => {
+    const [id, creditsBefore, debitsBefore, pendingBefore, debits, pending] = parametersFrom(first)
+    return `
+    changed AS (
       UPDATE account SET debits_posted = step.debits, debits_pending = step.pending
-      FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+      FROM unnest(${id}::uuid[], ${creditsBefore}::bigint[], ${debitsBefore}::bigint[], ${pendingBefore}::bigint[],
+          ${debits}::bigint[], ${pending}::bigint[])
         AS step (id, credits_before, debits_before, pending_before, debits, pending)
-      WHERE ${IN_TRANSACTION} AND account.id = step.id AND account.credits_posted = step.credits_before
+      WHERE account.id = step.id AND account.credits_posted = step.credits_before
         AND account.debits_posted = step.debits_before AND account.debits_pending = step.pending_before
-      RETURNING account.id)
-    SELECT refuse_stale(
-      (SELECT count(*) FROM changed) = cardinality($1::uuid[])
-      AND NOT EXISTS (SELECT FROM account WHERE kind = 'payg' AND user_id = ANY ($7::uuid[]))
-      AND NOT EXISTS (SELECT FROM unnest($8::uuid[], $9::uuid[]) AS none (user_id, model_id) JOIN account
-        ON account.kind = 'plan' AND account.user_id = none.user_id AND account.model_id = none.model_id))`
+      RETURNING account.id)`
+  },
+  asDecided: (first) => {
+    const [id, , , , , , noPayg, noPlanUser, noPlanModel] = parametersFrom(first)
+    return `(SELECT count(*) FROM changed) = cardinality(${id}::uuid[])
+      AND NOT EXISTS (SELECT FROM account WHERE kind = 'payg' AND user_id = ANY (${noPayg}::uuid[]))
+      AND NOT EXISTS (SELECT FROM unnest(${noPlanUser}::uuid[], ${noPlanModel}::uuid[]) AS none (user_id, model_id)
+        JOIN account ON account.kind = 'plan' AND account.user_id = none.user_id AND account.model_id = none.model_id)`
+  }
 }
+
+const parametersFrom = (first: number): ReadonlyArray<string> =>
+  Array.from({ length: 9 }, (_, place) => `$${first + place}`)

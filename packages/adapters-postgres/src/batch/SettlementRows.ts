@@ -8,9 +8,9 @@ import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
 import { COUNTED_COLUMNS, insertDeltas } from "./CountedUsage.ts"
-import { type Call, IN_TRANSACTION, type Statement } from "./DedicatedConnection.ts"
 import { columnsOf } from "./RowArrays.ts"
 import type { Owner, RunningAccounts } from "./RunningAccounts.ts"
+import type { Part, Writing } from "./Writing.ts"
 
 export interface NewSettlement {
   readonly requestId: RequestId
@@ -66,26 +66,26 @@ const SETTLEMENT = columnsOf<NewSettlement>({
 
 const FROM_HOLD = "user_id, api_key_id, model_id, price_id, protocol, streamed, held_at"
 
-const SETTLE: Statement = {
+const SETTLE: Part = {
   name: "settle",
-  text: `
-    WITH taken AS (
-      DELETE FROM inference_hold WHERE ${IN_TRANSACTION} AND request_id = ANY ($1::uuid[])
+  writes: (first) => `
+    taken AS (
+      DELETE FROM inference_hold WHERE request_id = ANY ($${first}::uuid[])
       RETURNING request_id, ${FROM_HOLD}
     ), written AS (
       INSERT INTO settlement (${SETTLEMENT.names}, ${FROM_HOLD})
       SELECT ${SETTLEMENT.names}, ${FROM_HOLD}
-      FROM ${SETTLEMENT.unnested(1)} AS settled (${SETTLEMENT.names}) JOIN taken USING (request_id)
+      FROM ${SETTLEMENT.unnested(first)} AS settled (${SETTLEMENT.names}) JOIN taken USING (request_id)
       RETURNING ${COUNTED_COLUMNS}
-    ), counted AS (${insertDeltas("written")})
-    SELECT refuse_stale((SELECT count(*) FROM written) = cardinality($1::uuid[]))`
+    ), counted AS (${insertDeltas("written")})`,
+  asDecided: (first) => `(SELECT count(*) FROM written) = cardinality($${first}::uuid[])`
 }
 
 /**
  * Takes the holds away, writes the settlements and counts what they used: all of them, or none where somebody else has
  * taken a hold.
  */
-export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): Call => ({
-  statement: SETTLE,
+export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): Writing => ({
+  part: SETTLE,
   values: SETTLEMENT.arrays(settlements)
 })

@@ -24,6 +24,7 @@ import { lockedHold, lockingHolds } from "../batch/HoldRows.ts"
 import { lockAccounts } from "../batch/LockedAccounts.ts"
 import { readPrices } from "../batch/Prices.ts"
 import { settleHold, settleHolds } from "../batch/SettlementRows.ts"
+import { inOneStatement } from "../batch/Writing.ts"
 import { PgSettings } from "../client/PgSettings.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 
@@ -119,7 +120,7 @@ const settleOrphans = async (
 ): Promise<Decided<number>> => {
   const holds = (await ask(LOCK, which)).map(lockedHold)
   locked(holds.map(({ requestId }) => requestId))
-  if (holds.length === 0) return { result: 0, writes: [] }
+  if (holds.length === 0) return { result: 0, write: undefined }
   const [prices, accounts] = await Promise.all([
     readPrices(
       ask,
@@ -130,7 +131,7 @@ const settleOrphans = async (
   const settlements = holds.map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
     settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
   )
-  return { result: settlements.length, writes: [settleHolds(settlements), ...accounts.changes] }
+  return { result: settlements.length, write: inOneStatement([settleHolds(settlements), ...accounts.changes]) }
 }
 
 /** When the node died nobody knows, so neither how long it took. */
