@@ -11,9 +11,13 @@ import * as Redacted from "effect/Redacted"
 
 const BEARER = /^bearer(?:\s+(.*))?$/is
 
-/** Reads the names and values as they alternate in `IncomingMessage.rawHeaders`. */
+/**
+ * Reads the names and values as they alternate in `IncomingMessage.rawHeaders`. Given the connection they came over, the
+ * same key is wrapped once for all its requests: what is redacted costs the garbage collector more than anything else.
+ */
 export const presentedKey = (
-  rawHeaders: ReadonlyArray<string>
+  rawHeaders: ReadonlyArray<string>,
+  connection?: object
 ): Either.Either<Redacted.Redacted<string>, InvalidApiKey> => {
   let key: string | undefined
   let otherScheme = false
@@ -36,7 +40,18 @@ export const presentedKey = (
   }
   if (key === undefined) return Either.left(new InvalidApiKey({ reason: "missing" }))
   if (conflicting || otherScheme) return Either.left(new InvalidApiKey({ reason: "conflicting" }))
-  return key.length > MAX_LENGTH
-    ? Either.left(new InvalidApiKey({ reason: "unknown" }))
-    : Either.right(Redacted.make(key))
+  return key.length > MAX_LENGTH ? Either.left(new InvalidApiKey({ reason: "unknown" })) : wrapped(key, connection)
+}
+
+type Wrapped = Either.Either<Redacted.Redacted<string>, never>
+
+/** The last key of every connection. */
+const lastKeys = new WeakMap<object, Wrapped>()
+
+const wrapped = (key: string, connection: object | undefined): Wrapped => {
+  const last = connection && lastKeys.get(connection)
+  if (last?._tag === "Right" && Redacted.value(last.right) === key) return last
+  const first = Either.right(Redacted.make(key))
+  if (connection !== undefined) lastKeys.set(connection, first)
+  return first
 }

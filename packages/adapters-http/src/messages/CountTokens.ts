@@ -59,7 +59,7 @@ class CountTokens implements CountClient<MessagesRequest> {
     settings: ExchangeSettings,
     turns: Effect.Semaphore
   ) {
-    this.presentedKey = presentedKey(request.rawHeaders)
+    this.presentedKey = presentedKey(request.rawHeaders, request.socket)
     this.#request = request
     this.#nodeResponse = response
     this.#requestId = requestId
@@ -86,13 +86,10 @@ class CountTokens implements CountClient<MessagesRequest> {
     return Effect.map(this.#turns.withPermitsIfAvailable(1)(asking), Option.flatten)
   }
 
-  get program() {
-    return Effect.map(countPrompt(this), (tokens) => this.#response.answer(`{"input_tokens":${tokens}}`))
-  }
-
-  follow(fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void): void {
-    this.#fiber = fiber
-    fiber.addObserver((exit) => {
+  start(onOver: () => void): void {
+    const counted = Effect.map(countPrompt(this), (tokens) => this.#response.answer(`{"input_tokens":${tokens}}`))
+    this.#fiber = this.#settings.fork(counted)
+    this.#fiber.addObserver((exit) => {
       if (Exit.isFailure(exit)) this.#tell(exit.cause)
       this.#lease.release()
       onOver()

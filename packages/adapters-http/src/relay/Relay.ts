@@ -1,39 +1,29 @@
 /**
- * The relay as a request listener: one effect for each request, whose bytes never pass through it.
+ * The relay as a request listener: what is open, and the ports and settings its requests share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
 import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
 import { type Member, Roster } from "@tollgate/application/inference/Roster"
-import type { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
-import type { InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
-import type { KeyRing } from "@tollgate/application/ports/KeyRing"
-import type { TokenCounter } from "@tollgate/application/ports/TokenCounter"
 import { Upstreams } from "@tollgate/application/ports/Upstreams"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { CommonHeaders } from "../server/CommonHeaders.ts"
 import type { InFlightRequests } from "../server/InFlight.ts"
-import type { RelayError } from "../wire/InferenceErrors.ts"
-import { type ExchangeSettings, RelayExchange } from "./RelayExchange.ts"
+import { type ExchangeSettings, RelayExchange, type RelayPorts } from "./RelayExchange.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 import type { BodyLimits } from "./RequestBody.ts"
 import * as Sweep from "./Sweep.ts"
-
-type RelayPorts = KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
 
 /** The ports behind the relay. */
 export type RelayRequirements = RelayPorts | Upstreams
 
 /** A request that is being relayed, whatever its protocol. */
 interface OpenExchange {
-  readonly program: Effect.Effect<void, RelayError, RelayPorts>
-  readonly follow: (fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void) => void
+  readonly start: (onOver: () => void) => void
   readonly close: () => void
   readonly cut: () => void
 }
@@ -90,6 +80,7 @@ export const make = (
     const settings: ExchangeSettings = {
       ...options,
       relayRequest: yield* makeRelayRequest((effect, onExit) => void runCallback(effect, { onExit })),
+      fork: (effect) => runFork(effect),
       headers,
       counters,
       sweep: yield* Sweep.make(options.sweepMillis),
@@ -119,7 +110,7 @@ export const make = (
           inFlight.ended()
         }
         // Once what came with the head is parsed, so that a small body is there when it is asked for.
-        process.nextTick(() => exchange.follow(runFork(exchange.program), onOver))
+        process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())
     }

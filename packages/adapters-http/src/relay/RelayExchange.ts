@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
+import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type {
   Attempt,
   AttemptFailed,
@@ -12,13 +13,17 @@ import type {
   RelayClient
 } from "@tollgate/application/inference/RelayClient"
 import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
-import type { Answer } from "@tollgate/application/ports/InferenceLedger"
+import type { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import type { Answer, InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
+import type { KeyRing } from "@tollgate/application/ports/KeyRing"
+import type { TokenCounter } from "@tollgate/application/ports/TokenCounter"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
+import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -31,8 +36,13 @@ import { BodyLease, type BodyLimits, takeBody } from "./RequestBody.ts"
 import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 import { StreamAttempt } from "./StreamAttempt.ts"
 
+/** What requests need of the rest of Tollgate, besides their suppliers. */
+export type RelayPorts = KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
+
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
   readonly relayRequest: RelayRequest
+  /** For what is served beside the relay. */
+  readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>
   readonly limits: BodyLimits
   readonly wallMillis: () => number
   readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
@@ -68,7 +78,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
   ) {
     this.requestId = requestId
     this.protocol = relayed.protocol
-    this.presentedKey = presentedKey(request.rawHeaders)
+    this.presentedKey = presentedKey(request.rawHeaders, request.socket)
     this.#relayed = relayed
     this.#request = request
     this.#nodeResponse = response
@@ -114,16 +124,17 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     })
   }
 
-  get program() {
-    return this.#settings.relayRequest(this)
-  }
-
-  /** The program of this request runs; its end is told to the client where that is still to be done. */
-  follow(fiber: Fiber.RuntimeFiber<unknown, RelayError>, onOver: () => void): void {
-    fiber.addObserver((exit) => {
-      if (Exit.isFailure(exit)) this.#tell(exit.cause)
+  start(onOver: () => void): void {
+    this.#settings.relayRequest(this, (exit) => {
+      try {
+        if (Exit.isFailure(exit)) this.#tell(exit.cause)
+        this.#count()
+      } catch (defect) {
+        // Thrown on, it would stop what tells this request and many others of their settlements.
+        this.#settings.alarm(this.requestId, Cause.die(defect))
+        this.#nodeResponse.destroy()
+      }
       this.#lease.release()
-      this.#count()
       onOver()
     })
   }

@@ -6,8 +6,8 @@
  * The order is the order of checks the gap list promises (A11). What comes before the hold is here, the rest is
  * {@link HeldRequest}'s.
  *
- * To its caller it is one effect; inside, each step calls the next (ADR 0007). This is the hot path, where a fiber that
- * waits three times costs more than all the steps together.
+ * Each step calls the next (ADR 0007). This is the hot path, where a fiber that waits three times costs more than all
+ * the steps together.
  */
 
 import { callable } from "@tollgate/domain/catalog/Catalog"
@@ -42,9 +42,11 @@ export type RelayRequestError =
   | Overloaded
   | AttemptError
 
+/** Answers once, when the request is over: settled, or with nothing left to settle but in the background. */
 export type RelayRequest = <Request extends InferenceRequest>(
-  client: RelayClient<Request>
-) => Effect.Effect<void, RelayRequestError>
+  client: RelayClient<Request>,
+  answer: Answer<void, RelayRequestError>
+) => void
 
 interface Ports extends HeldRequestPorts {
   readonly keyRing: KeyRing["Type"]
@@ -64,7 +66,7 @@ export const makeRelayRequest = (
       counter: yield* TokenCounter,
       run
     }
-    return (client) => Effect.uninterruptible(Effect.async((answer) => new Arrival(client, ports, answer).start()))
+    return (client, answer) => new Arrival(client, ports, answer).start()
   })
 
 const LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
