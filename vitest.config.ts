@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
+    setupFiles: ["test/support/afterEachFile.ts"],
     pool: "threads",
     // Much of the suite waits for processes, timeouts and databases; one worker a core would leave the cores idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },

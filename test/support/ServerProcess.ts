@@ -5,14 +5,15 @@
  *     ... fetch(server.url + "/readyz") ...
  *     expect(await server.stop()).toEqual({ code: 0, signal: null })
  *
- * What runs is `apps/server/src/main.ts`, bundled once for each test file: that needs no build, and starts ten times
- * faster than compiling every module at every start.
+ * What runs is `apps/server/src/main.ts`, bundled once for all test files that share their modules: that needs no
+ * build, and starts ten times faster than compiling every module at every start.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { build } from "esbuild"
-import { afterAll } from "vitest"
+import { inject } from "vitest"
+import { leave } from "./Leftovers.ts"
 import { SUPPLIER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -74,11 +75,10 @@ export class ServerProcess {
     this.exited = new Promise((resolve, reject) => {
       child.once("error", reject)
       child.once("close", (code, signal) => {
-        running.delete(this)
         resolve({ code, signal })
       })
     })
-    running.add(this)
+    leave(() => this.kill())
   }
 
   get pid(): number {
@@ -136,7 +136,6 @@ export class ServerProcess {
   }
 }
 
-const running = new Set<ServerProcess>()
 let bundle: Promise<string> | undefined
 
 const bundled = async (): Promise<string> => {
@@ -144,11 +143,8 @@ const bundled = async (): Promise<string> => {
   return join(await bundle, "main.js")
 }
 
-/** Inside the repository, so that packages which are not bundled are found; the pieces of Postgres are files. */
 const makeBundle = async (): Promise<string> => {
-  const cache = join(ROOT, "node_modules/.cache/tollgate")
-  await mkdir(cache, { recursive: true })
-  const outdir = await mkdtemp(join(cache, "server-"))
+  const outdir = await mkdtemp(join(inject("bundles"), "server-"))
   await build({
     absWorkingDir: ROOT,
     entryPoints: ["apps/server/src/main.ts"],
@@ -166,9 +162,3 @@ const makeBundle = async (): Promise<string> => {
   })
   return outdir
 }
-
-// Whatever a test left behind, a test that failed for example.
-afterAll(async () => {
-  await Promise.all([...running].map((server) => server.kill()))
-  if (bundle !== undefined) await rm(await bundle, { recursive: true, force: true })
-})

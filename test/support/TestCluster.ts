@@ -1,5 +1,5 @@
 /**
- * The Postgres of the run: what its setup and the suites agree on.
+ * The Postgres and the files of the run: what its setup and the suites agree on.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Effect } from "effect"
@@ -8,6 +8,8 @@ import * as Pg from "pg"
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresSocketDir: string
+    /** Where servers are bundled to: inside the repository, so that packages which are not bundled are found. */
+    readonly bundles: string
   }
 }
 

@@ -1,9 +1,10 @@
 /**
- * One Postgres for the whole run, with a migrated database that every suite copies (see TestDatabase).
+ * One Postgres for the whole run, with a migrated database that every suite copies (see TestDatabase), and a directory
+ * for the bundles that servers are started from.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
@@ -12,13 +13,17 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import type { TestProject } from "vitest/node"
 import { administer, TEMPLATE } from "./TestCluster.ts"
 
+const CACHE = resolve(import.meta.dirname, "../../node_modules/.cache/tollgate")
+
 export default async function setup(project: TestProject) {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-test-"))
   const scope = Effect.runSync(Scope.make())
+  mkdirSync(CACHE, { recursive: true })
+  const bundles = mkdtempSync(join(CACHE, "bundles-"))
   let socketDir = directory
   const tearDown = async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
-    for (const path of [directory, socketDir]) rmSync(path, { recursive: true, force: true })
+    for (const path of [directory, socketDir, bundles]) rmSync(path, { recursive: true, force: true })
   }
   const setUp = Effect.gen(function* () {
     const cluster = yield* EmbeddedPostgres.start({
@@ -38,5 +43,6 @@ export default async function setup(project: TestProject) {
     throw cause
   }
   project.provide("postgresSocketDir", socketDir)
+  project.provide("bundles", bundles)
   return tearDown
 }

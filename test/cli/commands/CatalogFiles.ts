@@ -4,16 +4,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll } from "vitest"
-
-const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-let files = 0
+import { leave } from "../../support/Leftovers.ts"
 
 export const aFile = (text: string): string => {
-  files += 1
-  const path = join(directory, `catalog-${files}.json`)
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
+  leave(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, "catalog.json")
   writeFileSync(path, text)
   return path
 }

@@ -1,0 +1,7 @@
+/**
+ * Runs around every test file, also where files share their modules.
+ */
+import { afterAll } from "vitest"
+import { removeLeftovers } from "./Leftovers.ts"
+
+afterAll(removeLeftovers)
