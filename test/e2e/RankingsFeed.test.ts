@@ -1,0 +1,173 @@
+/**
+ * The rankings feed over a real history in Postgres, held against the settlements worked out the long way: ten models,
+ * forty days, and whatever is awkward about time.
+ */
+import { describe, expect, layer } from "@effect/vitest"
+import { toBody } from "@tollgate/adapters-http/rankings/RankingsBody"
+import * as PgRankingsHistory from "@tollgate/adapters-postgres/stores/PgRankingsHistory"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
+import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
+import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
+import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import type { Window } from "@tollgate/domain/rankings/Window"
+import { Effect, Layer } from "effect"
+import { type RankedSettlement, type RankingsDocument, referenceRankings } from "../support/RankingsReference.ts"
+import { storeModels, storeSettlements } from "../support/rankings/StoredUsage.ts"
+import { aModel, aSettlement, DAY } from "../support/rankings.ts"
+import * as Stores from "../support/Stores.ts"
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAYS = 40
+const INSTANTS = 500
+/**
+ * Speeds that are folded are kept for eight days and looked at for seven: once everything is folded, only feeds of the
+ * last day have them all, with an hour to spare at either end.
+ */
+const FOLDED_MILLIS = 8 * DAY - HOUR
+
+const END = Date.now()
+const BEGIN = END - DAYS * DAY
+const WINDOWS: ReadonlyArray<Window> = ["day", "week", "month", "all"]
+
+const models = [
+  aModel("busy", { author: "One" }),
+  aModel("steady", { author: "Two" }),
+  aModel("twin", { author: "Two" }),
+  aModel("rare", { author: "Three" }),
+  aModel("young", { author: "Three" }),
+  aModel("gone", { author: "One", retired: true }),
+  aModel("forgotten", { author: "Four", retired: true }),
+  aModel("secret", { author: "Five", hidden: true }),
+  aModel("vault", { author: "Two", hidden: true, retired: true }),
+  aModel("painter", { author: "One", kind: "image" })
+]
+
+/** Numbers from 0 up to, not including, 1: the same for the same seed. */
+const drawn = (seed: number) => {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
+const draw = drawn(20_261_120)
+const below = (most: number) => Math.floor(draw() * most)
+const oneOf = <A>(choices: ReadonlyArray<A>): A => choices[below(choices.length)] as A
+
+/** Midnights of Jakarta, whole hours, and the instants right beside them, or anywhere at all. */
+const anInstant = (): number => {
+  const anywhere = BEGIN + below(DAYS * DAY)
+  const midnight = anywhere - ((anywhere + 7 * HOUR) % DAY)
+  return oneOf([
+    anywhere,
+    anywhere,
+    midnight + oneOf([0, -1, 1]),
+    anywhere - (anywhere % HOUR) + oneOf([0, -1, 1]),
+    anywhere - (anywhere % MINUTE) + oneOf([0, -1])
+  ])
+}
+
+const OFTEN = ["busy", "busy", "busy", "busy", "steady", "steady", "steady", "twin", "gone", "secret", "painter"]
+const SELDOM = ["rare", "forgotten", "vault", "twin"]
+
+const aUse = (): RankedSettlement => {
+  const at = anInstant()
+  const young = END - at < 5 * DAY && draw() < 0.2
+  return aSettlement(young ? "young" : oneOf(draw() < 0.9 ? OFTEN : SELDOM), new Date(at), 0, {
+    consumed: oneOf([
+      {
+        input: BigInt(below(30_000)),
+        cacheWrite: BigInt(below(500)),
+        cacheRead: BigInt(below(9_000)),
+        output: BigInt(below(9_000))
+      },
+      { input: 1n, cacheWrite: 0n, cacheRead: 0n, output: 0n },
+      { input: 0n, cacheWrite: 0n, cacheRead: 12n, output: 0n }
+    ]),
+    streamed: draw() < 0.95,
+    ending: draw() < 0.85 ? "complete" : oneOf(["failed", "client_gone", "upstream_cut"]),
+    ttftMillis: draw() < 0.05 ? null : oneOf([below(90), 90 + below(3_000)]),
+    durationMillis: oneOf([0, 1 + below(30_000)])
+  })
+}
+
+const settlements = Array.from({ length: 8_000 }, aUse)
+const isFolded = ({ settledAt }: RankedSettlement) => settledAt.getTime() >= END - FOLDED_MILLIS
+const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
+const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))
+
+/** The feed as it would be read at this moment, through JSON like everybody's. */
+const feedAt = (window: Window, now: Date) =>
+  readRankings({ window }).pipe(
+    Effect.provideService(RankingsCache, { take: (_, compute) => compute(now) }),
+    Effect.map((rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
+  )
+
+const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
+
+/** Everything equal, but for medians, which may be off by less than one in a hundred. */
+const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
+  const where = `${exact.window} at ${exact.generated_at}`
+  expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })
+  const exactly = new Map(exact.fastest.map((entry) => [entry.public_name, entry]))
+  expect(new Set(told.fastest.map(({ public_name }) => public_name)), where).toEqual(new Set(exactly.keys()))
+  for (const { tps_p50, ttft_p50_ms, ...entry } of told.fastest) {
+    expect(exactly.get(entry.public_name), where).toMatchObject(entry)
+    const { tps_p50: tps, ttft_p50_ms: ttft } = exactly.get(entry.public_name) ?? { tps_p50: -1, ttft_p50_ms: -1 }
+    expect(isNear(tps_p50, tps) && (isNear(ttft_p50_ms, ttft) || (ttft < 100 && ttft_p50_ms === ttft)), where).toBe(
+      true
+    )
+  }
+  const speeds = told.fastest.map(({ tps_p50 }) => tps_p50)
+  expect(speeds, where).toEqual([...speeds].sort((a, b) => b - a))
+}
+
+const compare = (at: ReadonlyArray<Date>) =>
+  Effect.forEach(
+    at.flatMap((now) => WINDOWS.map((window) => ({ now, window }))),
+    ({ now, window }) =>
+      Effect.map(feedAt(window, now), (told) => {
+        const exact = referenceRankings(models, settlements, window, now)
+        expectSame(told, exact)
+        return exact
+      }),
+    { concurrency: 4 }
+  )
+
+describe("the rankings feed of forty days", () => {
+  const stores = Layer.mergeAll(
+    PgRankingsHistory.layer,
+    PgUsageRollUps.layer,
+    Layer.succeed(RankingsPolicy, { enabled: true })
+  ).pipe(Layer.provideMerge(Stores.layer))
+
+  layer(stores, { excludeTestServices: true })((it) => {
+    it.effect(
+      `says what the settlements say, field by field, in every window at ${INSTANTS} instants`,
+      () =>
+        Effect.gen(function* () {
+          yield* storeModels(models)
+          yield* storeSettlements(settlements.filter(isFolded))
+          yield* (yield* UsageRollUps).fold
+          yield* storeSettlements(settlements.filter((settlement) => !isFolded(settlement)))
+          const documents = yield* compare(instants)
+          // Without these it would have proved little.
+          expect(documents.some(({ fastest }) => fastest.length >= 2)).toBe(true)
+          expect(documents.some(({ trending }) => trending.some(({ is_new }) => is_new))).toBe(true)
+          expect(documents.some(({ leaderboard }) => leaderboard.some(({ listed }) => !listed))).toBe(true)
+          expect(documents.some(({ other }) => other.tokens > 0)).toBe(true)
+        }),
+      120_000
+    )
+
+    it.effect("says the same once everything is folded", () =>
+      Effect.gen(function* () {
+        yield* (yield* UsageRollUps).fold
+        const documents = yield* compare(lastDay)
+        expect(documents.some(({ fastest }) => fastest.length >= 2)).toBe(true)
+      })
+    )
+  })
+})
