@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from "node:net"
 import { AnswerReader } from "./AnswerReader.ts"
-import { type Ask, bodyOf, headOf } from "./BenchRequest.ts"
+import { type Ask, requestOf } from "./BenchRequest.ts"
 
 /** Load for one target. Keys are given to connections in turn. */
 export interface Load {
@@ -53,8 +53,7 @@ class Run {
 
   constructor(load: Load) {
     this.#load = load
-    const body = bodyOf(load.ask)
-    this.#requests = load.keys.map((key) => Buffer.from(headOf(load.port, key, body) + body))
+    this.#requests = load.keys.map((key) => Buffer.from(requestOf(load.port, key, load.ask)))
   }
 
   run(): Promise<Outcome> {
@@ -88,7 +87,7 @@ class Run {
       if (answer === undefined) return
       if (waiting) arrived()
       this.#requestCount += 1
-      if (!answer.ok || answer.completionTokens === 0) this.#fail(answer.text)
+      if (!answer.ok || (answer.completionTokens === 0 && ask.kind !== "rankings")) this.#fail(answer.text)
       this.#promptTokens += answer.promptTokens
       this.#completionTokens += answer.completionTokens
       if (performance.now() - this.#startedAt < millis) send()
@@ -129,7 +128,6 @@ let idle: Array<Socket> = []
 
 /** Opens streams that say nothing after their beginning; how many began. */
 const open = async (load: Load): Promise<number> => {
-  const body = bodyOf(load.ask)
   const BATCH = 50
   for (let i = 0; i < load.connections; i += BATCH) {
     const batch = Array.from({ length: Math.min(BATCH, load.connections - i) }, (_, j) => {
@@ -138,7 +136,7 @@ const open = async (load: Load): Promise<number> => {
       idle.push(socket)
       return new Promise<void>((resolve) => {
         const reader = new AnswerReader()
-        socket.once("connect", () => socket.write(headOf(load.port, key, body) + body))
+        socket.once("connect", () => socket.write(requestOf(load.port, key, load.ask)))
         socket.on("data", (data) => {
           reader.read(data)
           if (reader.begun) resolve()

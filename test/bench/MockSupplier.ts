@@ -2,7 +2,7 @@
  * A supplier that costs as little as possible: prebuilt bytes over bare sockets. Runs as a process of its own.
  */
 import { createServer, type Socket } from "node:net"
-import { ANSWER_TOKENS, type Ask, askOf, PROMPT_TOKENS, UPSTREAM_MODEL } from "./BenchRequest.ts"
+import { ANSWER_TOKENS, askOf, type InferenceAsk, PROMPT_TOKENS, UPSTREAM_MODEL } from "./BenchRequest.ts"
 
 const ANSWER_BYTES = 900
 
@@ -86,7 +86,7 @@ const speak = () => {
   }
 }
 
-const begin = (socket: Socket, ask: Ask): void => {
+const begin = (socket: Socket, ask: InferenceAsk): void => {
   if (ask.kind === "json") {
     socket.write(answer)
     return

@@ -10,7 +10,7 @@ import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/Embedded
 import { Effect, Exit, Scope } from "effect"
 import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
-import { MEASURED_CPU, pinned, stop } from "./Worker.ts"
+import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./Worker.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 const SERVER = join(root, "apps/server/dist/main.js")
@@ -33,6 +33,8 @@ export interface TollgateTarget extends Target {
   readonly chargedUsdMicro: () => Promise<bigint>
   /** Whether the books balance; what differs, if they do not. */
   readonly audit: () => Promise<string>
+  /** Another node on the same database. */
+  readonly beside: () => Promise<Target>
 }
 
 export const isBuilt = (): boolean => existsSync(SERVER) && existsSync(CLI)
@@ -44,7 +46,6 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
   )
-  const port = await freePort()
   const catalog = join(directory, "catalog.json")
   writeFileSync(catalog, JSON.stringify(catalogOf(supplierPort)))
   const environment = {
@@ -52,8 +53,6 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
     HOME: process.env.HOME,
     NODE_ENV: "production",
     HOST: "127.0.0.1",
-    PORT: String(port),
-    METRICS_PORT: String(await freePort()),
     DATABASE_URL: `postgres://postgres@/postgres?host=${socketDir}`,
     DATA_DIR: join(directory, "data"),
     CATALOG_FILE: catalog,
@@ -66,10 +65,11 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
     return JSON.parse(stdout)
   }
 
-  const log = join(directory, "server.log")
-  const launch = async (): Promise<ChildProcess> => {
-    const [command, args] = pinned(MEASURED_CPU, process.execPath, [...PRODUCTION_FLAGS, SERVER])
-    const child = spawn(command, args, { env: environment, stdio: ["ignore", "ignore", openSync(log, "w")] })
+  const launch = async (port: number, cpu = MEASURED_CPU): Promise<ChildProcess> => {
+    const log = join(directory, `server-${port}.log`)
+    const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, SERVER])
+    const env = { ...environment, PORT: String(port), METRICS_PORT: String(await freePort()) }
+    const child = spawn(command, args, { env, stdio: ["ignore", "ignore", openSync(log, "w")] })
     try {
       await eventually("the server", 60_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
       return child
@@ -81,7 +81,8 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
 
   try {
     await tollgate("migrate")
-    const first = await launch()
+    const port = await freePort()
+    const first = await launch(port)
     const emails = Array.from({ length: ACCOUNTS }, (_, i) => `bench-${i}@example.com`)
     const keys = await Promise.all(emails.map((email) => openAccount(tollgate, email)))
     const balance = async (): Promise<bigint> => {
@@ -95,7 +96,10 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
       keys,
       pids: [child.pid ?? 0],
       stop: () => stop(child).then(closePostgres),
-      restarted: () => stop(child).then(launch).then(behind),
+      restarted: () =>
+        stop(child)
+          .then(() => launch(port))
+          .then(behind),
       chargedUsdMicro: async () => {
         await eventually("the last settlements", 30_000, async () => {
           const held = await tollgate("holds", "list")
@@ -107,7 +111,12 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
         tollgate("audit").then(
           () => "",
           (error: unknown) => String(error)
-        )
+        ),
+      beside: async () => {
+        const port = await freePort()
+        const other = await launch(port, SERVING_CPU)
+        return { name: "another node", port, keys, pids: [other.pid ?? 0], stop: () => stop(other) }
+      }
     })
     return behind(first)
   } catch (error) {

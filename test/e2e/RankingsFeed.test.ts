@@ -101,7 +101,10 @@ const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR
 /** The feed as it would be read at this moment, through JSON like everybody's. */
 const feedAt = (window: Window, now: Date) =>
   readRankings({ window }).pipe(
-    Effect.provideService(RankingsCache, { take: (_, compute) => compute(now) }),
+    Effect.provideService(RankingsCache, {
+      atHand: () => Effect.succeed(undefined),
+      take: (_, compute) => compute(now)
+    }),
     Effect.map((rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
   )
 

@@ -9,5 +9,8 @@ import { Effect, Layer } from "effect"
 export const layer = Layer.mergeAll(
   Layer.succeed(RankingsPolicy, { enabled: false }),
   Layer.succeed(RankingsHistory, { read: () => Effect.dieMessage("the history was asked") }),
-  Layer.succeed(RankingsCache, { take: () => Effect.dieMessage("the cache was asked") })
+  Layer.succeed(RankingsCache, {
+    atHand: () => Effect.dieMessage("the cache was asked"),
+    take: () => Effect.dieMessage("the cache was asked")
+  })
 )

@@ -83,7 +83,9 @@ describe("the cache of rankings in Postgres", () => {
         const sql = yield* SqlClient.SqlClient
         const { compute, computed } = counting()
         const node = yield* aNode
-        yield* node.take("week", compute)
+        expect(yield* node.atHand("week")).toBeUndefined()
+        const made = yield* node.take("week", compute)
+        expect(yield* node.atHand("week")).toBe(made)
         const before = computed.length
         yield* node.take("day", compute)
         expect(computed).toHaveLength(before + 1)

@@ -12,7 +12,8 @@ const usage: Usage = { models: [aModel("m")], settlements: [aSettlement("m", "20
 const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
 
 /** Nothing is kept: whoever asks computes. */
-const noCache = Layer.succeed(RankingsCache, { take: (_, compute) => compute(NOW) })
+const nothingAtHand = { atHand: () => Effect.succeed(undefined) }
+const noCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: (_, compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
   Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
@@ -32,13 +33,15 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), noCache, history(usage)]))
   )
 
-  it.effect("are given as they are kept, and nothing is read", () => {
-    const kept = ranksOf(usage, "day", NOW)
-    const cache = Layer.succeed(RankingsCache, { take: () => Effect.succeed(kept) })
-    return Effect.gen(function* () {
+  const kept = ranksOf(usage, "day", NOW)
+  it.effect.each([
+    ["at hand", { atHand: () => Effect.succeed(kept), take: () => Effect.dieMessage("the other nodes were asked") }],
+    ["kept by any node", { ...nothingAtHand, take: () => Effect.succeed(kept) }]
+  ] as const)("are given as they are %s, and nothing is read", ([, cache]) =>
+    Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(kept)
-    }).pipe(Effect.provide([policy(true), cache, Layer.mock(RankingsHistory, {})]))
-  })
+    }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
+  )
 
   it.effect("are disabled before anything else is looked at", () =>
     Effect.gen(function* () {
@@ -58,7 +61,7 @@ describe("rankings", () => {
   it.effect("are unavailable when the history cannot be read, in the cache or where it is kept", () => {
     const broken = Effect.die(new Error("the database is away"))
     const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
-    const brokenCache = Layer.succeed(RankingsCache, { take: () => broken })
+    const brokenCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: () => broken })
     const failure = Effect.flip(readRankings({}))
     return Effect.gen(function* () {
       const noHistory = yield* Effect.provide(failure, [noCache, brokenHistory])

@@ -58,6 +58,7 @@ export class RememberedRankings {
           })
       }),
       Layer.succeed(RankingsCache, {
+        atHand: (window) => Effect.sync(() => own.#kept.get(window)),
         take: (window, compute) =>
           Effect.suspend(() => {
             const known = own.#kept.get(window)

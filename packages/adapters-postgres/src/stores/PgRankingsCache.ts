@@ -40,7 +40,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     const oneAtATime = yield* Effect.makeSemaphore(1)
     const kept = new Map<Window, Kept>()
 
-    const own = (window: Window) =>
+    const atHand = (window: Window) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
         const found = kept.get(window)
         return found !== undefined && now < found.until ? found.rankings : undefined
@@ -90,17 +90,14 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
       )
 
     return {
+      atHand,
       take: <E>(window: Window, compute: (now: Date) => Effect.Effect<Rankings, E>) =>
-        Effect.flatMap(own(window), (mine) =>
-          mine !== undefined
-            ? Effect.succeed(mine)
-            : Effect.gen(function* () {
-                const meanwhile = yield* own(window)
-                if (meanwhile !== undefined) return meanwhile
-                const { rankings } = yield* sqlErrorsAreDefects(stored(window))
-                return rankings ?? (yield* yield* make(window, compute))
-              }).pipe(Effect.uninterruptible, oneAtATime.withPermits(1), Effect.disconnect)
-        )
+        Effect.gen(function* () {
+          const meanwhile = yield* atHand(window)
+          if (meanwhile !== undefined) return meanwhile
+          const { rankings } = yield* sqlErrorsAreDefects(stored(window))
+          return rankings ?? (yield* yield* make(window, compute))
+        }).pipe(Effect.uninterruptible, oneAtATime.withPermits(1), Effect.disconnect)
     }
   })
 )

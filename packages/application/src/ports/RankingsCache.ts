@@ -9,6 +9,8 @@ import type * as Effect from "effect/Effect"
 export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCache")<
   RankingsCache,
   {
+    /** The document of the present minute that this node has at hand, without asking anybody. */
+    readonly atHand: (window: Window) => Effect.Effect<Rankings | undefined>
     /**
      * The document of this window whose `generatedAt` is in the present minute of the database's clock. When there is none
      * yet, one caller over all nodes computes it, for that clock's time, and the others wait for it; when that caller

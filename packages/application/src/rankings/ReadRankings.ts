@@ -26,8 +26,11 @@ export const readRankings = (query: RankingsQuery) =>
   Effect.gen(function* () {
     if (!(yield* RankingsPolicy).enabled) return yield* new RankingsDisabled()
     const window = yield* readWindow(query)
-    const history = yield* RankingsHistory
     const cache = yield* RankingsCache
+    // Most requests end here: no timer, no fiber of its own.
+    const atHand = yield* cache.atHand(window)
+    if (atHand !== undefined) return atHand
+    const history = yield* RankingsHistory
     return yield* cache
       .take(window, (now) => compute(history, window, now))
       .pipe(
