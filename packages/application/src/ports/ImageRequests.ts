@@ -3,11 +3,11 @@
  * settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
-import type { ReviewReason } from "@tollgate/domain/images/ImageReview"
+import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
 import type { InsufficientBalance, InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Admission, Measured, Settled } from "./InferenceLedger.ts"
+import type { Admission } from "./InferenceLedger.ts"
 
 export interface ImageAdmission {
   readonly admission: Admission
@@ -17,11 +17,13 @@ export interface ImageAdmission {
 
 export interface FinishedImage {
   readonly admission: Admission
-  readonly measured: Measured
-  /** Why a person has to look at it, where one has. */
-  readonly review: ReviewReason | undefined
-  /** Something was sent to a supplier. If nothing was, the idempotency key may be used again. */
-  readonly dispatched: boolean
+  /**
+   * Asked when the transaction that writes it is put together, and again when that is retried, so that a client that
+   * leaves while the database is away is not charged.
+   */
+  readonly outcome: () => ImageOutcome
+  /** From acceptance, in whole milliseconds. */
+  readonly durationMillis: number
 }
 
 export class ImageRequests extends Context.Tag("@tollgate/application/ImageRequests")<
@@ -38,11 +40,14 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
       IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey | Overloaded
     >
     /**
-     * Settles, frees the account and queues the review, in one transaction; tried until the database is back. Undefined
-     * when the lease has passed and the request was given up meanwhile: then nothing moves, and nothing may be delivered.
+     * Settles, frees the account and queues the review, in one transaction; tried until the database is back. What was
+     * written; undefined when the lease has passed and the request was given up meanwhile: then nothing moves, and
+     * nothing may be delivered.
      */
-    readonly finish: (finished: FinishedImage) => Effect.Effect<Settled | undefined>
+    readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
     /** Gives up requests whose lease has passed: nothing is charged, and each is queued for review. How many. */
     readonly abandon: Effect.Effect<number>
+    /** Forgets idempotency keys after their 90 days. How many. */
+    readonly forgetKeys: Effect.Effect<number>
   }
 >() {}
