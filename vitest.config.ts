@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
+    // A package of theirs has sources under the same condition, which Node cannot run.
+    server: { deps: { inline: [/\/node_modules\/(ai|@ai-sdk|eventsource-parser)\//] } },
     pool: "threads",
     // Much of the suite waits for processes, timeouts and databases; one worker a core would leave the cores idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
