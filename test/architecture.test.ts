@@ -97,11 +97,14 @@ describe("errors", () => {
   const rowsIn = (path: string) =>
     [...read(path).matchAll(/^ {2}(\w+): \{\n {4}status: /gm)].map(([, tag]) => tag ?? "")
 
-  it("of inference each have exactly one row in the wire table", () => {
-    const tags = tagsIn(`${DOMAIN}/inference/InferenceErrors.ts`)
-    const rows = rowsIn("packages/adapters-http/src/wire/InferenceErrors.ts")
+  it.each([
+    ["inference", "inference/InferenceErrors.ts", "InferenceErrors.ts", ["InternalError"]],
+    ["images", "images/ImageErrors.ts", "ImageErrors.ts", []]
+  ])("of %s each have exactly one row in the wire table", (_, domain, wire, beside) => {
+    const tags = tagsIn(`${DOMAIN}/${domain}`)
+    const rows = rowsIn(`packages/adapters-http/src/wire/${wire}`)
     expect(tags.length).toBeGreaterThan(5)
-    expect([...rows].sort()).toEqual([...tags, "InternalError"].sort())
+    expect([...rows].sort()).toEqual([...tags, ...beside].sort())
   })
 
   it("have tags of their own", () => {

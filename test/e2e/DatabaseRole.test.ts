@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
+import * as PgImageReviews from "@tollgate/adapters-postgres/stores/PgImageReviews"
 import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
 import { keyBalances } from "@tollgate/application/customer/KeyBalances"
 import { readUsage } from "@tollgate/application/customer/ReadUsage"
@@ -13,7 +14,12 @@ import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomer
 import { listTiers } from "@tollgate/application/mint/ListTiers"
 import { mintTier } from "@tollgate/application/mint/MintTier"
 import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
 import { Customers } from "@tollgate/application/ports/Customers"
+import { ImageRequests } from "@tollgate/application/ports/ImageRequests"
+import { ImageReviews } from "@tollgate/application/ports/ImageReviews"
+import type { Admission } from "@tollgate/application/ports/InferenceLedger"
+import type { Principal } from "@tollgate/application/ports/KeyRing"
 import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import { Quota } from "@tollgate/application/ports/Quota"
 import { logIn } from "@tollgate/application/reseller/LogIn"
@@ -21,13 +27,16 @@ import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
 import { signUp } from "@tollgate/application/reseller/SignUp"
 import { sweepTopUps } from "@tollgate/application/topup/SweepTopUps"
 import { Email } from "@tollgate/domain/customer/Email"
+import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
 import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { aRequest } from "../adapters-postgres/batch/Customers.ts"
 import { orderedBep20, orderedQris } from "../cli/commands/Programme.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { TestGateway } from "../support/TestGateway.ts"
@@ -120,6 +129,31 @@ it("is enough for a whole life of resellers, orders, mints, keys and requests", 
   await gateway.settled()
 })
 
+it("is enough for images and their reviews", async () => {
+  const [owner] = await gateway.query<Principal>(
+    'SELECT id AS "keyId", user_id AS "userId" FROM api_key WHERE user_id = $1',
+    [gateway.customer.userId]
+  )
+  const resolved = await gateway.run(
+    Effect.gen(function* () {
+      const model = (yield* CurrentCatalog).get().models.get("m")
+      if (owner === undefined || model === undefined) return yield* Effect.dieMessage("nobody may call anything")
+      const admission: Admission = { ...aRequest({ principal: owner, model }), protocol: "images", streamed: false }
+      const images = yield* ImageRequests
+      yield* images.begin({ admission, idempotencyKey: "once" })
+      const outcome = () => outcomeOf({ _tag: "TimedOut" }, true)
+      yield* images.finish({ admission, outcome, durationMillis: 1 })
+      yield* images.abandon
+      yield* images.forgetKeys
+      const charge = { _tag: "Charged", amount: UsdMicro(1n) } as const
+      return yield* Effect.flatMap(ImageReviews, (reviews) =>
+        reviews.resolve(admission.requestId, charge, operator)
+      ).pipe(Effect.provide(PgImageReviews.layer))
+    })
+  )
+  expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
+})
+
 it("changes no journal and no table", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
@@ -129,6 +163,8 @@ it("changes no journal and no table", async () => {
     "UPDATE mint SET granted_tokens = 1",
     "DELETE FROM audit_log",
     "DELETE FROM topup_order",
+    "DELETE FROM image_request",
+    "DELETE FROM image_review",
     "TRUNCATE reseller CASCADE",
     "DROP TABLE price",
     "CREATE TABLE mine (id int)"

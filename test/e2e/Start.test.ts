@@ -11,6 +11,7 @@ import { promisify } from "node:util"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Effect, Exit, Option, Schema, SchemaAST, Scope } from "effect"
 import * as Pg from "pg"
+import { PNG } from "pngjs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Environment } from "../../apps/server/src/Config.ts"
 import * as CommandLine from "../cli/CommandLine.ts"
@@ -196,6 +197,15 @@ describe("npm start", () => {
     return BigInt(prompt_tokens - cached) * 250_000n + BigInt(cached) * 25_000n + BigInt(completion_tokens) * 2_000_000n
   }
 
+  interface ImageUsage {
+    readonly input_tokens: number
+    readonly output_tokens: number
+  }
+
+  /** By the prices of `demo-image`. */
+  const costOfImage = ({ input_tokens, output_tokens }: ImageUsage): bigint =>
+    BigInt(input_tokens) * 2_000_000n + BigInt(output_tokens) * 8_000_000n
+
   // The machine may not have it.
   const hasCurl = (() => {
     try {
@@ -210,7 +220,7 @@ describe("npm start", () => {
     "serves, and every line it prints does what it says; the second start finds it all again",
     async () => {
       const first = await start()
-      const [streamed = "", whole = "", models = "", login = ""] = await Promise.all(
+      const [streamed = "", whole = "", models = "", image = "", login = ""] = await Promise.all(
         commandsIn(first.banner, "curl").map(async (line) => (await run("bash", ["-c", line])).stdout)
       )
       const frames = streamed.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []))
@@ -218,6 +228,9 @@ describe("npm start", () => {
       const { usage: ofStream } = JSON.parse(frames.at(-2) ?? "") as { usage: Usage }
       const { usage: ofAnswer } = JSON.parse(whole) as { usage: Usage }
       expect(JSON.parse(models).data.map(({ id }: { id: string }) => id)).toContain("demo-chat")
+      const { data, usage: ofImage } = JSON.parse(image) as { data: [{ b64_json: string }]; usage: ImageUsage }
+      const picture = PNG.sync.read(Buffer.from(data[0].b64_json, "base64"))
+      expect(picture.height).toBeGreaterThan(picture.width)
       const docs = await fetch(/docs +(\S+)/.exec(first.banner)?.[1] ?? "")
       expect(docs.headers.get("content-type")).toMatch(/^text\/html/)
       const reseller = await balanceOf(first.server, JSON.parse(login).token)
@@ -234,7 +247,7 @@ describe("npm start", () => {
       )
       expect([shown?.code, audited?.code], `${shown?.stderr}${audited?.stderr}`).toEqual([0, 0])
       const { payg } = JSON.parse(shown?.stdout ?? "") as { payg: { balance: string } }
-      const left = TEN_USD_PICO - costOf(ofStream) - costOf(ofAnswer)
+      const left = TEN_USD_PICO - costOf(ofStream) - costOf(ofAnswer) - costOfImage(ofImage)
       expect(payg.balance).toBe(floorToUsd(UsdPico(left)))
       expect(await second.server.stop()).toEqual({ code: 0, signal: null })
     },

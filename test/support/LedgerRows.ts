@@ -204,3 +204,42 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
   }
   return insertInto("settlement", columns)
 }
+
+/** The statement that writes an image request that has ended and cost nothing, with these columns said otherwise. */
+export const imageOf = (
+  { userId }: Ledger,
+  requestId: string,
+  state: string,
+  otherwise: Readonly<Record<string, string>> = {}
+): string =>
+  insertInto("image_request", {
+    request_id: `'${requestId}'`,
+    user_id: `'${userId}'`,
+    state: `'${state}'`,
+    lease_until: "clock_timestamp() + interval '150 seconds'",
+    finished_at: "clock_timestamp() + interval '1 second'",
+    ...otherwise
+  })
+
+/** The statement that settles it. */
+export const imageSettlementOf = (
+  ledger: Ledger,
+  requestId: string,
+  otherwise: Readonly<Record<string, string>> = {}
+): string =>
+  settlementOf(ledger, {
+    request_id: `'${requestId}'`,
+    protocol: "'images'",
+    streamed: "false",
+    ending: "'failed'",
+    usage_source: "'none'",
+    charged_input: "0",
+    charged_output: "0",
+    cost_pico: "0",
+    plan_account: "NULL",
+    plan_tokens: "0",
+    plan_value_pico: "0",
+    payg_account: "NULL",
+    payg_pico: "0",
+    ...otherwise
+  })

@@ -22,6 +22,7 @@ import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
 import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentCatalog"
 import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
+import * as PgImageRequests from "@tollgate/adapters-postgres/stores/PgImageRequests"
 import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
 import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
 import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
@@ -117,7 +118,8 @@ const stores = Layer.mergeAll(
   PgSettledUsage.layer,
   PgKeyRing.layer(),
   PgCurrentCatalog.layer(),
-  PgInferenceLedger.layer()
+  PgInferenceLedger.layer(),
+  PgImageRequests.layer()
 ).pipe(Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer)))
 
 const ports = (settings: ProgrammeSettings) => {

@@ -13,6 +13,7 @@ import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
 import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
 import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
+import * as PgImageReviews from "@tollgate/adapters-postgres/stores/PgImageReviews"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
 import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
@@ -66,6 +67,7 @@ const stores = Layer.mergeAll(
   PgTopUpOrders.layer,
   PgCustomers.layer,
   PgUsageRollUps.layer,
+  PgImageReviews.layer,
   openHolds
 )
 

@@ -4,6 +4,8 @@
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
+import type { InsufficientBalance } from "@tollgate/domain/inference/InferenceErrors"
 import type { CreditConflict } from "@tollgate/domain/ledger/PaygCredit"
 import type { AdjustmentConflict } from "@tollgate/domain/ledger/QuotaAdjustment"
 import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
@@ -24,6 +26,9 @@ export type Refusal =
   | AdjustmentConflict
   | InsufficientQuota
   | TopUpNotFound
+  | ReviewNotFound
+  | ReviewResolved
+  | InsufficientBalance
 
 interface Saying {
   readonly code: string
@@ -86,6 +91,18 @@ const sayings: Sayings = {
   TopUpNotFound: () => ({
     code: "topup_not_found",
     message: "There is no such order. See them with: tollgate topups list"
+  }),
+  ReviewNotFound: ({ requestId }) => ({
+    code: "review_not_found",
+    message: `No image request ${requestId} is in the queue. See it with: tollgate images review list --all`
+  }),
+  ReviewResolved: ({ requestId, resolution }) => ({
+    code: "review_resolved",
+    message: `The image request ${requestId} is ${resolution} already. Nothing was changed.`
+  }),
+  InsufficientBalance: () => ({
+    code: "insufficient_balance",
+    message: "The user's pay-as-you-go balance does not cover the amount. Nothing was charged; the review still waits."
   })
 }
 

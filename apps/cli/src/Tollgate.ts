@@ -13,6 +13,7 @@ import { catalog } from "./commands/Catalog.ts"
 import { customers } from "./commands/Customers.ts"
 import { doctorOver } from "./commands/Doctor.ts"
 import { holds } from "./commands/Holds.ts"
+import { imageReview, images } from "./commands/Images.ts"
 import { keys } from "./commands/Keys.ts"
 import { migrate } from "./commands/Migrate.ts"
 import { payg } from "./commands/Payg.ts"
@@ -25,9 +26,9 @@ import * as Live from "./Live.ts"
 
 /** Gives a command what it needs, once it is known that it will run: help and mistakes open nothing. */
 const withLive =
-  <Ports>(live: Layer.Layer<Ports, CommandFailed>) =>
+  <Ports>(live: Layer.Layer<Ports, CommandFailed>, ...within: ReadonlyArray<string>) =>
   <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>
-    Command.provide(command, (given: A) => (namesNoCommand(given) ? Layer.fail(incomplete(command)) : live))
+    Command.provide(command, (given: A) => (namesNoCommand(given) ? Layer.fail(incomplete(command, within)) : live))
 
 const namesNoCommand = (given: unknown): boolean =>
   typeof given === "object" &&
@@ -36,8 +37,11 @@ const namesNoCommand = (given: unknown): boolean =>
   Option.isOption(given.subcommand) &&
   Option.isNone(given.subcommand)
 
-const incomplete = <Name extends string, R, E, A>(group: Command.Command<Name, R, E, A>): CommandFailed => {
-  const [name] = Command.getNames(group)
+const incomplete = <Name extends string, R, E, A>(
+  group: Command.Command<Name, R, E, A>,
+  within: ReadonlyArray<string>
+): CommandFailed => {
+  const name = [...within, ...Command.getNames(group)].join(" ")
   const commands = [...HashMap.keys(Command.getSubcommands(group))].sort().join(", ")
   return new CommandFailed({
     exit: "usage",
@@ -66,6 +70,7 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(quota),
     withReadyDatabase(topUpsOver(Live.providers)),
     withReadyDatabase(holds),
+    withLive(Layer.empty)(images(withLive(Live.ready, "images")(imageReview))),
     withReadyDatabase(rankings)
   ])
 )

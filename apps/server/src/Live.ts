@@ -11,6 +11,7 @@ import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
 import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
 import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
 import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
@@ -36,6 +37,7 @@ import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentC
 import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
 import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
+import * as PgImageRequests from "@tollgate/adapters-postgres/stores/PgImageRequests"
 import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
 import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
 import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
@@ -57,6 +59,7 @@ import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUp
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { foldUsage } from "@tollgate/application/operations/FoldUsage"
+import { keepImages } from "@tollgate/application/operations/KeepImages"
 import { keepNode } from "@tollgate/application/operations/KeepNode"
 import { Database } from "@tollgate/application/ports/Database"
 import { Nodes } from "@tollgate/application/ports/Nodes"
@@ -200,6 +203,7 @@ const stores = (config: Config) =>
     PgCurrentCatalog.layer(),
     openHolds(config),
     PgInferenceLedger.layer(),
+    PgImageRequests.layer(),
     rankings(config)
   ).pipe(Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)))
 
@@ -238,13 +242,21 @@ const relayed = [
 
 /** Outlives the server above it: a node that takes its time to drain must not be taken for dead. */
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
-  Layer.merge(
+  Layer.mergeAll(
     Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))),
+    Layer.scopedDiscard(Effect.forkScoped(keepImages())),
     Payments.keeper
   )
 
 /** Also where no rankings are published: what is not folded piles up. */
 const folder = Layer.scopedDiscard(Effect.forkScoped(foldUsage()))
+
+/** What is named after the service. */
+const named = ({ SERVICE_NAME }: Config) =>
+  Layer.merge(
+    Layer.succeed(ServiceTitle, SERVICE_NAME),
+    Layer.succeed(ImageSettings.ImageSettings, { ...ImageSettings.defaults, serviceName: SERVICE_NAME })
+  )
 
 /** The public port, the metrics port, and the duties of a node. */
 export const server = (config: Config) =>
@@ -267,7 +279,7 @@ export const server = (config: Config) =>
             message: `${config.HOST}:${config.PORT} cannot be listened on (${rootOf(error)}); set HOST or PORT`
           })
       ),
-      Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(Layer.succeed(ServiceTitle, config.SERVICE_NAME)))),
+      Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(named(config)))),
       Layer.provide(InFlight.layer)
     ),
     Metrics.layer(config.METRICS_PORT)

@@ -60,6 +60,7 @@ export const render = (counters: RelayCounters): string => {
       counters.openExchanges
     ),
     ...single("tollgate_request_body_bytes", "gauge", "Bytes of request bodies in memory.", counters.bodyBytes),
+    ...single("tollgate_image_bytes", "gauge", "Bytes of images and their forms in memory.", counters.imageBytes),
     ...single("tollgate_answer_bytes_total", "counter", "Bytes of answers handed to sockets.", counters.answerBytes),
     ...single("tollgate_deltas_total", "counter", "Content deltas written to clients.", counters.deltas),
     ...single("process_resident_memory_bytes", "gauge", "Resident memory.", memory.rss),

@@ -12,6 +12,7 @@ afterEach(async () => {
 interface Operation {
   readonly summary?: string
   readonly security: ReadonlyArray<object>
+  readonly requestBody?: { readonly content: object }
   readonly responses: { readonly [status: string]: { readonly description: string; readonly content?: object } }
 }
 interface Specification {
@@ -35,6 +36,8 @@ describe("the specification", () => {
       "/healthz",
       "/readyz",
       "/v1/chat/completions",
+      "/v1/images/edits",
+      "/v1/images/generations",
       "/v1/messages",
       "/v1/messages/count_tokens",
       "/v1/models",
@@ -55,6 +58,20 @@ describe("the specification", () => {
       expect(answers["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
     }
   )
+
+  it.each([
+    ["/v1/images/generations", "application/json"],
+    ["/v1/images/edits", "multipart/form-data"]
+  ])("tells what %s takes, and every error it can give", async (path, type) => {
+    const operation = (await specification()).paths[path]?.post
+    const answers = operation?.responses ?? {}
+    expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])
+    expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "408", "409", "413", "429", "502", "503"])
+    expect(answers["400"]?.description).toMatch(
+      /`invalid_request`.*`unsupported_parameter`.*`unsupported_endpoint`.*`content_policy_violation`/s
+    )
+    expect(answers["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
+  })
 
   it("asks for a key in one of two headers where one is needed, and only there", async () => {
     const { paths, components } = await specification()

@@ -5,6 +5,7 @@
  */
 import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
 import { type RelayRoute, relayRoute } from "@tollgate/adapters-http/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -33,6 +34,7 @@ import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import * as NoProgramme from "../../support/NoProgramme.ts"
 import * as NoRankings from "../../support/NoRankings.ts"
 import { aProvider } from "../../support/upstream/Candidates.ts"
+import { RememberedImages } from "../images/RememberedImages.ts"
 
 const SUPPLIER_KEY = Redacted.make("supplier-key")
 export const KEY = "tg_the_good_key"
@@ -129,6 +131,8 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly routes?: ReadonlyArray<RelayRoute>
   readonly upstreams?: Layer.Layer<Upstreams>
   readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
+  readonly images?: RememberedImages
+  readonly imageSettings?: Partial<ImageSettings.ImageSettingsValues>
 }
 
 export interface TestGateway {
@@ -149,6 +153,8 @@ export const startGateway = async ({
   routes = [relayRoute("/v1/chat/completions", chatProtocol)],
   upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
   rankings = NoRankings.layer,
+  images = new RememberedImages(),
+  imageSettings = {},
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -175,6 +181,8 @@ export const startGateway = async ({
         RelayMetrics.layer,
         NoProgramme.layer,
         rankings,
+        images.layer,
+        Layer.succeed(ImageSettings.ImageSettings, { ...ImageSettings.defaults, ...imageSettings }),
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),
@@ -220,8 +228,8 @@ export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
   closed = open.splice(0)
   for (const gateway of closed) {
     await gateway.close()
-    const { openRequests, openStreams, openExchanges, bodyBytes } = gateway.counters
-    left.push({ openRequests, openStreams, openExchanges, bodyBytes })
+    const { openRequests, openStreams, openExchanges, bodyBytes, imageBytes } = gateway.counters
+    left.push({ openRequests, openStreams, openExchanges, bodyBytes, imageBytes })
   }
   return left
 }
@@ -230,7 +238,7 @@ let closed: ReadonlyArray<TestGateway> = []
 
 /** What {@link closeGateways} finds when all went well. */
 export const nothingLeft = (): ReadonlyArray<unknown> =>
-  closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0 }))
+  closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
 /** Resolves when it holds. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {

@@ -57,7 +57,11 @@ export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.gra
 
 export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
 
-export const aRequest = ({ principal, model }: Customer, input = 96n, output = 1n): Admission => ({
+export const aRequest = (
+  { principal, model }: Omit<Customer, "user"> & Partial<Customer>,
+  input = 96n,
+  output = 1n
+): Admission => ({
   requestId: aRequestId(),
   principal,
   modelId: model.id,

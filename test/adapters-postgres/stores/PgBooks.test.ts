@@ -5,7 +5,17 @@ import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import { Effect } from "effect"
-import { aLedger, EXTERNAL_PAYMENTS, type Ledger, PLAN_REVENUE, settlementOf } from "../../support/LedgerRows.ts"
+import {
+  aLedger,
+  EXTERNAL_PAYMENTS,
+  imageOf,
+  imageSettlementOf,
+  insertInto,
+  type Ledger,
+  PAYG_FUNDING,
+  PLAN_REVENUE,
+  settlementOf
+} from "../../support/LedgerRows.ts"
 import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
@@ -15,6 +25,22 @@ const plant = (statements: string) =>
     const sql = yield* SqlClient.SqlClient
     yield* sql.withTransaction(sql.unsafe(`SET LOCAL session_replication_role = replica; ${statements}`))
   })
+
+const IMAGE = "01890000-0000-7000-8000-000000000001"
+
+/** An image request that ended so, settled with nothing. */
+const anImage = (ledger: Ledger, state: string) =>
+  `${imageOf(ledger, IMAGE, state)}; ${counted(imageSettlementOf(ledger, IMAGE))}`
+
+/** One that timed out, with the review that belongs to it. */
+const aReview = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
+  `${anImage(ledger, "timeout")};
+    ${insertInto("image_review", { request_id: `'${IMAGE}'`, reason: "'timeout'", ...otherwise })}`
+
+const RESOLVED = { resolved_at: "clock_timestamp() + interval '1 hour'", resolved_by: "'ada'", resolved_because: "'x'" }
+
+const LOGGED = `INSERT INTO audit_log (actor, action, subject, reason, detail)
+  VALUES ('ada', 'image.charge', '${IMAGE}', 'x', '{"usd_micro": "5"}')`
 
 interface Lie {
   readonly what: string
@@ -268,6 +294,88 @@ const lies: ReadonlyArray<Lie> = [
     what: "a model at the price of another one",
     statements: ({ modelId }, other) => `UPDATE model SET price_id = '${other.priceId}' WHERE id = '${modelId}'`,
     breaks: ["models-have-prices"]
+  },
+  {
+    what: "an image request that ended and was never settled",
+    statements: (ledger) => imageOf(ledger, IMAGE, "failed"),
+    breaks: ["images-are-accounted"]
+  },
+  {
+    what: "an image request that was settled for somebody else",
+    statements: (ledger, other) => `${imageOf(other, IMAGE, "failed")}; ${counted(imageSettlementOf(ledger, IMAGE))}`,
+    breaks: ["images-are-accounted"]
+  },
+  {
+    what: "an image that nobody asked for",
+    statements: (ledger) => counted(imageSettlementOf(ledger, IMAGE)),
+    breaks: ["images-are-requested"]
+  },
+  {
+    what: "an image that failed and was charged",
+    statements: (ledger) => `${imageOf(ledger, IMAGE, "failed")};
+      ${counted(
+        imageSettlementOf(ledger, IMAGE, {
+          ending: "'complete'",
+          usage_source: "'upstream'",
+          charged_input: "10",
+          cost_pico: "10000",
+          writeoff_pico: "10000"
+        })
+      )}`,
+    breaks: ["images-cost-when-settled"]
+  },
+  {
+    what: "an image that was settled and never metered",
+    statements: (ledger) => anImage(ledger, "settled"),
+    breaks: ["images-cost-when-settled"]
+  },
+  {
+    what: "an image request that keeps its account for ever",
+    statements: (ledger) =>
+      `${imageOf(ledger, IMAGE, "running", {
+        started_at: "clock_timestamp() - interval '14 minutes'",
+        lease_until: "clock_timestamp() - interval '11 minutes'",
+        finished_at: "NULL"
+      })}; ${counted(imageSettlementOf(ledger, IMAGE))}`,
+    breaks: ["no-forgotten-images"]
+  },
+  {
+    what: "an image that timed out and that nobody looks at",
+    statements: (ledger) => anImage(ledger, "timeout"),
+    breaks: ["images-are-reviewed"]
+  },
+  {
+    what: "an image that is looked at for another reason",
+    statements: (ledger) => `${aReview(ledger, {})}; UPDATE image_review SET reason = 'withheld'`,
+    breaks: ["images-are-reviewed"]
+  },
+  {
+    what: "an image that was charged to nobody",
+    statements: (ledger) =>
+      `${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED}`,
+    breaks: ["image-charges-are-resolved"]
+  },
+  {
+    what: "an image that was charged to somebody else",
+    statements: (ledger, { payg }) => `
+      ${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED};
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+        VALUES (gen_random_uuid(), 'image_charge', '${IMAGE}', 'usd_pico', '${payg}', '${PAYG_FUNDING}', 5000000, 'ada');
+      UPDATE account SET debits_posted = debits_posted + 5000000 WHERE id = '${payg}'`,
+    breaks: ["image-charges-are-resolved"]
+  },
+  {
+    what: "a charge for an image that nobody looked at",
+    statements: ({ payg }) => `
+      INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+        VALUES (gen_random_uuid(), 'image_charge', '${IMAGE}', 'usd_pico', '${payg}', '${PAYG_FUNDING}', 5, 'eve');
+      UPDATE account SET debits_posted = debits_posted + 5 WHERE id = '${payg}'`,
+    breaks: ["image-charges-are-resolved"]
+  },
+  {
+    what: "a review that nobody answers for",
+    statements: (ledger) => aReview(ledger, { ...RESOLVED, resolution: "'waived'" }),
+    breaks: ["resolutions-are-logged"]
   },
   {
     what: "tokens that the rankings lost",

@@ -78,3 +78,9 @@ export const yes = Options.boolean("yes").pipe(
         )
   )
 )
+
+const Limit = Schema.String.pipe(
+  Schema.filter((text) => /^[1-9]\d{0,3}$/.test(text) || "a whole number from 1 to 9999"),
+  Schema.compose(Schema.NumberFromString)
+)
+export const limit = option("limit", "N", Limit, "So many at most.").pipe(Options.withDefault(100))

@@ -20,7 +20,7 @@ import * as Schema from "effect/Schema"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"
-import { argument, oneOf, option, reseller } from "./SharedOptions.ts"
+import { argument, limit, oneOf, reseller } from "./SharedOptions.ts"
 import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
@@ -37,11 +37,6 @@ const OrderName = Schema.String.pipe(
 )
 const order = argument("id", OrderName, "The order's id or its number, RTO-...")
 
-const Limit = Schema.String.pipe(
-  Schema.filter((text) => /^[1-9]\d{0,3}$/.test(text) || "a whole number from 1 to 9999"),
-  Schema.compose(Schema.NumberFromString)
-)
-const limit = option("limit", "N", Limit, "So many at most.").pipe(Options.withDefault(100))
 const status = oneOf("status", TopUpStatus.literals, "Only those of this status.")
 
 const list = answering(

@@ -52,11 +52,14 @@ const explained = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): 
     .join(" ")
 ]
 
-/** The library puts a command and what it does on one line, at least two spaces apart. */
+/**
+ * The library puts a command and what it does on one line, at least two spaces apart, and says the name of a group that
+ * holds a group twice.
+ */
 const listed = (line: string): Row => {
   const [usage = "", explanation = ""] = line.split(/ {2,}/)
   const shown = parametersOf(usage).filter((parameter) => parameter !== "[--json]")
-  return [shown.join(" "), explanation]
+  return [shown.slice(shown[0] === shown[1] ? 1 : 0).join(" "), explanation]
 }
 
 /** A group is told by its commands. */

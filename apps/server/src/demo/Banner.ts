@@ -14,9 +14,9 @@ export interface Demo {
 
 export const banner = (baseUrl: string, { customer, reseller, simulatorAddress }: Demo): string => {
   const key = Redacted.value(customer.key)
-  const call = (body: string, flags = "") =>
+  const call = (body: string, flags = "", path = "/v1/chat/completions") =>
     [
-      `  curl ${flags}${baseUrl}/v1/chat/completions \\`,
+      `  curl ${flags}${baseUrl}${path} \\`,
       `    -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
       `    -d '${body}'`
     ].join("\n")
@@ -37,6 +37,10 @@ A whole answer, and the models there are:
 ${call('{"model":"demo-chat","messages":[{"role":"user","content":"Hello!"}]}')}
 
   curl ${baseUrl}/v1/models -H "Authorization: Bearer ${key}"
+
+An image, inline in base64:
+
+${call('{"model":"demo-image","prompt":"A tollgate in the morning","size":"1024x1536"}', "", "/v1/images/generations")}
 
 Log in as the reseller:
 

@@ -1,5 +1,6 @@
 /**
- * What can be called in a demo: two models, both served by the simulated supplier, with every protocol there is.
+ * What can be called in a demo: two models that talk and two that draw, all served by the simulated supplier, with every
+ * protocol there is.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
@@ -15,7 +16,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           name: "simulator",
           base_url: simulatorBaseUrl,
           api_key_env: DEMO_KEY_ENV,
-          protocols: ["chat", "messages", "responses"]
+          protocols: ["chat", "messages", "responses", "images"]
         }
       ],
       models: [
@@ -46,6 +47,36 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           },
           routes: [{ provider: "simulator", upstream_model: "simulated-large" }],
           tiers: [{ tier_usd_cents: 2_000, granted_tokens: 4_000_000 }]
+        },
+        {
+          public_name: "demo-image",
+          display_name: "Demo image (simulated)",
+          author: "Tollgate",
+          kind: "image",
+          capabilities: ["generate"],
+          discovery_rank: 4,
+          price_usd_micro_per_million_tokens: {
+            input: 2_000_000,
+            cache_read: 200_000,
+            cache_write: 2_000_000,
+            output: 8_000_000
+          },
+          routes: [{ provider: "simulator", upstream_model: "simulated-painter-small" }]
+        },
+        {
+          public_name: "demo-image-edit",
+          display_name: "Demo image, edits too (simulated)",
+          author: "Tollgate",
+          kind: "image",
+          capabilities: ["generate", "edit"],
+          discovery_rank: 3,
+          price_usd_micro_per_million_tokens: {
+            input: 5_000_000,
+            cache_read: 1_250_000,
+            cache_write: 5_000_000,
+            output: 40_000_000
+          },
+          routes: [{ provider: "simulator", upstream_model: "simulated-painter" }]
         }
       ]
     })

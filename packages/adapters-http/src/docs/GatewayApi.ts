@@ -5,6 +5,7 @@
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { ImagesApi } from "../images/ImagesApi.ts"
 import { ModelsApi } from "../models/ModelsApi.ts"
 import { RankingsApi } from "../rankings/RankingsApi.ts"
 import { AccountApi } from "../reseller/AccountApi.ts"
@@ -27,6 +28,7 @@ export class GatewayApi extends HttpApi.make("gateway")
   .add(ChatApi)
   .add(MessagesApi)
   .add(ResponsesApi)
+  .add(ImagesApi)
   .add(ModelsApi)
   .add(RankingsApi)
   .add(ResellerAuthApi)

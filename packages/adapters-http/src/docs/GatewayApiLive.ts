@@ -7,6 +7,7 @@ import { RouteNotFound } from "@effect/platform/HttpServerError"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as ModelsRoutes from "../models/ModelsRoutes.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as RankingsRoutes from "../rankings/RankingsRoutes.ts"
@@ -33,6 +34,7 @@ const relayed = Layer.mergeAll(
 
 const routes = Layer.mergeAll(
   relayed,
+  ImagesRoutes.layer,
   ModelsRoutes.layer,
   RankingsRoutes.layer,
   RankingsPage.layer,

@@ -33,12 +33,20 @@ const ErrorBody = Schema.Struct({
 
 const meanings = {
   invalid_request: "The body is malformed or invalid.",
+  unsupported_parameter: "A field outside the supported set was sent; see `param`.",
+  unsupported_endpoint: "The model makes no images, or does not edit them.",
+  content_policy_violation: "The prompt or the image was declined by the model's content policy. Not charged.",
   invalid_api_key: "The key is missing, wrong or revoked, or two different keys were sent.",
   insufficient_balance: "Neither the Token Plan for this model nor pay-as-you-go covers the request.",
   model_not_found: "No model of this name can be called at this route.",
+  request_timeout: "The image was not ready within 120 seconds. Not charged.",
+  idempotency_key_reused: "The `Idempotency-Key` was already used.",
+  image_too_large: "The source image, or its form, exceeds its limit in bytes or pixels.",
   request_too_large: "The body is larger than the route takes.",
+  image_concurrency_limit: "Another image request of the account is still running. See `retry-after`.",
   technical_limit: "The supplier is limiting requests; not a limit of this service. See `retry-after`.",
   upstream_error: "The supplier failed.",
+  image_too_large_output: "The image is larger than 20 MiB and was withheld. Not charged.",
   overloaded: "The service is at its capacity, or being stopped. See `retry-after`.",
   circuit_open: "The suppliers of the model are being left alone after failures. See `retry-after`."
 } as const

@@ -24,6 +24,8 @@ export class RelayCounters {
   openExchanges = 0
   /** Bytes of request bodies held in memory. */
   bodyBytes = 0
+  /** Bytes of pictures held in memory, sources and results, with the forms they came in. */
+  imageBytes = 0
   /** Bytes of answers handed to sockets, without headers. */
   answerBytes = 0
   /** Content deltas written to clients. */

@@ -41,7 +41,8 @@ export interface WireErrorBody {
 /** Whose words `error.type` is in: Anthropic's on messages, OpenAI's everywhere else. */
 export type ErrorDialect = "openai" | "anthropic"
 
-interface WireError<E> {
+/** What an error becomes on the wire: its row in a table. */
+export interface WireError<E> {
   readonly status: number
   readonly code: string
   readonly type: { readonly [Dialect in ErrorDialect]: string }
@@ -51,12 +52,12 @@ interface WireError<E> {
   readonly headers?: (error: E) => Record<string, string>
 }
 
-const invalidRequest = { openai: "invalid_request_error", anthropic: "invalid_request_error" }
+export const invalidRequest = { openai: "invalid_request_error", anthropic: "invalid_request_error" }
 const overloaded = { openai: "server_error", anthropic: "overloaded_error" }
-const serverError = { openai: "server_error", anthropic: "api_error" }
+export const serverError = { openai: "server_error", anthropic: "api_error" }
 
 /** Zero would make clients ask again at once. */
-const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
+export const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
   "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
 })
 
@@ -163,25 +164,26 @@ export interface ErrorObject {
   readonly details: { readonly error_code: string }
 }
 
-export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObject => {
-  const { code, type, message, param } = wireErrorOf(error)
-  return {
-    type: type[dialect],
-    code,
-    message: message(error),
-    param: param?.(error) ?? null,
-    details: { error_code: code }
-  }
-}
+export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObject =>
+  objectOf(wireErrorOf(error), error, dialect)
 
-export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody => {
-  const { status, headers } = wireErrorOf(error)
-  return {
-    status,
-    headers: headers?.(error) ?? {},
-    body: JSON.stringify({ type: "error", error: errorObject(error, dialect), request_id: requestId })
-  }
-}
+export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody =>
+  bodyOf(wireErrorOf(error), error, requestId, dialect)
+
+/** The body of an error by its row, in whichever table that is. */
+export const bodyOf = <E>(row: WireError<E>, error: E, requestId: string, dialect: ErrorDialect): WireErrorBody => ({
+  status: row.status,
+  headers: row.headers?.(error) ?? {},
+  body: JSON.stringify({ type: "error", error: objectOf(row, error, dialect), request_id: requestId })
+})
+
+const objectOf = <E>({ code, type, message, param }: WireError<E>, error: E, dialect: ErrorDialect): ErrorObject => ({
+  type: type[dialect],
+  code,
+  message: message(error),
+  param: param?.(error) ?? null,
+  details: { error_code: code }
+})
 
 /** The row of an error takes that error; the index by its tag loses that connection. */
 const wireErrorOf = (error: RelayError): WireError<RelayError> => wireErrors[error._tag] as WireError<RelayError>

@@ -69,7 +69,7 @@ const REJECTED = "The model does not accept this request. Check its parameters a
  * Some suppliers call it the request's fault when it is our key or our balance that they do not like. Only whole
  * openings count: a refusal may quote the request, and a client must not be able to make a supplier look broken.
  */
-const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low)/
+const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low|Billing hard limit has been reached)/
 
 const rejected = (status: number, said: Said, names: SupplierNames): UpstreamRejected | UpstreamFailed =>
   OUR_ACCOUNT.test(said.message)
@@ -79,19 +79,27 @@ const rejected = (status: number, said: Said, names: SupplierNames): UpstreamRej
         param: cleanParam(said.param, names)
       })
 
-interface Said {
+export interface Said {
   readonly message: string
   readonly param: unknown
+  /** Codes and types of the error, outermost first. */
+  readonly signs: ReadonlyArray<string>
 }
 
 /** The words in an error body, as the common kinds of servers write them. */
-const saidIn = (body: Buffer): Said => {
+export const saidIn = (body: Buffer): Said => {
   const json = parsed(body)
-  const root = asObject(json) ?? asObject(asArray(json)[0])
+  return saidBy(asObject(json) ?? asObject(asArray(json)[0]))
+}
+
+/** The same of a body that is read already. */
+export const saidBy = (root: JsonObject | undefined): Said => {
   const error = asObject(root?.error)
   const detail = asText(root?.detail) || asText(asObject(asArray(root?.detail)[0])?.msg)
   const message = asText(error?.message) || asText(root?.error) || asText(root?.message) || detail
-  return { message, param: error?.param ?? root?.param }
+  const inner = asObject(error?.innererror) ?? asObject(error?.inner_error)
+  const signs = [error?.code, error?.type, inner?.code, root?.code, root?.type].map(asText)
+  return { message, param: error?.param ?? root?.param, signs }
 }
 
 const parsed = (body: Buffer): unknown => {

@@ -2,16 +2,18 @@
  * What of a settlement the rankings count, as SQL over its columns: the one place that says so.
  *
  * Tokens are those the supplier is known to have used, charged or not, without what it read from its cache (gap C6). A
- * request that failed after its supplier had used something counts; one that used nothing leaves no row.
+ * request that failed after its supplier had used something counts; one that used nothing leaves no row. Images are no
+ * text: they count for nothing, everywhere, because it is said here.
  */
 
 /** `TokenUsage.ranked` of what was consumed. */
-export const COUNTED_TOKENS = "consumed_input + consumed_cache_write + consumed_output"
+export const COUNTED_TOKENS =
+  "CASE WHEN protocol = 'images' THEN 0 ELSE consumed_input + consumed_cache_write + consumed_output END"
 
 export const HOUR_SETTLED = "date_bin('1 hour', settled_at, 'epoch')"
 
 /** A stream that ended complete and delivered something says how fast its model is. */
-export const IS_SAMPLE = "streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
+export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
 
 /** Tenths of an output token a second, as `decitokensPerSecond` rounds them. */
 export const DECITPS =
@@ -29,7 +31,7 @@ export const insertDeltas = (settlements: string): string => `
       WHERE tokens > 0 OR is_sample GROUP BY hour, model_id`
 
 /** The columns that {@link insertDeltas} reads. */
-export const COUNTED_COLUMNS = `model_id, settled_at, streamed, ending, ttft_millis, duration_millis,
+export const COUNTED_COLUMNS = `model_id, protocol, settled_at, streamed, ending, ttft_millis, duration_millis,
         consumed_input, consumed_cache_write, consumed_output`
 
 /** The samples of a settlement as rows: what was measured, and its bucket. */

@@ -12,6 +12,7 @@ import { staleDecisions } from "./0002_stale_decisions.ts"
 import { resellerProgramme } from "./0003_reseller_programme.ts"
 import { rankings } from "./0004_rankings.ts"
 import { settlementReferences } from "./0005_settlement_references.ts"
+import { images } from "./0006_images.ts"
 
 export interface Migration {
   readonly name: string
@@ -24,7 +25,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0002_stale_decisions", statements: staleDecisions },
   { name: "0003_reseller_programme", statements: resellerProgramme },
   { name: "0004_rankings", statements: rankings },
-  { name: "0005_settlement_references", statements: settlementReferences }
+  { name: "0005_settlement_references", statements: settlementReferences },
+  { name: "0006_images", statements: images }
 ]
 
 /** Any number, the same in every version of this program. */

@@ -22,6 +22,8 @@ export interface AuditEntry {
     | "blacklist.remove"
     | "quota.adjust"
     | "customer.link"
+    | "image.waive"
+    | "image.charge"
   /** The id of what it was done to. */
   readonly subject: string
   /** Facts that help a reader; amounts as digits, and never a secret. */

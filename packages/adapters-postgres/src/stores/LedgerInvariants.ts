@@ -71,6 +71,7 @@ export const invariants: ReadonlyArray<Invariant> = [
             AND 'reseller_quota' IN (d.kind, c.kind)
           WHEN 'mint_pay' THEN d.kind = 'reseller_quota' AND c.id = '00000000-0000-0000-0000-000000000002'
           WHEN 'mint_grant' THEN d.id = '00000000-0000-0000-0000-000000000003' AND c.kind = 'plan'
+          WHEN 'image_charge' THEN d.kind = 'payg' AND c.id = '00000000-0000-0000-0000-000000000004'
           END) IS NOT TRUE`
   },
   {

@@ -7,6 +7,7 @@ import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
+import { imageInvariants } from "./ImageInvariants.ts"
 import { invariants } from "./LedgerInvariants.ts"
 import { countDisagreements, RECOMPUTED } from "./RecomputedSettlements.ts"
 import { rollUpInvariants } from "./RollUpInvariants.ts"
@@ -32,7 +33,7 @@ export const layer: Layer.Layer<Books, never, SqlClient.SqlClient> = Layer.effec
         // The books of a long life take longer than any request may.
         yield* sql`SET LOCAL statement_timeout = 0`
         const checks: Array<AuditCheck> = []
-        for (const { id, invariant, violations } of [...invariants, ...rollUpInvariants]) {
+        for (const { id, invariant, violations } of [...invariants, ...imageInvariants, ...rollUpInvariants]) {
           const [row] = yield* sql.unsafe<{ count: bigint }>(violations)
           if (row === undefined) return yield* Effect.dieMessage(`the check ${id} gave no answer`)
           checks.push({ id, invariant, violations: row.count })

@@ -17,10 +17,10 @@ import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
-import { afterBackoff } from "../batch/Backoff.ts"
-import { describe, isTrouble, isUnfit } from "../batch/DatabaseTrouble.ts"
+import { describe } from "../batch/DatabaseTrouble.ts"
 import { type Ask, type Decided, DedicatedConnection } from "../batch/DedicatedConnection.ts"
 import { lockedHold, lockingHolds } from "../batch/HoldRows.ts"
+import { inChunks } from "../batch/InChunks.ts"
 import { lockAccounts } from "../batch/LockedAccounts.ts"
 import { readPrices } from "../batch/Prices.ts"
 import { settleHold, settleHolds } from "../batch/SettlementRows.ts"
@@ -40,7 +40,6 @@ export interface OpenHoldsOptions {
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
 
 const AT_ONCE = 500
-const TROUBLES = 5
 const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000 }
 
 export const layer = ({
@@ -67,51 +66,20 @@ export const layer = ({
           Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
         ),
         sweep: oneAtATime.withPermits(1)(
-          Effect.promise(() => sweep(connection, nodeDeadAfterSeconds, sweeper ?? null, passOver))
+          Effect.promise(() =>
+            inChunks(
+              AT_ONCE,
+              (passedOver, atMost, locked) =>
+                connection.transact((ask) =>
+                  settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atMost, sweeper ?? null], locked)
+                ),
+              passOver
+            )
+          )
         )
       }
     })
   )
-
-/**
- * Chunk by chunk until nothing is left; a chunk that the database refuses is made smaller until one hold is to blame.
- * It does not wait for a database that is away: who is dead is another question when it is back.
- */
-const sweep = async (
-  connection: DedicatedConnection,
-  nodeDeadAfterSeconds: number,
-  sweeper: NodeId | null,
-  passOver: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void
-): Promise<number> => {
-  const passedOver: Array<RequestId> = []
-  let settled = 0
-  let atOnce = AT_ONCE
-  let troubles = 0
-  for (;;) {
-    let taken: ReadonlyArray<RequestId> = []
-    try {
-      const some = await connection.transact((ask) =>
-        settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atOnce, sweeper], (requestIds) => {
-          taken = requestIds
-        })
-      )
-      if (some === 0) return settled
-      settled += some
-      atOnce = Math.min(AT_ONCE, atOnce * 2)
-    } catch (error) {
-      if (isTrouble(error) && !isUnfit(error) && ++troubles <= TROUBLES) {
-        await afterBackoff(troubles)
-        continue
-      }
-      if (isTrouble(error) || taken.length === 0) throw error
-      if (taken.length === 1) {
-        passOver(taken, error)
-        passedOver.push(...taken)
-      }
-      atOnce = Math.ceil(taken.length / 2)
-    }
-  }
-}
 
 const settleOrphans = async (
   ask: Ask,

@@ -10,6 +10,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
+import * as SimulatedImages from "./SimulatedImages.ts"
 import * as SimulatedMessages from "./SimulatedMessages.ts"
 import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal } from "./SimulatedProtocol.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
@@ -48,7 +49,9 @@ export const start = ({
       SimulatedChat.make(new PromptMemory()),
       SimulatedMessages.make(new PromptMemory()),
       SimulatedMessages.makeCount(),
-      SimulatedResponses.make(new PromptMemory())
+      SimulatedResponses.make(new PromptMemory()),
+      SimulatedImages.makeGenerations(),
+      SimulatedImages.makeEdits()
     ]
     const listening = Effect.async<ReturnType<typeof createServer>>((resume) => {
       const server = createServer((request, response) => {
@@ -90,7 +93,8 @@ const answer = (
     if (protocol === undefined) return yield* refusal(404, `nothing is simulated at ${path}`)
     if (request.method !== "POST") return yield* refusal(405, "only POST")
     if (!request.headers.authorization && !request.headers["x-api-key"]) return yield* refusal(401, "no API key")
-    return yield* protocol.answer(yield* readJson(request))
+    const isForm = request.headers["content-type"]?.startsWith("multipart/form-data") === true
+    return yield* protocol.answer(yield* isForm ? readForm(request) : readJson(request))
   })
 
 const refusal = (status: number, message: string) => new SimulatedRefusal({ status, message, param: null })
@@ -103,6 +107,23 @@ const readJson = (request: IncomingMessage): Effect.Effect<JsonObject, Simulated
       catch: () => refusal(400, "the body is no JSON")
     })
     return json ?? (yield* refusal(400, "the body is no JSON object"))
+  })
+
+/** Texts as they are; of files, what they are and how large. */
+const readForm = (request: IncomingMessage): Effect.Effect<JsonObject, SimulatedRefusal> =>
+  Effect.gen(function* () {
+    const body = yield* readBody(request)
+    const headers = { "content-type": request.headers["content-type"] ?? "" }
+    const form = yield* Effect.tryPromise({
+      try: () => new Response(new Uint8Array(body), { headers }).formData(),
+      catch: () => refusal(400, "the body is no form")
+    })
+    return Object.fromEntries(
+      [...form].map(([name, value]) => [
+        name,
+        typeof value === "string" ? value : { type: value.type, size: value.size }
+      ])
+    )
   })
 
 const readBody = (request: IncomingMessage): Effect.Effect<Buffer, SimulatedRefusal> =>

@@ -194,11 +194,11 @@ const endingOf = (exit: Exit.Exit<void, AttemptError>, delivery: Delivery): Endi
   return delivery.text.deltas > 0 ? "upstream_cut" : "failed"
 }
 
-const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArray<Candidate>> =>
+export const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArray<Candidate>> =>
   Effect.map(
     Effect.forEach(candidates, () => Random.next),
     (draws) => orderCandidates(candidates, draws)
   )
 
-const telling = (error: AttemptError): number =>
+export const telling = (error: AttemptError): number =>
   error._tag === "CircuitOpen" ? 0 : error._tag === "Overloaded" ? 1 : 2

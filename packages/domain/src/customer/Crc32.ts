@@ -1,5 +1,5 @@
 /**
- * CRC-32 (IEEE 802.3) of a text's UTF-8 bytes: the checksum inside an API key.
+ * CRC-32 (IEEE 802.3) of bytes, or of a text's UTF-8 bytes: the checksum inside an API key.
  */
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
@@ -7,8 +7,9 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc >>> 0
 })
 
-export const crc32 = (text: string): number => {
+export const crc32 = (data: string | Uint8Array): number => {
   let crc = 0xffffffff
-  for (const byte of new TextEncoder().encode(text)) crc = (crc >>> 8) ^ (TABLE[(crc ^ byte) & 0xff] ?? 0)
+  for (const byte of typeof data === "string" ? new TextEncoder().encode(data) : data)
+    crc = (crc >>> 8) ^ (TABLE[(crc ^ byte) & 0xff] ?? 0)
   return (crc ^ 0xffffffff) >>> 0
 }

@@ -8,7 +8,7 @@
 import * as Brand from "effect/Brand"
 import type { AccountId } from "./Account.ts"
 
-export type TransferCode = "topup" | "mint_pay" | "mint_grant" | "payg_credit" | "quota_adjust"
+export type TransferCode = "topup" | "mint_pay" | "mint_grant" | "payg_credit" | "quota_adjust" | "image_charge"
 export type LedgerUnit = "usd_micro" | "usd_pico" | "token"
 
 export type TransferId = string & Brand.Brand<"TransferId">

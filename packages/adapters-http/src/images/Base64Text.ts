@@ -1,0 +1,49 @@
+/**
+ * Base64 as it stands in JSON: how many bytes it is, and whether it is base64 at all, without decoding it.
+ *
+ * Some encoders of JSON write a slash as `\/`; that stays as it is.
+ */
+import * as Effect from "effect/Effect"
+
+const BACKSLASH = 0x5c
+const SLASH = 0x2f
+const PADDING = 0x3d
+/** Looked at in one go; other requests have their turn in between. */
+const STRETCH_BYTES = 1024 * 1024
+
+const ALPHABET = new Uint8Array(256)
+for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\")) ALPHABET[byte] = 1
+
+/** Decoded, supposing that it is base64. */
+export const picturedBytes = (text: Buffer): number =>
+  Math.floor(((text.length - escapesIn(text) - paddingOf(text)) * 3) / 4)
+
+/** Not empty, of whole groups, padded at its end only, and of nothing but its alphabet. */
+export const isOneBase64 = (text: Buffer): Effect.Effect<boolean> =>
+  Effect.suspend(() => {
+    const characters = text.length - escapesIn(text)
+    if (characters === 0 || characters % 4 !== 0) return Effect.succeed(false)
+    return isOfAlphabet(text.subarray(0, text.length - paddingOf(text)), 0)
+  })
+
+const paddingOf = (text: Buffer): number => (text.at(-1) !== PADDING ? 0 : text.at(-2) === PADDING ? 2 : 1)
+
+const escapesIn = (text: Buffer): number => {
+  let count = 0
+  for (let at = text.indexOf(BACKSLASH); at >= 0; at = text.indexOf(BACKSLASH, at + 1)) count += 1
+  return count
+}
+
+const isOfAlphabet = (text: Buffer, from: number): Effect.Effect<boolean> => {
+  const end = Math.min(text.length, from + STRETCH_BYTES)
+  for (let i = from; i < end; i++) {
+    const byte = text[i] as number
+    if (ALPHABET[byte] !== 1 || (byte === BACKSLASH && text[i + 1] !== SLASH)) return Effect.succeed(false)
+  }
+  return end === text.length ? Effect.succeed(true) : Effect.flatMap(othersFirst, () => isOfAlphabet(text, end))
+}
+
+const othersFirst: Effect.Effect<void> = Effect.async((resume) => {
+  const turn = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(turn))
+})

@@ -1,0 +1,110 @@
+/**
+ * `POST /v1/images/generations` and `POST /v1/images/edits` (spec: Images).
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { refusal } from "../docs/RefusalDocs.ts"
+import { keyNeeded } from "../docs/SecurityDocs.ts"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optional(schema).annotations({ description })
+
+const fields = {
+  model: Schema.String.annotations({ description: "The public name of an image model, as GET /v1/models lists it." }),
+  prompt: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32_000)),
+  n: optional(Schema.Literal(1), "One image a request."),
+  size: optional(Schema.String, "`auto` or `<W>x<H>`, each edge at most 4096 and both at most 16,777,216 pixels."),
+  quality: Schema.optional(Schema.Literal("auto", "low", "medium", "high")),
+  output_format: optional(Schema.Literal("png", "jpeg", "webp"), "`png` unless said."),
+  output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Only with `jpeg` and `webp`."),
+  background: optional(Schema.Literal("auto", "opaque", "transparent"), "A JPEG cannot be transparent."),
+  response_format: optional(Schema.Literal("b64_json"), "Images are returned inline only."),
+  stream: optional(Schema.Literal(false), "Images are not streamed.")
+}
+
+const ImageGeneration = Schema.Struct(fields).annotations({
+  identifier: "ImageGenerationRequest",
+  examples: [{ model: "demo-image", prompt: "A tollgate in the morning", size: "1024x1024" }]
+})
+
+const ImageEdit = Schema.Struct({
+  ...fields,
+  image: Schema.String.annotations({
+    description: "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is the same. No addresses.",
+    jsonSchema: { type: "string", format: "binary" }
+  })
+}).annotations({ identifier: "ImageEditRequest" })
+
+const Usage = Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int })
+
+const Image = Schema.Struct({
+  created: Schema.Int,
+  data: Schema.Tuple(Schema.Struct({ b64_json: Schema.String.annotations({ description: "The file, in base64." }) })),
+  background: Schema.optional(Schema.String),
+  output_format: Schema.optional(Schema.String),
+  quality: Schema.optional(Schema.String),
+  size: Schema.optional(Schema.String),
+  usage: Schema.optional(Usage)
+}).annotations({
+  identifier: "Image",
+  examples: [
+    {
+      created: 1763620000,
+      data: [{ b64_json: "iVBORw0KGgoAAAANSUhEUg..." }],
+      usage: { input_tokens: 12, output_tokens: 272, total_tokens: 284 }
+    }
+  ]
+})
+
+const kept =
+  "The header `x-<service>-billing` says `settled`, or `unmetered` where the supplier reported no usage: then nothing is " +
+  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters to be sure that a request is made once: images " +
+  "are not stored, so the second one is 409. An account has one image made at a time. Any field that is not listed is " +
+  "refused."
+
+const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
+  .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
+  .setPayload(ImageGeneration)
+  .addSuccess(Image)
+  .addError(
+    refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation")
+  )
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(402, "insufficient_balance"))
+  .addError(refusal(404, "model_not_found"))
+  .addError(refusal(408, "request_timeout"))
+  .addError(refusal(409, "idempotency_key_reused"))
+  .addError(refusal(413, "request_too_large"))
+  .addError(refusal(429, "image_concurrency_limit", "technical_limit"))
+  .addError(refusal(502, "upstream_error", "image_too_large_output"))
+  .addError(refusal(503, "overloaded", "circuit_open"))
+  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: kept, override: keyNeeded }))
+
+const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edits")
+  .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
+  .setPayload(HttpApiSchema.Multipart(ImageEdit))
+  .addSuccess(Image)
+  .addError(
+    refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation")
+  )
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(402, "insufficient_balance"))
+  .addError(refusal(404, "model_not_found"))
+  .addError(refusal(408, "request_timeout"))
+  .addError(refusal(409, "idempotency_key_reused"))
+  .addError(refusal(413, "image_too_large"))
+  .addError(refusal(429, "image_concurrency_limit", "technical_limit"))
+  .addError(refusal(502, "upstream_error", "image_too_large_output"))
+  .addError(refusal(503, "overloaded", "circuit_open"))
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Change an image",
+      description: `For models that can edit; others answer \`unsupported_endpoint\`. ${kept}`,
+      override: keyNeeded
+    })
+  )
+
+export class ImagesApi extends HttpApiGroup.make("images").add(createImage).add(createImageEdit) {}

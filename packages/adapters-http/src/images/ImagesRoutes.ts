@@ -1,0 +1,92 @@
+/**
+ * `POST /v1/images/generations` and `POST /v1/images/edits`: one program a request, from the key to the last byte taken.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { type MadeImage, makeImage } from "@tollgate/application/images/MakeImage"
+import { Upstreams } from "@tollgate/application/ports/Upstreams"
+import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
+import type { ImageOperation } from "@tollgate/domain/images/ImageRequest"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { GatewayApi } from "../docs/GatewayApi.ts"
+import { RelayMetrics } from "../relay/RelayMetrics.ts"
+import { requestIdOf } from "../server/RequestIds.ts"
+import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
+import { HttpImageClient } from "./HttpImageClient.ts"
+import { ImageLease } from "./ImageLease.ts"
+import { writePicture, writeRefusal } from "./ImageResponse.ts"
+import { ImageSettings } from "./ImageSettings.ts"
+
+const served = (operation: ImageOperation) =>
+  Effect.gen(function* () {
+    const http = yield* HttpServerRequest.HttpServerRequest
+    const request = NodeHttpServerRequest.toIncomingMessage(http)
+    const response = NodeHttpServerRequest.toServerResponse(http)
+    const requestId = RequestId(requestIdOf(http))
+    const { serviceName, allImageBytes } = yield* ImageSettings
+    const counters = yield* RelayMetrics
+    const lease = new ImageLease(counters, allImageBytes)
+    const createdAtSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    const client = new HttpImageClient(operation, request, response, {
+      requestId,
+      upstreams: yield* Upstreams,
+      counters,
+      lease,
+      createdAtSeconds
+    })
+
+    const tell = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
+      const alarm =
+        Exit.isFailure(exit) && !Chunk.isEmpty(Cause.defects(exit.cause))
+          ? Effect.logError("a request failed by a fault of ours", { request_id: requestId }, exit.cause)
+          : Effect.void
+      if (client.gone()) return alarm
+      const told = Exit.isSuccess(exit)
+        ? writePicture(response, exit.value.picture, { [`x-${serviceName}-billing`]: exit.value.billing })
+        : writeRefusal(request, response, imageErrorBody(toldOf(operation, exit.cause), requestId))
+      return Effect.zipRight(alarm, told)
+    }
+    let isTaken = false
+    response.once("finish", () => {
+      // A write that was under way when the connection broke is reported like one that was taken.
+      isTaken = !request.socket.destroyed
+    })
+    const count = Effect.sync(() => {
+      counters.openRequests -= 1
+      lease.release()
+      const status = response.headersSent ? response.statusCode : 499
+      counters.finished("images", status, !isTaken ? "left" : status === 200 ? "complete" : "refused")
+    })
+
+    yield* Effect.uninterruptibleMask((restore) => {
+      counters.openRequests += 1
+      return Effect.flatMap(Effect.exit(restore(makeImage(client))), tell).pipe(Effect.ensuring(count))
+    })
+    // Written already, which is seen from the response itself.
+    return HttpServerResponse.empty()
+  })
+
+/** A model's limit for a form is one for the image in it. Whom draining does not wait for is told to come again. */
+const toldOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
+  const error = Option.getOrElse(
+    Cause.failureOption(cause),
+    (): ImageError =>
+      Cause.isInterruptedOnly(cause) ? new Overloaded({ retryAfterSeconds: 1 }) : { _tag: "InternalError" }
+  )
+  return operation === "edit" && error._tag === "RequestTooLarge"
+    ? new ImageTooLarge({ message: "The image is larger than the model takes. Send a smaller one." })
+    : error
+}
+
+export const layer = HttpApiBuilder.group(GatewayApi, "images", (handlers) =>
+  handlers.handleRaw("createImage", () => served("generate")).handleRaw("createImageEdit", () => served("edit"))
+)

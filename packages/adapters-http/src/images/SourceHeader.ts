@@ -1,0 +1,129 @@
+/**
+ * What a source image is, from its own first bytes (gap G7): PNG, JPEG or WebP, still, and how large. Names and declared
+ * types say nothing, and no pixel is decoded, so nothing here can be made to unfold.
+ */
+import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
+import type { SourceFormat, SourceImage } from "@tollgate/domain/images/ImageRequest"
+import { fits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/RequestTable"
+import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import * as Either from "effect/Either"
+
+export const readSource = (bytes: Buffer): Either.Either<SourceImage, InvalidRequest | ImageTooLarge> => {
+  const format = formatOf(bytes)
+  if (format === undefined) return invalid("'image' must be a PNG, JPEG or WebP file.")
+  const seen = look[format](bytes)
+  if (seen === "animated") return invalid("'image' is animated. Send a still image.")
+  if (seen === undefined)
+    return invalid(`'image' begins like a ${format.toUpperCase()} file and cannot be read as one.`)
+  const { widthPx, heightPx } = seen
+  if (!fits(widthPx, heightPx)) {
+    const message = `'image' is ${widthPx}x${heightPx} pixels. At most ${MAX_EDGE_PX} each way and ${MAX_AREA_PX} in all.`
+    return Either.left(new ImageTooLarge({ message }))
+  }
+  return Either.right({ format, widthPx, heightPx, bytes })
+}
+
+const invalid = (message: string) => Either.left(new InvalidRequest({ message, param: "image" }))
+
+const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1")
+const JPEG = Buffer.from([0xff, 0xd8, 0xff])
+
+const formatOf = (bytes: Buffer): SourceFormat | undefined => {
+  if (bytes.subarray(0, PNG.length).equals(PNG)) return "png"
+  if (bytes.subarray(0, JPEG.length).equals(JPEG)) return "jpeg"
+  return textAt(bytes, 0) === "RIFF" && textAt(bytes, 8) === "WEBP" ? "webp" : undefined
+}
+
+interface Dimensions {
+  readonly widthPx: number
+  readonly heightPx: number
+}
+
+/** Undefined where the file is broken. */
+type Seen = Dimensions | "animated" | undefined
+
+/** Edges of 0 are no picture. */
+const dimensions = (widthPx: number, heightPx: number): Dimensions | undefined =>
+  widthPx > 0 && heightPx > 0 ? { widthPx, heightPx } : undefined
+
+const textAt = (bytes: Buffer, at: number): string => bytes.toString("latin1", at, at + 4)
+
+/** Chunks up to the first of the picture itself; what animates it must stand before that. */
+const lookAtPng = (bytes: Buffer): Seen => {
+  const first = PNG.length
+  if (bytes.length < first + 25 || textAt(bytes, first + 4) !== "IHDR" || bytes.readUInt32BE(first) !== 13) {
+    return undefined
+  }
+  for (let at = first; at + 8 <= bytes.length; at += bytes.readUInt32BE(at) + 12) {
+    const kind = textAt(bytes, at + 4)
+    if (kind === "acTL") return "animated"
+    if (kind === "IDAT") return dimensions(bytes.readUInt32BE(first + 8), bytes.readUInt32BE(first + 12))
+  }
+  return undefined
+}
+
+const isFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+/** Markers that stand alone. */
+const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
+const isEndOfHeader = (marker: number): boolean => marker === 0xd8 || marker === 0xd9 || marker === 0xda
+
+/** Segments up to the one that begins the frame. */
+const lookAtJpeg = (bytes: Buffer): Seen => {
+  let at = 2
+  while (at + 4 <= bytes.length) {
+    if (bytes[at] !== 0xff) return undefined
+    const marker = bytes[at + 1] as number
+    // Any marker may be preceded by more of its first byte.
+    if (marker === 0xff) at += 1
+    else if (isBare(marker)) at += 2
+    else if (isEndOfHeader(marker)) return undefined
+    else if (isFrame(marker)) {
+      return at + 9 <= bytes.length ? dimensions(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5)) : undefined
+    } else {
+      const length = bytes.readUInt16BE(at + 2)
+      if (length < 2) return undefined
+      at += 2 + length
+    }
+  }
+  return undefined
+}
+
+const ANIMATED = 0x02
+
+/** The picture inside must be as large as the canvas around it says, where there is one. */
+const lookAtWebp = (bytes: Buffer): Seen => {
+  let canvas: Dimensions | undefined
+  for (let at = 12; at + 18 <= bytes.length; at += 8 + even(bytes.readUInt32LE(at + 4))) {
+    const kind = textAt(bytes, at)
+    if (kind === "ANIM" || kind === "ANMF") return "animated"
+    if (kind === "VP8X") {
+      if (((bytes[at + 8] as number) & ANIMATED) !== 0) return "animated"
+      canvas = dimensions(bytes.readUIntLE(at + 12, 3) + 1, bytes.readUIntLE(at + 15, 3) + 1)
+    } else if (kind === "VP8 " || kind === "VP8L") {
+      const picture = kind === "VP8 " ? lossy(bytes, at + 8) : lossless(bytes, at + 8)
+      const agrees = canvas?.widthPx === picture?.widthPx && canvas?.heightPx === picture?.heightPx
+      return canvas === undefined || agrees ? picture : undefined
+    }
+  }
+  return undefined
+}
+
+const even = (length: number): number => length + (length % 2)
+
+const lossy = (bytes: Buffer, at: number): Dimensions | undefined =>
+  bytes[at + 3] === 0x9d && bytes[at + 4] === 0x01 && bytes[at + 5] === 0x2a
+    ? dimensions(bytes.readUInt16LE(at + 6) & 0x3fff, bytes.readUInt16LE(at + 8) & 0x3fff)
+    : undefined
+
+const lossless = (bytes: Buffer, at: number): Dimensions | undefined => {
+  if (bytes[at] !== 0x2f) return undefined
+  const packed = bytes.readUInt32LE(at + 1)
+  return dimensions((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1)
+}
+
+const look: { readonly [Format in SourceFormat]: (bytes: Buffer) => Seen } = {
+  png: lookAtPng,
+  jpeg: lookAtJpeg,
+  webp: lookAtWebp
+}

@@ -1,0 +1,91 @@
+/**
+ * The errors that only image requests have (spec: Errors, Images), in the one body of the inference routes (gap A6).
+ *
+ * Official clients ask again by themselves after 408, 409 and 5xx. Where that could not help, or would have a second
+ * image made for nothing, they are told not to.
+ */
+import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
+import {
+  bodyOf,
+  errorBody,
+  invalidRequest,
+  type RelayError,
+  retryAfter,
+  serverError,
+  type WireError,
+  type WireErrorBody
+} from "./InferenceErrors.ts"
+
+/** Everything an image request can fail with. A defect is told as `InternalError`. */
+export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
+
+/** What no relayed request can fail with. */
+type ImagesOnly = Exclude<ImageError, RelayError>
+
+const typed = (type: string) => ({ openai: type, anthropic: type })
+const doNotRetry = (): Record<string, string> => ({ "x-should-retry": "false" })
+
+const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<ImagesOnly, { readonly _tag: Tag }>> } = {
+  UnsupportedParameter: {
+    status: 400,
+    code: "unsupported_parameter",
+    type: invalidRequest,
+    message: (error) => error.message,
+    param: (error) => error.param
+  },
+  UnsupportedEndpoint: {
+    status: 400,
+    code: "unsupported_endpoint",
+    type: invalidRequest,
+    message: (error) => error.message,
+    param: () => "model"
+  },
+  ContentPolicyViolation: {
+    status: 400,
+    code: "content_policy_violation",
+    type: invalidRequest,
+    message: (error) => error.message
+  },
+  ImageTimeout: {
+    status: 408,
+    code: "request_timeout",
+    type: typed("timeout_error"),
+    message: () => "The image was not ready within 120 seconds. Nothing was charged.",
+    headers: doNotRetry
+  },
+  IdempotencyKeyReused: {
+    status: 409,
+    code: "idempotency_key_reused",
+    type: typed("conflict_error"),
+    message: () => "This Idempotency-Key was already used. Images are not stored, so it cannot be answered again.",
+    headers: doNotRetry
+  },
+  ImageTooLarge: {
+    status: 413,
+    code: "image_too_large",
+    type: invalidRequest,
+    message: (error) => error.message,
+    param: () => "image"
+  },
+  ImageConcurrencyLimit: {
+    status: 429,
+    code: "image_concurrency_limit",
+    type: typed("rate_limit_error"),
+    message: () => "Another image request of this account is still running. Try again when it is done.",
+    headers: retryAfter
+  },
+  ImageWithheld: {
+    status: 502,
+    code: "image_too_large_output",
+    type: serverError,
+    message: () => "The image is larger than 20 MiB and was withheld. Nothing was charged. Ask for a smaller one.",
+    headers: doNotRetry
+  }
+}
+
+export const imageErrorBody = (error: ImageError, requestId: string): WireErrorBody =>
+  isImagesOnly(error)
+    ? bodyOf(imageErrors[error._tag] as WireError<ImagesOnly>, error, requestId, "openai")
+    : errorBody(error, requestId, "openai")
+
+const isImagesOnly = (error: ImageError): error is ImagesOnly => Object.hasOwn(imageErrors, error._tag)

@@ -1,0 +1,67 @@
+/**
+ * Image requests, one running of an account, and the queue of those a person has to look at.
+ *
+ * The money of an image request is where that of any request is, in a hold and then in a settlement. What is kept here
+ * says whether it may run and how it ended: no prompt, no picture, nothing of what was asked for.
+ */
+export const images = /* sql */ `
+CREATE TABLE image_request (
+  request_id uuid PRIMARY KEY,
+  user_id uuid NOT NULL REFERENCES app_user,
+  -- SHA-256 of the idempotency key, for 90 days; none where none was sent or nothing was dispatched.
+  key_digest bytea CHECK (octet_length(key_digest) = 32),
+  state text NOT NULL DEFAULT 'running' CHECK (state IN
+    ('running', 'settled', 'unmetered', 'declined', 'timeout', 'withheld', 'failed', 'abandoned')),
+  started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- A running request beyond it is given up: its node died, or will find that out.
+  lease_until timestamptz NOT NULL CHECK (lease_until > started_at),
+  finished_at timestamptz CHECK (finished_at >= started_at),
+  CHECK ((state = 'running') = (finished_at IS NULL))
+);
+-- One running request of an account, over all nodes; whatever a program believes.
+CREATE UNIQUE INDEX image_request_running ON image_request (user_id) WHERE state = 'running';
+CREATE UNIQUE INDEX image_request_key ON image_request (user_id, key_digest) WHERE key_digest IS NOT NULL;
+CREATE INDEX image_request_lease ON image_request (lease_until) WHERE state = 'running';
+CREATE INDEX image_request_key_age ON image_request (started_at) WHERE key_digest IS NOT NULL;
+
+-- A request ends once, and stays what and whose it is; a key is only ever forgotten.
+CREATE FUNCTION refuse_second_end() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the image request % has ended', OLD.request_id USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER ends_once BEFORE UPDATE ON image_request FOR EACH ROW
+  WHEN (NEW.request_id <> OLD.request_id OR NEW.user_id <> OLD.user_id OR NEW.started_at <> OLD.started_at
+    OR (NEW.key_digest IS NOT NULL AND NEW.key_digest IS DISTINCT FROM OLD.key_digest)
+    OR (OLD.state <> 'running' AND (NEW.state, NEW.finished_at) IS DISTINCT FROM (OLD.state, OLD.finished_at)))
+  EXECUTE FUNCTION refuse_second_end();
+CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_request FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE image_review (
+  request_id uuid PRIMARY KEY REFERENCES image_request,
+  reason text NOT NULL CHECK (reason IN ('unmetered', 'withheld', 'timeout', 'abandoned')),
+  queued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  resolution text CHECK (resolution IN ('waived', 'charged')),
+  resolved_at timestamptz CHECK (resolved_at >= queued_at),
+  resolved_by text,
+  resolved_because text,
+  charged_usd_micro bigint CHECK (charged_usd_micro > 0),
+  CHECK (CASE WHEN resolution IS NULL THEN num_nonnulls(resolved_at, resolved_by, resolved_because) = 0
+    ELSE num_nulls(resolved_at, resolved_by, resolved_because) = 0 END),
+  CHECK ((charged_usd_micro IS NOT NULL) = (resolution IS NOT DISTINCT FROM 'charged'))
+);
+CREATE INDEX image_review_waiting ON image_review (queued_at, request_id) WHERE resolution IS NULL;
+CREATE INDEX image_review_by_time ON image_review (queued_at, request_id);
+
+CREATE FUNCTION refuse_second_resolution() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the review of % is resolved', OLD.request_id USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
+  WHEN (OLD.resolution IS NOT NULL OR (NEW.request_id, NEW.reason, NEW.queued_at) IS DISTINCT FROM (OLD.request_id, OLD.reason, OLD.queued_at))
+  EXECUTE FUNCTION refuse_second_resolution();
+CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_review FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- What an operator charges for a reviewed image.
+ALTER TABLE transfer DROP CONSTRAINT transfer_code_check, ADD CONSTRAINT transfer_code_check
+  CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust', 'image_charge'));
+`

@@ -1,0 +1,197 @@
+/**
+ * One image request from its key to its settlement.
+ *
+ *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ answer
+ *
+ * Nothing is sent to a supplier before the request is known to be the only one of its account, and once it is, every way
+ * of ending settles: a picture, a refusal, a fault of ours, the end of its time, and the client that left. It is settled
+ * first and answered after, so that its receiver finds the charge booked.
+ */
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { capableOf } from "@tollgate/domain/images/ImageCapability"
+import {
+  type ContentPolicyViolation,
+  type IdempotencyKeyReused,
+  type ImageConcurrencyLimit,
+  ImageTimeout,
+  type ImageTooLarge,
+  type ImageWithheld,
+  type UnsupportedEndpoint,
+  type UnsupportedParameter
+} from "@tollgate/domain/images/ImageErrors"
+import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
+import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
+import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
+import {
+  type InsufficientBalance,
+  type InvalidApiKey,
+  type InvalidRequest,
+  type ModelNotFound,
+  type Overloaded,
+  type RequestTooLarge,
+  UpstreamFailed
+} from "@tollgate/domain/inference/InferenceErrors"
+import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { inOrder, telling } from "../inference/HeldRequest.ts"
+import type { AttemptError } from "../inference/RelayClient.ts"
+import { CurrentCatalog } from "../ports/Catalogs.ts"
+import { ImageRequests } from "../ports/ImageRequests.ts"
+import type { Admission } from "../ports/InferenceLedger.ts"
+import { KeyRing } from "../ports/KeyRing.ts"
+import type { ImageAnswer, ImageClient } from "./ImageClient.ts"
+
+export interface MadeImage<Picture> {
+  readonly picture: Picture
+  readonly billing: Billing
+  readonly usage: ReportedUsage
+}
+
+export type ImageRequestError =
+  | InvalidApiKey
+  | InvalidRequest
+  | UnsupportedParameter
+  | UnsupportedEndpoint
+  | ModelNotFound
+  | ImageTooLarge
+  | RequestTooLarge
+  | Overloaded
+  | IdempotencyKeyReused
+  | ImageConcurrencyLimit
+  | InsufficientBalance
+  | ContentPolicyViolation
+  | ImageTimeout
+  | ImageWithheld
+  | AttemptError
+
+/** From acceptance to the picture (spec: Limits). */
+export const IMAGE_TIMEOUT_MILLIS = 120_000
+
+export const makeImage = <Picture>(
+  client: ImageClient<Picture>
+): Effect.Effect<MadeImage<Picture>, ImageRequestError, KeyRing | CurrentCatalog | ImageRequests> =>
+  // Leaving interrupts what can be interrupted; what is begun is finished whatever happens.
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const images = yield* ImageRequests
+      const { admission, candidates, idempotencyKey, request } = yield* restore(inTime(client, admissible(client)))
+      yield* images.begin({ admission, idempotencyKey })
+
+      const trial = new Trial(client, request, candidates)
+      const exit = yield* Effect.exit(restore(inTime(client, trial.run)))
+      const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
+      const outcome = () => outcomeOf(endOf(exit, client), trial.dispatched)
+      const written = yield* images.finish({ admission, outcome, durationMillis })
+
+      if (Exit.isFailure(exit) && isFault(exit.cause)) return yield* Effect.failCause(exit.cause)
+      if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request had passed" })
+      if (written.told._tag === "Refusal") return yield* written.told.error
+      if (written.told._tag === "Nobody" || Exit.isFailure(exit) || exit.value._tag !== "Pictured") {
+        return yield* Effect.interrupt
+      }
+      return { picture: exit.value.picture, billing: written.told.billing, usage: exit.value.usage }
+    })
+  )
+
+interface Admissible {
+  readonly admission: Admission
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly idempotencyKey: string | undefined
+  readonly request: ImageRequest
+}
+
+/** Everything that can be said against a request without touching money. */
+const admissible = <Picture>(client: ImageClient<Picture>) =>
+  Effect.gen(function* () {
+    const principal = yield* (yield* KeyRing).authenticate(yield* client.presentedKey)
+    const idempotencyKey = yield* client.idempotencyKey
+    const catalog = (yield* CurrentCatalog).get()
+    const request = yield* client.takeRequest((model) =>
+      Either.map(capableOf(catalog, model, client.operation), () => undefined)
+    )
+    const { model, candidates } = yield* capableOf(catalog, request.model, request.operation)
+    const admission: Admission = {
+      requestId: client.requestId,
+      principal,
+      modelId: model.id,
+      priceId: model.priceId,
+      price: model.price,
+      protocol: "images",
+      streamed: false,
+      estimate: estimateImage(request)
+    }
+    return { admission, candidates, idempotencyKey, request } satisfies Admissible
+  })
+
+/** The routes of a request in their order, until one answers. */
+class Trial<Picture> {
+  /** Something was, or is being, sent to a supplier. */
+  dispatched = false
+  readonly #client: ImageClient<Picture>
+  readonly #request: ImageRequest
+  readonly #candidates: ReadonlyArray<Candidate>
+
+  constructor(client: ImageClient<Picture>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
+    this.#client = client
+    this.#request = request
+    this.#candidates = candidates
+  }
+
+  /** Told is the most telling error: what a supplier did, before our own refusal to ask one. */
+  readonly run: Effect.Effect<ImageAnswer<Picture>, AttemptError> = Effect.suspend(() =>
+    Effect.flatMap(inOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
+  )
+
+  #tryFrom(
+    candidates: ReadonlyArray<Candidate>,
+    tried: number,
+    told: AttemptError | undefined
+  ): Effect.Effect<ImageAnswer<Picture>, AttemptError> {
+    const candidate = candidates[tried]
+    if (candidate === undefined) return Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
+    const before = this.dispatched
+    this.dispatched = true
+    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ elsewhere, error }) => {
+      if (isOurRefusal(error)) this.dispatched = before
+      const most = told === undefined || telling(error) >= telling(told) ? error : told
+      return elsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
+    })
+  }
+}
+
+/** Nothing was sent: the supplier is full, or being left alone. */
+const isOurRefusal = ({ _tag }: AttemptError): boolean => _tag === "Overloaded" || _tag === "CircuitOpen"
+
+const endOf = <Picture>(
+  exit: Exit.Exit<ImageAnswer<Picture>, AttemptError | ImageTimeout>,
+  client: ImageClient<Picture>
+): ImageEnd => {
+  if (Exit.isSuccess(exit)) {
+    const answer = exit.value
+    return answer._tag === "Pictured" ? { _tag: client.gone() ? "Left" : "Pictured", usage: answer.usage } : answer
+  }
+  if (Cause.isInterrupted(exit.cause)) return { _tag: "Left", usage: undefined }
+  const error = Option.getOrElse(
+    Cause.failureOption(exit.cause),
+    () => new UpstreamFailed({ cause: "a fault of ours" })
+  )
+  return error._tag === "ImageTimeout" ? { _tag: "TimedOut" } : { _tag: "Failed", error }
+}
+
+const isFault = (cause: Cause.Cause<unknown>): boolean =>
+  !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
+
+/** The time of a request begins with its acceptance, however long it took to be read. */
+const inTime = <A, E, R>(client: ImageClient<unknown>, effect: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const left = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()
+    const late = () => new ImageTimeout()
+    return left > 0
+      ? Effect.timeoutFail(effect, { duration: Duration.millis(left), onTimeout: late })
+      : Effect.fail(late())
+  })

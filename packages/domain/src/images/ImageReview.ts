@@ -1,0 +1,59 @@
+/**
+ * Image requests whose end a person looks at, and what they can decide: to let it go, or to charge for it (gap G8).
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { InsufficientBalance } from "../inference/InferenceErrors.ts"
+import type { RequestId } from "../inference/RequestId.ts"
+import * as Account from "../ledger/Account.ts"
+import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
+import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
+
+/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: its client or its node left. */
+export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
+
+export type Resolution =
+  | { readonly _tag: "Waived" }
+  /** Taken from the customer's pay-as-you-go balance. */
+  | { readonly _tag: "Charged"; readonly amount: UsdMicro }
+
+/** There is no image request of this id in the queue. */
+export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("ReviewNotFound", {
+  requestId: Schema.String
+}) {}
+
+/** A review is resolved once, whatever it comes to. */
+export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("ReviewResolved", {
+  requestId: Schema.String,
+  resolution: Schema.Literal("waived", "charged")
+}) {}
+
+export interface Resolved {
+  readonly payg: Account.PaygAccount | undefined
+  /** What to book; nothing where the request is waived. */
+  readonly booking: Booking | undefined
+}
+
+/** All of the amount or none of it: what the customer's balance does not cover cannot be charged. */
+export const decideResolution = (
+  requestId: RequestId,
+  resolution: Resolution,
+  earlier: "waived" | "charged" | undefined,
+  payg: Account.PaygAccount | undefined
+): Either.Either<Resolved, ReviewResolved | InsufficientBalance> => {
+  if (earlier !== undefined) return Either.left(new ReviewResolved({ requestId, resolution: earlier }))
+  if (resolution._tag === "Waived") return Either.right({ payg, booking: undefined })
+  const amount = toUsdPico(resolution.amount)
+  if (payg === undefined || Account.available(payg) < amount) return Either.left(new InsufficientBalance())
+  return Either.right({
+    payg: Account.debit(payg, amount),
+    booking: {
+      code: "image_charge",
+      ref: requestId,
+      unit: "usd_pico",
+      debit: payg.id,
+      credit: systemAccounts.paygFunding,
+      amount
+    }
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * Every field of an image request: what it may be, on which operation, and whether a supplier is told (spec: Images).
+ *
+ * Generations come as JSON and edits as a form, whose values are all text; a row reads both. `null` in JSON reads as not
+ * sent, as official clients mean it. What stands in no row is refused.
+ */
+import * as Either from "effect/Either"
+import { InvalidRequest } from "../inference/InferenceErrors.ts"
+import { UnsupportedParameter } from "./ImageErrors.ts"
+import type { ImageOperation } from "./ImageRequest.ts"
+
+export const MAX_PROMPT_CHARACTERS = 32_000
+export const MAX_EDGE_PX = 4_096
+export const MAX_AREA_PX = 16_777_216
+
+/** A size within the limits, wanted or given. */
+export const fits = (widthPx: number, heightPx: number): boolean =>
+  widthPx <= MAX_EDGE_PX && heightPx <= MAX_EDGE_PX && widthPx * heightPx <= MAX_AREA_PX
+
+/** What a field holds once it is read; undefined where a supplier is not told of it. */
+export type Member = string | number | undefined
+
+export type FieldFault = InvalidRequest | UnsupportedParameter
+
+interface Row {
+  /** The one operation it belongs to; both, unless said. */
+  readonly only?: ImageOperation
+  readonly read: (given: unknown, name: string) => Either.Either<Member, FieldFault>
+}
+
+/** A supported field: a wrong value of it is an invalid request. */
+const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
+  read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
+})
+
+/** A field whose one harmless value official clients send; no supplier is told. */
+const tolerated = (harmless: ReadonlyArray<unknown>, why: string): Row => ({
+  read: (given, name) =>
+    harmless.includes(given)
+      ? Either.right(undefined)
+      : Either.left(new UnsupportedParameter({ message: why, param: name }))
+})
+
+const unsupported = (why: string): Row => tolerated([], why)
+
+const oneOf = (...allowed: ReadonlyArray<string>): Row =>
+  supported(`one of ${allowed.map((each) => `'${each}'`).join(", ")}`, (given): given is string =>
+    allowed.some((each) => each === given)
+  )
+
+const isFilled = (given: unknown): given is string => typeof given === "string" && given !== ""
+
+/** Characters as people count them: a pair of surrogates is one. */
+const isPrompt = (given: unknown): given is string => {
+  if (!isFilled(given) || given.length > 2 * MAX_PROMPT_CHARACTERS) return false
+  let characters = 0
+  for (const _ of given) characters += 1
+  return characters <= MAX_PROMPT_CHARACTERS
+}
+
+const isOne = (given: unknown): given is string | number => given === 1 || given === "1"
+
+const PERCENT = /^(?:0|[1-9]\d?|100)$/
+
+const isPercent = (given: unknown): given is string | number =>
+  typeof given === "string" ? PERCENT.test(given) : Number.isInteger(given) && PERCENT.test(`${given}`)
+
+const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/
+
+const edgesOf = (given: unknown): readonly [number, number] | undefined => {
+  const [, width, height] = (typeof given === "string" ? SIZE.exec(given) : null) ?? []
+  return width === undefined || height === undefined ? undefined : [+width, +height]
+}
+
+const isSize = (given: unknown): given is string => {
+  const edges = edgesOf(given)
+  return given === "auto" || (edges !== undefined && fits(...edges))
+}
+
+/** The size a row has let through. */
+export const sizeOf = (given: unknown) => {
+  const edges = edgesOf(given)
+  return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }
+}
+
+const NO_STREAM = "Images are not streamed. Leave this out."
+
+export const rows = {
+  model: supported("the public name of an image model", isFilled),
+  prompt: supported(`text of 1 to ${MAX_PROMPT_CHARACTERS} characters`, isPrompt),
+  n: supported("1: every request makes one image", isOne),
+  size: supported(
+    `'auto' or '<width>x<height>', each edge 1 to ${MAX_EDGE_PX} and both together at most ${MAX_AREA_PX} pixels`,
+    isSize
+  ),
+  quality: oneOf("auto", "low", "medium", "high"),
+  output_format: oneOf("png", "jpeg", "webp"),
+  output_compression: supported("an integer from 0 to 100", isPercent),
+  background: oneOf("auto", "opaque", "transparent"),
+  image: {
+    only: "edit",
+    read: (_, name) => Either.left(invalid(name, "a file of the form, not text: no address is fetched"))
+  },
+  response_format: tolerated(["b64_json"], "Images are returned inline only, as 'b64_json'; nothing is hosted."),
+  stream: tolerated([false, "false"], NO_STREAM),
+  partial_images: unsupported(NO_STREAM),
+  mask: unsupported("Masks are not supported. Describe in the prompt what is to change.")
+} as const satisfies { readonly [name: string]: Row }
+
+export type FieldName = keyof typeof rows
+
+/** The fields that are known, be it to be refused by name. */
+export const fieldNames = Object.keys(rows) as ReadonlyArray<FieldName>
+
+/** Whether a field of this name is supported at all on this operation. */
+export const fieldOf = (operation: ImageOperation, name: string): Either.Either<Row, UnsupportedParameter> => {
+  const row: Row | undefined = Object.hasOwn(rows, name) ? rows[name as FieldName] : undefined
+  if (row !== undefined && (row.only ?? operation) === operation) return Either.right(row)
+  const shown = name.length > MAX_SHOWN_CHARACTERS ? `${name.slice(0, MAX_SHOWN_CHARACTERS)}...` : name
+  return Either.left(
+    new UnsupportedParameter({ message: `'${shown}' is not supported here. Leave it out.`, param: shown })
+  )
+}
+
+/** One field by its row. Numbers of a form are text, those of JSON are not. */
+export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldFault> =>
+  Either.flatMap(fieldOf(operation, name), (row) => {
+    if (given === null) return Either.right(undefined)
+    const isTextForNumber = operation === "generate" && NUMBERS.has(name) && typeof given === "string"
+    return row.read(isTextForNumber ? undefined : given, name)
+  })
+
+const NUMBERS: ReadonlySet<string> = new Set(["n", "output_compression", "stream"])
+const MAX_SHOWN_CHARACTERS = 100
+
+const invalid = (name: string, must: string): InvalidRequest =>
+  new InvalidRequest({ message: `'${name}' must be ${must}.`, param: name })

@@ -1,0 +1,188 @@
+import { EditForm, formFault, type ReadForm } from "@tollgate/adapters-http/images/EditForm"
+import { ImageLease } from "@tollgate/adapters-http/images/ImageLease"
+import { RelayCounters } from "@tollgate/adapters-http/relay/RelayMetrics"
+import type { Capable } from "@tollgate/application/images/ImageClient"
+import { UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
+import { Either, FastCheck as fc } from "effect"
+import { describe, expect, it } from "vitest"
+import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "./Pictures.ts"
+
+const MIB = 1024 * 1024
+const CONTENT_TYPE = `multipart/form-data; boundary="${BOUNDARY}"`
+
+const anything: Capable = () => Either.void
+
+/** Reads a form in pieces of these sizes, the last for all that is left. */
+const read = (
+  form: Buffer,
+  sizes: ReadonlyArray<number> = [64 * 1024],
+  capable = anything,
+  contentType = CONTENT_TYPE
+) => {
+  const lease = new ImageLease(new RelayCounters(), 64 * MIB)
+  const reader = new EditForm(contentType, lease, capable)
+  let at = 0
+  for (let i = 0; at < form.length; i++) {
+    const size = sizes[Math.min(i, sizes.length - 1)] ?? form.length
+    const fault = reader.take(form.subarray(at, at + size))
+    if (fault !== undefined) return { fault, taken: at + size }
+    at += size
+  }
+  const end = reader.end()
+  return Either.isLeft(end) ? { fault: end.left, taken: at } : { read: end.right, taken: at }
+}
+
+const verdict = (...parts: ReadonlyArray<Part>): string => {
+  const { fault } = read(aForm(...parts))
+  if (fault === undefined) return "read"
+  return `${fault._tag} ${"param" in fault ? fault.param : "-"}`
+}
+
+const texts = (form: ReadForm | undefined) => Object.fromEntries(form?.texts ?? [])
+
+describe("a form", () => {
+  it("is texts and one file, whatever pieces it comes in", () => {
+    // What looks like a boundary, and nearly like its end, is in the file.
+    const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])
+    const form = aForm(model, prompt, { name: "n", value: "1" }, image(file), { name: "size", value: "" })
+    const parts = [model, prompt, image(file)]
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray(parts, { minLength: 3 }),
+        fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 40 }),
+        (shuffled, sizes) => {
+          const { read: whole } = read(aForm(...shuffled), sizes)
+          expect(texts(whole)).toEqual({ model: model.value, prompt: prompt.value })
+          expect(whole?.file?.equals(file)).toBe(true)
+        }
+      ),
+      { numRuns: 300 }
+    )
+    expect(read(form).fault).toMatchObject({ _tag: "InvalidRequest", param: "size" })
+  })
+
+  it("may be cut into two pieces anywhere", () => {
+    const form = aForm(model, prompt, image())
+    for (let at = 1; at < form.length; at++) {
+      expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)
+    }
+  })
+
+  it("may name its file image or image[], once", () => {
+    expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
+    expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
+    expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
+  })
+
+  it("must not carry an address, or the image as text", () => {
+    for (const value of ["https://example.com/a.png", "data:image/png;base64,AAAA", "file:///etc/passwd", ""]) {
+      expect(verdict(model, prompt, { name: "image", value })).toBe("InvalidRequest image")
+      expect(verdict(model, prompt, { name: "image[]", value })).toBe("InvalidRequest image")
+    }
+  })
+
+  it("must have each field once, as text", () => {
+    expect(verdict(model, model, image())).toBe("InvalidRequest model")
+    expect(verdict({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
+    expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
+    expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: base64"] })).toBe("InvalidRequest null")
+    expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
+  })
+
+  it("is refused for what is unsupported, file or text, as soon as it begins", () => {
+    expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
+    expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
+    expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
+    expect(verdict({ name: "__proto__", value: "x" })).toBe("UnsupportedParameter __proto__")
+    const large = aForm({ name: "mask", value: Buffer.alloc(5 * MIB), filename: "mask.png" })
+    expect(read(large).taken).toBe(64 * 1024)
+  })
+
+  it("asks whether the model can edit before it reads a file that comes after", () => {
+    const asked: Array<string> = []
+    const capable: Capable = (name) => {
+      asked.push(name)
+      return Either.left(new UnsupportedEndpoint({ message: "no" }))
+    }
+    const { fault, taken } = read(aForm(model, prompt, image(Buffer.alloc(5 * MIB))), [512], capable)
+    expect([asked, fault?._tag, taken]).toEqual([["painter"], "UnsupportedEndpoint", 512])
+    expect(read(aForm(image(), prompt, model), [512], capable).fault?._tag).toBe("UnsupportedEndpoint")
+  })
+
+  it("is too large over 12 MiB, its file over 10 MiB, and no byte before", () => {
+    expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB)))).toBe("read")
+    expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB + 1)))).toBe("ImageTooLarge -")
+    const preamble = Buffer.concat([Buffer.alloc(12 * MIB, 0x61), Buffer.from("\r\n"), aForm(model)])
+    expect(read(preamble).fault?._tag).toBe("ImageTooLarge")
+  })
+
+  it("has bounds on parts, heads and texts", () => {
+    const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
+    expect(verdict(...many)).toBe("InvalidRequest n")
+    const head = Array.from({ length: 3 }, (_, i) => `X-${i}: ${"x".repeat(10_000)}`)
+    expect(verdict({ ...prompt, headers: head })).toBe("InvalidRequest null")
+    expect(verdict({ name: "prompt", value: "x".repeat(300 * 1024) })).toBe("InvalidRequest prompt")
+  })
+
+  it.each([
+    ["nothing", Buffer.alloc(0)],
+    ["no boundary at all", Buffer.from("model=painter")],
+    ["another boundary", Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))],
+    [
+      "a part without a name",
+      Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--`)
+    ],
+    ["a part without a head", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
+    ["a part that is no form-data", Buffer.from(aForm(model).toString().replace("form-data", "attachment"))],
+    [
+      "a head that never ends",
+      Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="n"\r\n--${BOUNDARY}--`)
+    ],
+    [
+      "a broken escape",
+      aForm({ ...image(), headers: [] })
+        .toString()
+        .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
+    ]
+  ])("that is malformed is an invalid request: %s", (_, form) => {
+    expect(read(Buffer.from(form)).fault?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
+  })
+
+  it("that is cut anywhere is an invalid request, never half a form", () => {
+    const form = aForm(model, prompt, image())
+    const closed = form.length - "\r\n".length
+    for (let at = 0; at < closed; at++) {
+      expect(read(form.subarray(0, at)).fault?._tag, `cut at ${at}`).toBe("InvalidRequest")
+    }
+  })
+
+  it("never makes the reader fail, whatever it is", () => {
+    const form = aForm(model, prompt, image())
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(form.length - 1), fc.nat(255)), { maxLength: 12 }), (changes) => {
+        const bytes = Buffer.from(form)
+        for (const [at, byte] of changes) bytes[at] = byte
+        const { fault, read: whole } = read(bytes, [97])
+        expect(fault === undefined).toBe(whole !== undefined)
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+})
+
+describe("the head of a form", () => {
+  it.each([
+    undefined,
+    "application/json",
+    "multipart/mixed; boundary=x",
+    "multipart/form-data",
+    "text/multipart/form-data"
+  ])("must say that it is one, and its boundary: %s", (type) => {
+    expect(formFault(type)?._tag).toBe("InvalidRequest")
+  })
+
+  it("may name a boundary of 70 characters and no more", () => {
+    expect(formFault(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
+    expect(formFault(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
+  })
+})

@@ -1,0 +1,40 @@
+/**
+ * Image requests on paper: what was begun, and how each ended.
+ */
+import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/ports/ImageRequests"
+import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
+import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
+import type { InsufficientBalance, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { Effect, Layer } from "effect"
+
+export class RememberedImages {
+  readonly begun: Array<ImageAdmission> = []
+  readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
+  /** What the next beginnings are answered; a good one unless set. */
+  refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
+  /** The lease has passed when a request is finished. */
+  lost = false
+  /** Runs before a request is finished. */
+  beforeFinishing: Effect.Effect<void> = Effect.void
+
+  readonly layer: Layer.Layer<ImageRequests> = Layer.succeed(ImageRequests, {
+    begin: (request) =>
+      Effect.suspend(() => {
+        if (this.refusal !== undefined) return Effect.fail(this.refusal)
+        this.begun.push(request)
+        return Effect.void
+      }),
+    finish: (finished) => Effect.zipRight(this.beforeFinishing, this.#finish(finished)),
+    abandon: Effect.succeed(0),
+    forgetKeys: Effect.succeed(0)
+  })
+
+  #finish({ admission: { requestId }, outcome }: FinishedImage): Effect.Effect<ImageOutcome | undefined> {
+    return Effect.sync(() => {
+      if (this.lost) return undefined
+      const written = outcome()
+      this.finished.push({ ...written, requestId })
+      return written
+    })
+  }
+}

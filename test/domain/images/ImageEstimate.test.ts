@@ -1,0 +1,55 @@
+import { estimateImage, type ImageEstimateFacts } from "@tollgate/domain/images/ImageEstimate"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const facts: ImageEstimateFacts = { prompt: "", size: "auto", quality: "auto", source: undefined }
+
+const edge = FastCheck.integer({ min: 1, max: 4096 })
+const quality = FastCheck.constantFrom("auto" as const, "low" as const, "medium" as const, "high" as const)
+const request = FastCheck.record({
+  prompt: FastCheck.string({ maxLength: 2_000, unit: "binary" }),
+  size: FastCheck.oneof(FastCheck.constant("auto" as const), FastCheck.record({ widthPx: edge, heightPx: edge })),
+  quality,
+  source: FastCheck.option(FastCheck.constant({}), { nil: undefined })
+})
+
+/** What suppliers have been seen to count for a picture of this size. */
+const seen = [
+  ["low", 1024, 1024, 272],
+  ["low", 1024, 1536, 408],
+  ["medium", 1024, 1024, 1056],
+  ["medium", 1536, 1024, 1584],
+  ["high", 1024, 1024, 4160],
+  ["high", 1024, 1536, 6240]
+] as const
+
+describe("what an image is expected to use", () => {
+  it.each(seen)("covers what suppliers count: %s, %i by %i, %i tokens", (quality, widthPx, heightPx, tokens) => {
+    const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
+    expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
+    expect(output).toBeLessThan(BigInt(Math.ceil(tokens * 1.1)))
+  })
+
+  it("is the largest of the usual sizes, at the best quality, where a supplier chooses", () => {
+    expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)
+    expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
+  })
+
+  law("sets something aside, and never refuses for more than it sets aside", [request], (request) => {
+    const { inputCeiling, inputFloor, output } = estimateImage(request)
+    return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
+  })
+
+  law("counts the bytes of a prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
+    const bytes = new TextEncoder().encode(prompt).length
+    const { inputCeiling, inputFloor } = estimateImage({ ...facts, prompt })
+    return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))
+  })
+
+  law("grows with the picture, and with a source image", [request, edge, edge], (request, widthPx, heightPx) => {
+    const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })
+    const larger = estimateImage({ ...request, size: { widthPx: widthPx + 1, heightPx }, source: {} })
+    return larger.output >= smaller.output && larger.inputCeiling >= smaller.inputCeiling
+  })
+})

@@ -1,0 +1,89 @@
+import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
+import { type ImageEnd, outcomeOf, reviewOf } from "@tollgate/domain/images/ImageOutcome"
+import { nothing } from "@tollgate/domain/inference/Charge"
+import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
+import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import { zero } from "@tollgate/domain/money/Tokens"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { tokens, usage } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+const reported: FastCheck.Arbitrary<ReportedUsage> = FastCheck.record({
+  prompt: FastCheck.option(
+    usage.map(({ cacheRead, cacheWrite, input }) => ({ cacheRead, cacheWrite, input })),
+    { nil: undefined }
+  ),
+  output: FastCheck.option(tokens(), { nil: undefined })
+})
+const error = new UpstreamFailed({ cause: "a test" })
+const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
+  reported.map((usage): ImageEnd => ({ _tag: "Pictured", usage })),
+  reported.map((usage): ImageEnd => ({ _tag: "Left", usage })),
+  FastCheck.constantFrom<Array<ImageEnd>>(
+    { _tag: "Left", usage: undefined },
+    { _tag: "TooLarge" },
+    { _tag: "TimedOut" },
+    { _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) },
+    { _tag: "Failed", error }
+  )
+)
+
+const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
+
+describe("the end of an image request", () => {
+  law("charges exactly what was reported, and only for a picture that is delivered", [end], (end) => {
+    const { charge, state, told } = outcomeOf(end, true)
+    if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
+    return (
+      end._tag === "Pictured" &&
+      told._tag === "Picture" &&
+      JSON.stringify(Object.values(charge.charged).map(String)) ===
+        JSON.stringify(Object.values(asUsage(end.usage)).map(String))
+    )
+  })
+
+  law("never charges more than the supplier is known to have used", [end, FastCheck.boolean()], (end, dispatched) => {
+    const { charged, consumed } = outcomeOf(end, dispatched).charge
+    return TokenUsage.total(charged) <= TokenUsage.total(consumed)
+  })
+
+  law("is settled exactly when the billing header says so", [end], (end) => {
+    const { state, told } = outcomeOf(end, true)
+    return told._tag === "Picture" ? told.billing === state : state !== "settled" && state !== "unmetered"
+  })
+
+  law("fails free of charge, and unseen by anybody, where nothing was sent to a supplier", [end], (end) => {
+    const { charge, dispatched, ending, state } = outcomeOf(end, false)
+    return (
+      !dispatched && state === "failed" && ending === "failed" && charge === nothing && reviewOf(state) === undefined
+    )
+  })
+
+  it("charges a reported 0 as a 0, and what was not reported not at all", () => {
+    const prompt = { ...TokenUsage.none, input: zero }
+    expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: zero } }, true)).toMatchObject({
+      state: "settled",
+      told: { billing: "settled" }
+    })
+    expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: undefined } }, true)).toMatchObject({
+      state: "unmetered",
+      told: { billing: "unmetered" },
+      charge: { source: "none" }
+    })
+  })
+
+  it("is reviewed when something may have been delivered or used that nobody was charged for", () => {
+    const states = ["settled", "unmetered", "declined", "timeout", "withheld", "failed", "abandoned"] as const
+    expect(states.map(reviewOf)).toEqual([
+      undefined,
+      "unmetered",
+      undefined,
+      "timeout",
+      "withheld",
+      undefined,
+      "abandoned"
+    ])
+  })
+})

@@ -1,0 +1,51 @@
+import { decideResolution } from "@tollgate/domain/images/ImageReview"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { available } from "@tollgate/domain/ledger/Account"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { paygAccount } from "../../support/arbitraries.ts"
+import { law } from "../../support/law.ts"
+
+const request = RequestId("request")
+const amount = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map((n) => UsdMicro(n))
+
+describe("the review of an image", () => {
+  law(
+    "charges all of an amount that the balance covers, and nothing of one it does not",
+    [amount, paygAccount],
+    (amount, payg) => {
+      const pico = amount * 1_000_000n
+      return Either.match(decideResolution(request, { _tag: "Charged", amount }, undefined, payg), {
+        onLeft: ({ _tag }) => _tag === "InsufficientBalance" && available(payg) < pico,
+        onRight: ({ booking, payg: after }) =>
+          after !== undefined &&
+          available(after) === available(payg) - pico &&
+          available(after) >= 0n &&
+          booking?.amount === pico &&
+          booking.debit === payg.id &&
+          booking.ref === request
+      })
+    }
+  )
+
+  it("moves nothing when it is waived", () => {
+    expect(decideResolution(request, { _tag: "Waived" }, undefined, undefined)).toEqual(
+      Either.right({ payg: undefined, booking: undefined })
+    )
+  })
+
+  it("cannot charge who has no balance", () => {
+    expect(decideResolution(request, { _tag: "Charged", amount: UsdMicro(1n) }, undefined, undefined)).toMatchObject({
+      left: { _tag: "InsufficientBalance" }
+    })
+  })
+
+  it.each([["waived"], ["charged"]] as const)("that is %s stays so", (earlier) => {
+    for (const resolution of [{ _tag: "Waived" }, { _tag: "Charged", amount: UsdMicro(1n) }] as const) {
+      expect(decideResolution(request, resolution, earlier, undefined)).toMatchObject({
+        left: { _tag: "ReviewResolved", resolution: earlier }
+      })
+    }
+  })
+})

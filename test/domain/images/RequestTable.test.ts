@@ -1,0 +1,183 @@
+import type { ImageOperation, SourceImage } from "@tollgate/domain/images/ImageRequest"
+import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
+import { fieldNames, fits } from "@tollgate/domain/images/RequestTable"
+import { Either, FastCheck as fc } from "effect"
+import { describe, expect, it } from "vitest"
+
+const source: SourceImage = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array() }
+const base = { model: "m", prompt: "a cat" }
+const read = (operation: ImageOperation, members: object) =>
+  readImageRequest(operation, new Map(Object.entries(members)), operation === "edit" ? source : undefined)
+
+/** `accepted`, or the error and the member at fault. */
+const verdict = (operation: ImageOperation, members: object): string => {
+  const answer = read(operation, members)
+  return Either.isRight(answer) ? "accepted" : `${answer.left._tag} ${answer.left.param}`
+}
+const generating = (members: object) => verdict("generate", { ...base, ...members })
+const editing = (members: object) => verdict("edit", { ...base, ...members })
+
+const verdicts = (judge: (members: object) => string, name: string, values: ReadonlyArray<unknown>) =>
+  new Set(values.map((value) => judge({ [name]: value })))
+
+const accepted = new Set(["accepted"])
+const invalid = (param: string) => new Set([`InvalidRequest ${param}`])
+const unsupported = (param: string) => new Set([`UnsupportedParameter ${param}`])
+
+describe("the field", () => {
+  it("model is required, a name that is not empty", () => {
+    expect(verdict("generate", { prompt: "p" })).toBe("InvalidRequest model")
+    expect(verdicts(generating, "model", ["", 5, [], {}, true, null])).toEqual(invalid("model"))
+  })
+
+  it("prompt is required, 1 to 32,000 characters, however many bytes they take", () => {
+    expect(verdict("generate", { model: "m" })).toBe("InvalidRequest prompt")
+    expect(verdicts(generating, "prompt", ["", 5, ["a"], "x".repeat(32_001), "🦊".repeat(32_001), null])).toEqual(
+      invalid("prompt")
+    )
+    expect(verdicts(generating, "prompt", ["x", "x".repeat(32_000), "🦊".repeat(32_000)])).toEqual(accepted)
+  })
+
+  it("n is 1, and in a form its text", () => {
+    expect(verdicts(generating, "n", [1, null])).toEqual(accepted)
+    expect(verdicts(generating, "n", [0, 2, 1.5, "1", true, []])).toEqual(invalid("n"))
+    expect(verdicts(editing, "n", ["1"])).toEqual(accepted)
+    expect(verdicts(editing, "n", ["2", "01", "", "1.0", " 1"])).toEqual(invalid("n"))
+  })
+
+  it("size is auto or <W>x<H> in plain digits, each edge 1 to 4096, at most 16,777,216 pixels", () => {
+    expect(verdicts(generating, "size", ["auto", "1x1", "1024x1536", "4096x4096", null])).toEqual(accepted)
+    const wrong = [
+      "",
+      "0x1",
+      "1x0",
+      "4097x1",
+      "1x4097",
+      "01x1",
+      "1X1",
+      "1x1 ",
+      "1x1x1",
+      "+1x1",
+      "1e3x1",
+      "x",
+      1024,
+      "AUTO"
+    ]
+    expect(verdicts(generating, "size", wrong)).toEqual(invalid("size"))
+    expect(read("generate", { ...base, size: "1024x1536" })).toMatchObject({
+      right: { size: { widthPx: 1024, heightPx: 1536 } }
+    })
+    expect(read("generate", base)).toMatchObject({ right: { size: "auto", quality: "auto" } })
+  })
+
+  it("quality is auto, low, medium or high", () => {
+    expect(verdicts(generating, "quality", ["auto", "low", "medium", "high", null])).toEqual(accepted)
+    expect(verdicts(generating, "quality", ["hd", "standard", "", "High", 1])).toEqual(invalid("quality"))
+  })
+
+  it("output_format is png, jpeg or webp", () => {
+    expect(verdicts(generating, "output_format", ["png", "jpeg", "webp", null])).toEqual(accepted)
+    expect(verdicts(generating, "output_format", ["jpg", "gif", "", 1])).toEqual(invalid("output_format"))
+  })
+
+  it("output_compression is 0 to 100, and only for jpeg and webp", () => {
+    for (const output_format of ["jpeg", "webp"]) {
+      const compressed = (members: object) => generating({ ...members, output_format })
+      const inForm = (members: object) => editing({ ...members, output_format })
+      expect(verdicts(compressed, "output_compression", [0, 1, 99, 100, null])).toEqual(accepted)
+      expect(verdicts(compressed, "output_compression", [-1, 101, 1.5, "50", Number.NaN, true])).toEqual(
+        invalid("output_compression")
+      )
+      expect(verdicts(inForm, "output_compression", ["0", "100"])).toEqual(accepted)
+      expect(verdicts(inForm, "output_compression", ["050", "101", "", "5e1", "-0"])).toEqual(
+        invalid("output_compression")
+      )
+    }
+    expect(generating({ output_compression: 50 })).toBe("InvalidRequest output_compression")
+    expect(generating({ output_compression: 50, output_format: "png" })).toBe("InvalidRequest output_compression")
+  })
+
+  it("background is auto, opaque or transparent, which a jpeg cannot be", () => {
+    expect(verdicts(generating, "background", ["auto", "opaque", "transparent", null])).toEqual(accepted)
+    expect(verdicts(generating, "background", ["white", "", 0])).toEqual(invalid("background"))
+    expect(generating({ background: "transparent", output_format: "jpeg" })).toBe("InvalidRequest background")
+    expect(generating({ background: "transparent", output_format: "webp" })).toBe("accepted")
+  })
+
+  it("image is a file of an edit: required there, never text, and unknown to a generation", () => {
+    expect(editing({})).toBe("accepted")
+    const without = readImageRequest("edit", new Map(Object.entries(base)), undefined)
+    expect(without).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
+    expect(verdicts(editing, "image", ["https://example.com/a.png", "data:image/png;base64,AAAA", ""])).toEqual(
+      invalid("image")
+    )
+    expect(verdicts(generating, "image", ["https://example.com/a.png", 1])).toEqual(unsupported("image"))
+  })
+
+  it("response_format may say b64_json, and nothing else", () => {
+    expect(verdicts(generating, "response_format", ["b64_json", null])).toEqual(accepted)
+    expect(verdicts(editing, "response_format", ["b64_json"])).toEqual(accepted)
+    expect(verdicts(generating, "response_format", ["url", "", "B64_JSON", 1])).toEqual(unsupported("response_format"))
+  })
+
+  it("stream may say false, and nothing else", () => {
+    expect(verdicts(generating, "stream", [false, null])).toEqual(accepted)
+    expect(verdicts(editing, "stream", ["false"])).toEqual(accepted)
+    expect(verdicts(generating, "stream", [true, "false", 0])).toEqual(unsupported("stream"))
+    expect(verdicts(editing, "stream", ["true", "0"])).toEqual(unsupported("stream"))
+  })
+
+  it("partial_images is unsupported", () => {
+    expect(verdicts(generating, "partial_images", [0, 1, "x"])).toEqual(unsupported("partial_images"))
+  })
+
+  it("mask is unsupported", () => {
+    expect(verdicts(editing, "mask", ["x", ""])).toEqual(unsupported("mask"))
+    expect(generating({ mask: "x" })).toBe("UnsupportedParameter mask")
+  })
+
+  it.each(["user", "style", "moderation", "input_fidelity", "Model", "constructor", "toString", "__proto__", ""])(
+    "%j is unknown, and refused with its name",
+    (name) => {
+      const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
+      for (const operation of ["generate", "edit"] as const) {
+        const answer = readImageRequest(operation, given, source)
+        expect(answer).toMatchObject({ left: { _tag: "UnsupportedParameter", param: name } })
+      }
+    }
+  )
+})
+
+describe("a request", () => {
+  it("tells a supplier every supported member but the model as it was given, and nothing more", () => {
+    const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
+    const answer = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
+    const { model, ...members } = given
+    expect(answer).toMatchObject({ right: { operation: "generate", model, source: undefined } })
+    expect(Either.getOrThrow(answer).members).toEqual(members)
+    expect(Either.getOrThrow(read("edit", { ...base, n: "1" })).members).toEqual({ prompt: "a cat", n: "1" })
+  })
+
+  it("is refused exactly where its size is over a limit", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 }), (width, height) => {
+        const isAccepted = generating({ size: `${width}x${height}` }) === "accepted"
+        expect(isAccepted).toBe(width <= 4_096 && height <= 4_096 && width * height <= 16_777_216)
+        expect(isAccepted).toBe(fits(width, height))
+      })
+    )
+  })
+
+  it("is accepted or refused with the name of one of its members, whatever is in it", () => {
+    const names = fc.oneof(fc.constantFrom(...fieldNames), fc.string())
+    const values = fc.oneof(fc.constantFrom<unknown>("auto", "png", "1", 1, false, null), fc.anything())
+    fc.assert(
+      fc.property(fc.constantFrom("generate", "edit"), fc.array(fc.tuple(names, values)), (operation, entries) => {
+        const given = new Map<string, unknown>([...Object.entries(base), ...entries])
+        const answer = readImageRequest(operation as ImageOperation, given, source)
+        if (Either.isLeft(answer)) expect([...given.keys(), "image"].join()).toContain(answer.left.param?.slice(0, 100))
+        else for (const name of Object.keys(answer.right.members)) expect(fieldNames).toContain(name)
+      })
+    )
+  })
+})

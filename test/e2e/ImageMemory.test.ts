@@ -1,0 +1,63 @@
+/**
+ * What pictures cost in memory, in a server of its own: eight of the largest at once, for eight customers.
+ */
+import { existsSync, readFileSync } from "node:fs"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { TestGateway } from "../support/TestGateway.ts"
+import { text } from "../support/upstream/Script.ts"
+
+const MIB = 1024 * 1024
+const AT_ONCE = 8
+/** Beyond what the server needs when it only waits: every answer once, which is 214 MiB, and slack. Twice would be 428. */
+const GROWTH_AT_MOST_MIB = 320
+
+let gateway: TestGateway
+let server: ServerProcess
+beforeAll(async () => {
+  gateway = await TestGateway.start({
+    provider: { protocols: ["images"] },
+    model: { kind: "image", capabilities: ["generate"] }
+  })
+  server = await ServerProcess.beside(gateway)
+})
+afterAll(async () => {
+  await server.stop()
+  await gateway.close()
+})
+
+const peakMib = (): number => {
+  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]
+  return Number(peak) / 1024
+}
+
+const picture = Buffer.alloc(Math.floor((20 * MIB) / 3) * 4, "A")
+const answer = Buffer.concat([
+  Buffer.from('{"created":1,"data":[{"b64_json":"'),
+  picture,
+  Buffer.from('"}],"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}')
+])
+
+const generate = async (key: string): Promise<string> => {
+  const response = await fetch(`${server.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", prompt: "a large cat" })
+  })
+  const { byteLength } = await response.arrayBuffer()
+  return `${response.status} ${response.headers.get("x-tollgate-billing")} ${Math.floor(byteLength / MIB)}`
+}
+
+it.skipIf(!existsSync("/proc/self/status"))(
+  "eight pictures of 20 MiB at once make the server grow by less than 320 MiB",
+  async () => {
+    const customers = await Promise.all(Array.from({ length: AT_ONCE }, () => gateway.newCustomer(1_000_000n)))
+    gateway.upstream.always(text(answer, "application/json"))
+    const before = peakMib()
+    const made = await Promise.all(customers.map(({ key }) => generate(key)))
+    expect(made).toEqual(customers.map(() => "200 settled 26"))
+    const growth = peakMib() - before
+    expect(growth).toBeLessThan(GROWTH_AT_MOST_MIB)
+  },
+  60_000
+)

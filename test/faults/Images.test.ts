@@ -1,0 +1,120 @@
+/**
+ * Image requests of one account over several servers, one of which is killed with an image in its hands.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
+import { json, script, signal, silence, until as whenTold } from "../support/upstream/Script.ts"
+
+/** Any picture: what it shows is nobody's business here. */
+const PICTURE = Buffer.from("89504e470d0a1a0a", "hex").toString("base64")
+const ANSWER = { data: [{ b64_json: PICTURE }], usage: { input_tokens: 10, output_tokens: 45, total_tokens: 55 } }
+const COST = 10n + 2n * 45n
+const CREDIT = 1_000n
+
+let observer: TestGateway
+let servers: ReadonlyArray<ServerProcess>
+
+beforeAll(async () => {
+  observer = await TestGateway.start({
+    provider: { protocols: ["images"] },
+    model: { kind: "image", capabilities: ["generate"] },
+    settings: { NODE_DEAD_AFTER_SECONDS: "3600" }
+  })
+  servers = await Promise.all([1, 2].map(() => ServerProcess.beside(observer, { NODE_DEAD_AFTER_SECONDS: "2" })))
+}, 60_000)
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.kill()))
+  await observer.close()
+})
+
+const server = (nth: number): ServerProcess => servers[nth % servers.length] as ServerProcess
+
+interface Told {
+  readonly status: number
+  readonly code: string | undefined
+}
+
+const generate = async (nth: number, { key }: Customer, headers: Record<string, string> = {}): Promise<Told> => {
+  const response = await fetch(`${server(nth).url}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "m", prompt: "a toll gate at night" })
+  })
+  const body = (await response.json()) as { readonly error?: { readonly code: string } }
+  return { status: response.status, code: body.error?.code }
+}
+
+const tally = (all: ReadonlyArray<Told>) => {
+  const counts: Record<string, number> = {}
+  for (const { code, status } of all) {
+    const told = code ?? String(status)
+    counts[told] = (counts[told] ?? 0) + 1
+  }
+  return counts
+}
+
+const statesOf = ({ userId }: Customer) =>
+  observer.query<{ readonly state: string; readonly reason: string | null }>(
+    "SELECT state, reason FROM image_request LEFT JOIN image_review USING (request_id) WHERE user_id = $1 ORDER BY started_at",
+    [userId]
+  )
+
+describe("image requests of one account on two servers", () => {
+  it("run one at a time: of a hundred at once, one is made and 99 are told to wait", async () => {
+    const customer = await observer.newCustomer(CREDIT)
+    const rest = signal()
+    const answer = json(ANSWER)
+    observer.upstream.next(script({ ...answer, steps: [whenTold(rest), ...answer.steps] }))
+    const waiting: Array<Told> = []
+    const calls = Array.from({ length: 100 }, async (_, nth) => {
+      const told = await generate(nth, customer)
+      waiting.push(told)
+      return told
+    })
+    await until(() => waiting.length === 99)
+    rest.fire()
+    expect(tally(await Promise.all(calls))).toEqual({ 200: 1, image_concurrency_limit: 99 })
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+  })
+
+  it("are charged once by their idempotency key: of fifty at once, one is made and 49 are told that it was used", async () => {
+    const customer = await observer.newCustomer(CREDIT)
+    observer.upstream.next(json(ANSWER))
+    const calls = Array.from({ length: 50 }, (_, nth) => generate(nth, customer, { "Idempotency-Key": "order-17" }))
+    expect(tally(await Promise.all(calls))).toEqual({ 200: 1, idempotency_key_reused: 49 })
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+    expect(await statesOf(customer)).toEqual([{ state: "settled", reason: null }])
+  })
+
+  it("outlive a server that is killed: nothing is charged, the account is free after the lease, and a person looks", async () => {
+    const customer = await observer.newCustomer(CREDIT)
+    const asked = observer.upstream.requests.length
+    observer.upstream.next(silence)
+    const doomed = generate(0, customer, { "Idempotency-Key": "doomed" }).catch(() => "cut")
+    await until(() => observer.upstream.requests.length > asked)
+    await server(0).kill()
+    expect(await doomed).toBe("cut")
+    expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
+
+    // The money comes back as soon as the server is known to be dead; the account does when the lease has passed.
+    await until(async () => (await observer.balances(customer)).paygPico === CREDIT * 1_000_000n)
+    await observer.settled()
+    expect(await statesOf(customer)).toEqual([{ state: "running", reason: null }])
+    await observer.query(
+      "UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE user_id = $1",
+      [customer.userId]
+    )
+    observer.upstream.next(json(ANSWER))
+    expect(await generate(1, customer)).toEqual({ status: 200, code: undefined })
+    expect(await statesOf(customer)).toEqual([
+      { state: "abandoned", reason: "abandoned" },
+      { state: "settled", reason: null }
+    ])
+    expect(await generate(1, customer, { "Idempotency-Key": "doomed" })).toMatchObject({
+      code: "idempotency_key_reused"
+    })
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+    expect(await observer.audit()).toEqual([])
+  })
+})
