@@ -69,7 +69,7 @@ const anInstant = (): number => {
   ])
 }
 
-const OFTEN = ["busy", "busy", "busy", "busy", "steady", "steady", "steady", "twin", "gone", "secret", "painter"]
+const OFTEN = [...Array(5).fill("busy"), ...Array(5).fill("steady"), "twin", "gone", "secret", "painter"]
 const SELDOM = ["rare", "forgotten", "vault", "twin"]
 
 const aUse = (): RankedSettlement => {
@@ -93,7 +93,7 @@ const aUse = (): RankedSettlement => {
   })
 }
 
-const settlements = Array.from({ length: 8_000 }, aUse)
+const settlements = Array.from({ length: 5_000 }, aUse)
 const isFolded = ({ settledAt }: RankedSettlement) => settledAt.getTime() >= END - FOLDED_MILLIS
 const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
 const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))
