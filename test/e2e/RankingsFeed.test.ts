@@ -93,7 +93,7 @@ const aUse = (): RankedSettlement => {
   })
 }
 
-const settlements = Array.from({ length: 5_000 }, aUse)
+const settlements = Array.from({ length: 6_000 }, aUse)
 const isFolded = ({ settledAt }: RankedSettlement) => settledAt.getTime() >= END - FOLDED_MILLIS
 const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
 const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))

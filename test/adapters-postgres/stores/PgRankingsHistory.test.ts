@@ -132,9 +132,8 @@ describe("the history of usage in Postgres", () => {
       Effect.gen(function* () {
         yield* storeModels(models)
         const { read } = yield* RankingsHistory
-        const { firstUse, models: found } = yield* read(new Date(END), (first) =>
-          questionFor("all", new Date(END), first)
-        )
+        const before = new Date(END - MINUTE)
+        const { firstUse, models: found } = yield* read(before, (first) => questionFor("all", before, first))
         expect([firstUse, found]).toEqual([undefined, []])
       })
     )

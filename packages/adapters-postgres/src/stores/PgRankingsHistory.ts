@@ -1,6 +1,7 @@
 /**
  * The history of usage, put together from sums by the hour, what is not folded into them yet, and, for the hours that a
- * cut divides, the settlements themselves. All of it is one snapshot.
+ * cut divides, the settlements themselves. Token counts are of one snapshot; speeds, which are the same for every window
+ * and cost more than all the rest, are read once a minute.
  *
  * Token counts are exact. Speeds come from a histogram whose buckets grow by 1 %: a median is off by less than 1 %, and
  * exact below 100 (10 tokens a second, 100 ms).
@@ -23,21 +24,34 @@ import { transact } from "../client/Transact.ts"
 
 export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = Layer.effect(
   RankingsHistory,
-  Effect.map(SqlClient.SqlClient, (sql) => ({
-    read: (minute, ask) =>
-      Effect.gen(function* () {
-        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // Whoever is being served has the other processors.
-        yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
-        const firstUse = yield* readFirstUse(minute)
-        const question = ask(firstUse)
-        const models = yield* sql<ModelRow>`
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    let kept: { readonly minute: number; readonly rows: ReadonlyArray<SpeedRow> } | undefined
+    const speedsOf = (interval: Interval) =>
+      Effect.suspend(() => {
+        const minute = interval.to.getTime()
+        if (kept?.minute === minute) return Effect.succeed(kept.rows)
+        return Effect.tap(readSpeeds(interval), (rows) =>
+          Effect.sync(() => {
+            kept = { minute, rows }
+          })
+        )
+      })
+    return {
+      read: (minute, ask) =>
+        Effect.gen(function* () {
+          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+          // Whoever is being served has the other processors.
+          yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
+          const firstUse = yield* readFirstUse(minute)
+          const question = ask(firstUse)
+          const models = yield* sql<ModelRow>`
           SELECT id, public_name, display_name, author, hidden, retired FROM model WHERE kind = 'text'`
-        const tokens = yield* readTokens(question)
-        const speeds = yield* readSpeeds(question.speeds)
-        return toHistory(firstUse, question, models, tokens, speeds)
-      }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
-  }))
+          const tokens = yield* readTokens(question)
+          const speeds = yield* speedsOf(question.speeds)
+          return toHistory(firstUse, question, models, tokens, speeds)
+        }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
+    }
+  })
 )
 
 interface ModelRow {

@@ -14,8 +14,8 @@ export class RankingsHistory extends Context.Tag("@tollgate/application/Rankings
   {
     /**
      * Looks up what `ask` asks for, given when the first tokens of any text model were settled (absent when that was not
-     * before `minute`). All figures are of one snapshot of the settlements, exact to the last token at every cut. Medians
-     * are exact, or off by no more than the store says.
+     * before `minute`). Token counts are of one snapshot of the settlements, exact to the last token at every cut. Medians
+     * are exact, or off by no more than the store says, and may be of an earlier look in the same minute.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuestion) => Effect.Effect<UsageHistory>
   }
