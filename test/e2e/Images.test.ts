@@ -21,6 +21,7 @@ let client: OpenAI
 let folder: string
 beforeAll(async () => {
   gateway = await TestGateway.start({
+    overheard: true,
     settings: { SERVICE_NAME: "acme" },
     provider: { protocols: ["images"] },
     model: { kind: "image", capabilities: ["generate", "edit"] }
@@ -141,5 +142,11 @@ describe("the AI SDK", () => {
       statusCode: 400,
       data: { error: { code: "invalid_request", param: "size" } }
     })
+  })
+})
+
+describe("all that clients were told here", () => {
+  it("names no supplier, no host of one, no key and no cost", () => {
+    expect(gateway.leaks).toEqual([])
   })
 })
