@@ -1,18 +1,9 @@
 /**
  * Files that are pictures as far as their headers go, and forms around them.
  */
-import { crc32 } from "@tollgate/domain/customer/Crc32"
+import { chunk } from "@tollgate/adapters-upstream/simulator/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
-
-const chunk = (kind: string, content: Buffer): Buffer => {
-  const whole = Buffer.alloc(12 + content.length)
-  whole.writeUInt32BE(content.length, 0)
-  whole.write(kind, 4, "latin1")
-  content.copy(whole, 8)
-  whole.writeUInt32BE(crc32(whole.subarray(4, 8 + content.length)), 8 + content.length)
-  return whole
-}
 
 /** With these chunks between its header and its data. */
 export const aPng = (width = 2, height = 3, ...between: ReadonlyArray<readonly [string, Buffer]>): Buffer => {

@@ -3,8 +3,8 @@
  *
  * Its statements are prepared once and planned for looking rows up by key. A transaction costs two round trips: one
  * begins it and asks, one writes and commits; one that only writes is a single statement. None takes longer than its time
- * limit, whatever has become of the server: the socket is cut then. A new connection first sees to it that what its predecessor had begun has ended, so
- * that whoever looks afterwards sees for certain whether it was committed.
+ * limit, whatever has become of the server: the socket is cut then. A new connection first sees to it that what its
+ * predecessor had begun has ended, so that whoever looks afterwards sees for certain whether it was committed.
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"

@@ -74,7 +74,8 @@ const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => 
   ])
 }
 
-const chunk = (kind: string, content: Buffer): Buffer => {
+/** A chunk of a PNG: its length, its kind, what it holds, and a checksum. */
+export const chunk = (kind: string, content: Buffer): Buffer => {
   const whole = Buffer.alloc(12 + content.length)
   whole.writeUInt32BE(content.length, 0)
   whole.write(kind, 4, "latin1")

@@ -33,6 +33,16 @@ export type ImageAnswer<Picture> =
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 
+/** What can be said against a request from its body alone. */
+export type ImageBodyRefusal =
+  | InvalidRequest
+  | UnsupportedParameter
+  | UnsupportedEndpoint
+  | ModelNotFound
+  | ImageTooLarge
+  | RequestTooLarge
+  | Overloaded
+
 export interface ImageClient<Picture> {
   readonly requestId: RequestId
   readonly operation: ImageOperation
@@ -43,18 +53,7 @@ export interface ImageClient<Picture> {
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
   /** Reads the body, no further than to the first thing that is wrong with it. */
-  readonly takeRequest: (
-    capable: Capable
-  ) => Effect.Effect<
-    ImageRequest,
-    | InvalidRequest
-    | UnsupportedParameter
-    | UnsupportedEndpoint
-    | ModelNotFound
-    | ImageTooLarge
-    | RequestTooLarge
-    | Overloaded
-  >
+  readonly takeRequest: (capable: Capable) => Effect.Effect<ImageRequest, ImageBodyRefusal>
   /** Asks one supplier. Interrupting it aborts the supplier at once. `elsewhere` says whether another may be asked. */
   readonly ask: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageAnswer<Picture>, AttemptFailed>
   /** The client has closed its connection. */

@@ -14,10 +14,7 @@ import {
   type IdempotencyKeyReused,
   type ImageConcurrencyLimit,
   ImageTimeout,
-  type ImageTooLarge,
-  type ImageWithheld,
-  type UnsupportedEndpoint,
-  type UnsupportedParameter
+  type ImageWithheld
 } from "@tollgate/domain/images/ImageErrors"
 import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
 import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
@@ -25,10 +22,6 @@ import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import {
   type InsufficientBalance,
   type InvalidApiKey,
-  type InvalidRequest,
-  type ModelNotFound,
-  type Overloaded,
-  type RequestTooLarge,
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
@@ -44,7 +37,7 @@ import { CurrentCatalog } from "../ports/Catalogs.ts"
 import { ImageRequests } from "../ports/ImageRequests.ts"
 import type { Admission } from "../ports/InferenceLedger.ts"
 import { KeyRing } from "../ports/KeyRing.ts"
-import type { ImageAnswer, ImageClient } from "./ImageClient.ts"
+import type { ImageAnswer, ImageBodyRefusal, ImageClient } from "./ImageClient.ts"
 
 export interface MadeImage<Picture> {
   readonly picture: Picture
@@ -54,13 +47,7 @@ export interface MadeImage<Picture> {
 
 export type ImageRequestError =
   | InvalidApiKey
-  | InvalidRequest
-  | UnsupportedParameter
-  | UnsupportedEndpoint
-  | ModelNotFound
-  | ImageTooLarge
-  | RequestTooLarge
-  | Overloaded
+  | ImageBodyRefusal
   | IdempotencyKeyReused
   | ImageConcurrencyLimit
   | InsufficientBalance

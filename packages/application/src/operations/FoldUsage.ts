@@ -5,14 +5,9 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import { UsageRollUps } from "../ports/UsageRollUps.ts"
+import { every } from "./Duty.ts"
 
 /** Never ends; interrupt it to stop. */
-export const foldUsage = (every: Duration.DurationInput = "5 seconds") =>
-  Effect.flatMap(UsageRollUps, ({ fold }) =>
-    fold.pipe(
-      Effect.catchAllCause((cause) => Effect.logError("usage was not folded", cause)),
-      Effect.repeat(Schedule.spaced(every))
-    )
-  )
+export const foldUsage = (foldEvery: Duration.DurationInput = "5 seconds") =>
+  Effect.flatMap(UsageRollUps, ({ fold }) => every(foldEvery, "usage was not folded", fold))

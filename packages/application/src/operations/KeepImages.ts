@@ -6,8 +6,8 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import { ImageRequests } from "../ports/ImageRequests.ts"
+import { every } from "./Duty.ts"
 
 /** Never ends; interrupt it to stop. */
 export const keepImages = (
@@ -26,9 +26,3 @@ export const keepImages = (
       { concurrency: "unbounded", discard: true }
     )
   })
-
-const every = (interval: Duration.DurationInput, trouble: string, round: Effect.Effect<unknown>) =>
-  round.pipe(
-    Effect.catchAllCause((cause) => Effect.logError(trouble, cause)),
-    Effect.repeat(Schedule.spaced(interval))
-  )

@@ -12,10 +12,10 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import { checkpointOpenRequests } from "../inference/OpenRequests.ts"
 import { Nodes } from "../ports/Nodes.ts"
 import { OpenHolds } from "../ports/OpenHolds.ts"
+import { every } from "./Duty.ts"
 
 /** How often each duty is done. */
 export interface Rhythm {
@@ -58,9 +58,9 @@ export const keepNode = (deadAfter: Duration.Duration) =>
     )
     return yield* Effect.all(
       [
-        every(heartbeatEvery, "heartbeat", beat),
-        every(checkpointEvery, "checkpoint", checkpointOpenRequests),
-        every(sweepEvery, "sweep", sweepIfSteady)
+        every(heartbeatEvery, "heartbeat failed", beat),
+        every(checkpointEvery, "checkpoint failed", checkpointOpenRequests),
+        every(sweepEvery, "sweep failed", sweepIfSteady)
       ],
       { concurrency: "unbounded", discard: true }
     )
@@ -89,9 +89,3 @@ class Pulse {
     return now - this.#beatAt < this.#gap && now - this.#steadySince >= this.#deadAfter
   }
 }
-
-const every = <R>(interval: Duration.Duration, duty: string, round: Effect.Effect<unknown, never, R>) =>
-  round.pipe(
-    Effect.catchAllCause((cause) => Effect.logError(`${duty} failed`, cause)),
-    Effect.repeat(Schedule.spaced(interval))
-  )
