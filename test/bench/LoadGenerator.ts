@@ -5,6 +5,7 @@
 import { connect, type Socket } from "node:net"
 import { AnswerReader } from "./AnswerReader.ts"
 import { type Ask, requestOf } from "./BenchRequest.ts"
+import { type Span, Waits } from "./Waits.ts"
 
 /** Load for one target. Keys are given to connections in turn. */
 export interface Load {
@@ -20,6 +21,7 @@ export type Order =
   | ({ readonly order: "run" } & Load)
   | ({ readonly order: "open" } & Load)
   | { readonly order: "leave" }
+  | { readonly order: "parts"; readonly spans: ReadonlyArray<Span> }
 
 export interface Outcome {
   readonly requests: number
@@ -35,14 +37,11 @@ export interface Outcome {
   readonly p99Micros: number
 }
 
-const quantile = (sorted: Float64Array, q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0
-
 class Run {
   readonly #load: Load
+  readonly #waits: Waits
   readonly #requests: ReadonlyArray<Buffer>
   readonly #startedAt = performance.now()
-  readonly #waits: Array<number> = []
   #open = 0
   #requestCount = 0
   #errors = 0
@@ -51,8 +50,9 @@ class Run {
   #completionTokens = 0
   #finish: (outcome: Outcome) => void = () => {}
 
-  constructor(load: Load) {
+  constructor(load: Load, waits: Waits) {
     this.#load = load
+    this.#waits = waits
     this.#requests = load.keys.map((key) => Buffer.from(requestOf(load.port, key, load.ask)))
   }
 
@@ -77,7 +77,7 @@ class Run {
     }
     const arrived = () => {
       waiting = false
-      this.#waits.push((performance.now() - sentAt) * 1_000)
+      this.#waits.ended((performance.now() - sentAt) * 1_000)
     }
     this.#open += 1
     socket.once("connect", send)
@@ -110,7 +110,6 @@ class Run {
   }
 
   #outcome(): Outcome {
-    const waits = Float64Array.from(this.#waits).sort()
     return {
       requests: this.#requestCount,
       errors: this.#errors,
@@ -118,8 +117,8 @@ class Run {
       elapsedMillis: performance.now() - this.#startedAt,
       promptTokens: this.#promptTokens,
       completionTokens: this.#completionTokens,
-      p50Micros: quantile(waits, 0.5),
-      p99Micros: quantile(waits, 0.99)
+      p50Micros: this.#waits.quantileMicros(0.5),
+      p99Micros: this.#waits.quantileMicros(0.99)
     }
   }
 }
@@ -150,10 +149,16 @@ const open = async (load: Load): Promise<number> => {
   return idle.filter((socket) => !socket.destroyed).length
 }
 
+/** Of the last run. */
+let waits = new Waits()
+
 const obey = async (order: Order): Promise<unknown> => {
   switch (order.order) {
     case "run":
-      return new Run(order).run()
+      waits = new Waits()
+      return new Run(order, waits).run()
+    case "parts":
+      return order.spans.map((span) => waits.part(span))
     case "open":
       return open(order)
     case "leave": {

@@ -5,6 +5,7 @@
 import type { Load, Outcome } from "./LoadGenerator.ts"
 import type { Target } from "./Target.ts"
 import type { TollgateTarget } from "./Tollgate.ts"
+import type { Part, Span } from "./Waits.ts"
 import { SERVING_CPU, startWorker, type Worker } from "./Worker.ts"
 
 export const WINDOWS = ["day", "week", "month", "all"]
@@ -12,11 +13,14 @@ const MINUTE = 60_000
 const RELAYED_CONNECTIONS = 16
 /** Kept free at either end of a minute, so that what is measured lies inside it. */
 const MARGIN_MILLIS = 1_500
-/** Often enough that every minute is made; what asking itself costs is another question. */
 const ASKED_EVERY_MILLIS = 5_000
+/** Which time in the minute they are asked for: the first time they are made, the other time they are at hand. */
+const MADE = 1
+const AT_HAND = 6
+/** What making them may still do to requests after they were given out. */
+const AFTERMATH_MILLIS = 500
 /** Of load before anything is measured: connections and compilers take their time. */
 const WARM_UP_MILLIS = 20_000
-const SETTLING_MILLIS = 5_000
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 const tillNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
@@ -44,17 +48,24 @@ export const cachedRate = async ({ port }: Target): Promise<number> => {
   }
 }
 
+/** A minute under load in which both nodes were asked for every window again and again. */
+export interface Minute {
+  readonly p99Micros: number
+  /** How long it took until both nodes had given out all windows. */
+  readonly madeMillis: number
+  /** The requests beside the making, and, for comparison, those beside another time they were asked for. */
+  readonly made: Part
+  readonly atHand: Part
+}
+
 export interface UnderLoad {
-  /** The 99th percentile of requests in minutes in which both nodes were asked for every window, and were not. */
-  readonly askedP99Micros: ReadonlyArray<number>
-  readonly quietP99Micros: ReadonlyArray<number>
+  readonly minutes: ReadonlyArray<Minute>
   /** The most documents that any window was given in any minute, over both nodes. */
   readonly mostDocuments: number
   readonly documents: number
 }
 
-/** Minutes under load, in turn with and without anybody asking for rankings. */
-export const underLoad = async (node: TollgateTarget, pairs: number): Promise<UnderLoad> => {
+export const underLoad = async (node: TollgateTarget, count: number): Promise<UnderLoad> => {
   const other = await node.beside()
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
   const madeAt = new Map<string, Set<string>>()
@@ -64,31 +75,36 @@ export const underLoad = async (node: TollgateTarget, pairs: number): Promise<Un
     const minute = `${window} ${generatedAt.slice(0, 16)}`
     madeAt.set(minute, (madeAt.get(minute) ?? new Set()).add(generatedAt))
   }
+  const askAll = async (): Promise<Span> => {
+    const from = Date.now()
+    await Promise.all([node, other].flatMap((each) => WINDOWS.map((window) => ask(each, window))))
+    return { from, to: Date.now() }
+  }
   const relayed = (millis: number) =>
     run(load, { port: node.port, keys: node.keys, ask: { kind: "json" }, connections: RELAYED_CONNECTIONS, millis })
-  const minute = async (asked: boolean): Promise<number> => {
+  const minute = async (): Promise<Minute> => {
     await tillNextMinute()
-    await relayed(SETTLING_MILLIS)
-    const askAll = () => Promise.all([node, other].flatMap((each) => WINDOWS.map((window) => ask(each, window))))
-    // From a moment on: not while the connections of the load are new.
-    const asking = asked ? setInterval(() => void askAll(), ASKED_EVERY_MILLIS) : undefined
-    const { p99Micros } = await relayed(MINUTE - 2 * MARGIN_MILLIS - SETTLING_MILLIS)
+    const asked: Array<Promise<Span>> = []
+    const asking = setInterval(() => asked.push(askAll()), ASKED_EVERY_MILLIS)
+    const { p99Micros } = await relayed(MINUTE - 2 * MARGIN_MILLIS)
     clearInterval(asking)
-    return p99Micros
+    const spans = await Promise.all(asked)
+    const [made, atHand] = [spans[MADE - 1], spans[AT_HAND - 1]]
+    if (made === undefined || atHand === undefined) throw new Error("rankings were not asked for in time")
+    const madeMillis = made.to - made.from
+    const long = madeMillis + AFTERMATH_MILLIS
+    const [besideMaking, besideGiving] = await load.ask<[Part, Part]>({
+      order: "parts",
+      spans: [made, atHand].map(({ from }) => ({ from, to: from + long }))
+    })
+    return { p99Micros, madeMillis, made: besideMaking, atHand: besideGiving }
   }
   try {
-    const askedP99Micros: Array<number> = []
-    const quietP99Micros: Array<number> = []
+    const minutes: Array<Minute> = []
     await relayed(WARM_UP_MILLIS)
-    for (let pair = 0; pair < pairs; pair++) {
-      // In turned order, so that neither kind is always the later one.
-      for (const asked of pair % 2 === 0 ? [true, false] : [false, true]) {
-        const into = asked ? askedP99Micros : quietP99Micros
-        into.push(await minute(asked))
-      }
-    }
+    while (minutes.length < count) minutes.push(await minute())
     const counts = [...madeAt.values()].map(({ size }) => size)
-    return { askedP99Micros, quietP99Micros, mostDocuments: Math.max(...counts), documents: counts.length }
+    return { minutes, mostDocuments: Math.max(...counts), documents: counts.length }
   } finally {
     await load.stop()
     await other.stop()

@@ -10,6 +10,7 @@ import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
 import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
 import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
 import type { Window } from "@tollgate/domain/rankings/Window"
 import { Effect, Layer } from "effect"
 import { type RankedSettlement, type RankingsDocument, referenceRankings } from "../support/RankingsReference.ts"
@@ -99,14 +100,20 @@ const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
 const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))
 
 /** The feed as it would be read at this moment, through JSON like everybody's. */
-const feedAt = (window: Window, now: Date) =>
-  readRankings({ window }).pipe(
-    Effect.provideService(RankingsCache, {
-      atHand: () => Effect.succeed(undefined),
-      take: (_, compute) => compute(now)
-    }),
-    Effect.map((rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
-  )
+const feedAt = (window: Window) =>
+  Effect.map(readRankings({ window }), (rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
+
+/** As if it were this moment, of a minute in which nobody has asked yet. */
+const cacheAt = (now: Date): RankingsCache["Type"] => {
+  let kept: RankingsByWindow | undefined
+  const keep = (made: RankingsByWindow) => {
+    kept = made
+  }
+  return {
+    atHand: (window) => Effect.sync(() => kept?.get(window)),
+    take: (compute) => Effect.tap(compute(now), (made) => Effect.sync(() => keep(made)))
+  }
+}
 
 const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
 
@@ -127,17 +134,17 @@ const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
   expect(speeds, where).toEqual([...speeds].sort((a, b) => b - a))
 }
 
+const compareAt = (now: Date) =>
+  Effect.forEach(WINDOWS, (window) =>
+    Effect.map(feedAt(window), (told) => {
+      const exact = referenceRankings(models, settlements, window, now)
+      expectSame(told, exact)
+      return exact
+    })
+  ).pipe(Effect.provideService(RankingsCache, cacheAt(now)))
+
 const compare = (at: ReadonlyArray<Date>) =>
-  Effect.forEach(
-    at.flatMap((now) => WINDOWS.map((window) => ({ now, window }))),
-    ({ now, window }) =>
-      Effect.map(feedAt(window, now), (told) => {
-        const exact = referenceRankings(models, settlements, window, now)
-        expectSame(told, exact)
-        return exact
-      }),
-    { concurrency: 4 }
-  )
+  Effect.map(Effect.forEach(at, compareAt, { concurrency: 4 }), (documents) => documents.flat())
 
 describe("the rankings feed of forty days", () => {
   const stores = Layer.mergeAll(

@@ -110,7 +110,7 @@ const lowerMedian = (values: ReadonlyArray<number>) =>
 
 export const ranksOf = (usage: Usage, window: Window, now: Date): Rankings =>
   rankUsage(
-    historyOf(usage, minuteOf(now), (firstUse) => questionFor(window, now, firstUse)),
+    historyOf(usage, minuteOf(now), (firstUse) => questionFor(now, firstUse)),
     window,
     now
   )

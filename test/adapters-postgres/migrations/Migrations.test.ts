@@ -1,7 +1,10 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
-import { Effect } from "effect"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
+import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
+import { Effect, Layer } from "effect"
+import { longHistory } from "../../bench/LongHistory.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("migrations", () => {
@@ -42,6 +45,25 @@ describe("migrations", () => {
         expect(yield* sql`SELECT to_regclass('later') AS later`).toEqual([{ later: null }])
         expect(yield* Migrations.pending(steps)).toEqual(["9998_fine", "9999_broken"])
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
+
+  it.scopedLive("count the usage of settlements that were there before", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make("empty")
+      const before = Migrations.migrations.findIndex(({ name }) => name === "0007_usage_by_grain")
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* Migrations.migrate(Migrations.migrations.slice(0, before))
+        yield* sql.unsafe(longHistory(3_000))
+        yield* Migrations.migrate()
+        const grains = sql`SELECT grain, sum(tokens)::text AS tokens FROM usage_rollup GROUP BY 1 ORDER BY 1`
+        const counted = yield* grains
+        expect(counted.map(({ grain }) => grain)).toEqual(["day", "hour", "minute"])
+        const { rebuild } = yield* UsageRollUps
+        expect(yield* rebuild).toEqual({ days: expect.toSatisfy((days) => days >= 90), corrected: 0 })
+        expect(yield* grains).toEqual(counted)
+      }).pipe(Effect.provide(PgUsageRollUps.layer.pipe(Layer.provideMerge(TestDatabase.clientLayer(database)))))
     })
   )
 })

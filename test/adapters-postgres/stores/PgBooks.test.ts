@@ -385,7 +385,8 @@ const lies: ReadonlyArray<Lie> = [
   {
     what: "a speed that nobody measured",
     statements: ({ modelId }) =>
-      `INSERT INTO speed_hour SELECT hour, model_id, 'tps', 1, 1 FROM usage_delta WHERE model_id = '${modelId}'`,
+      `INSERT INTO speed_rollup SELECT 'minute', minute, model_id, 'tps', '{1}', '{1}'
+        FROM usage_delta WHERE model_id = '${modelId}'`,
     breaks: ["speeds-are-settled"]
   }
 ]

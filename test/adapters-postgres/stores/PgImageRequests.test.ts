@@ -295,7 +295,7 @@ describe("image requests in Postgres", () => {
         const image = anImage(customer)
         const ranked = sql<{ tokens: string | null }>`SELECT sum(tokens)::text AS tokens FROM (
           SELECT tokens FROM usage_delta WHERE model_id = ${customer.model.id}
-          UNION ALL SELECT tokens FROM usage_hour WHERE model_id = ${customer.model.id}) AS counted`
+          UNION ALL SELECT tokens FROM usage_rollup WHERE grain = 'day' AND model_id = ${customer.model.id}) AS counted`
         const [before] = yield* ranked
         yield* node.begin(image)
         yield* node.finish(finished(image))

@@ -2,10 +2,9 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/stores/PgRankingsCache"
 import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
-import type { Rankings } from "@tollgate/domain/rankings/Rankings"
-import { rankUsage } from "@tollgate/domain/rankings/RankUsage"
+import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
 import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
-import { minuteOf } from "@tollgate/domain/rankings/Window"
+import { minuteOf, Window } from "@tollgate/domain/rankings/Window"
 import { Context, Deferred, Effect, Fiber, Layer, Schedule } from "effect"
 import * as BelievableHistory from "../../support/rankings/BelievableHistory.ts"
 import { ranksOf } from "../../support/rankings.ts"
@@ -20,7 +19,8 @@ const aNode = Effect.gen(function* () {
   return Context.get(built, RankingsCache)
 })
 
-const rankings = (now: Date): Rankings => ranksOf({ models: [], settlements: [] }, "week", now)
+const rankings = (now: Date, windows: ReadonlyArray<Window> = Window.literals): RankingsByWindow =>
+  new Map(windows.map((window) => [window, ranksOf({ models: [], settlements: [] }, window, now)]))
 
 /** Computes rankings and counts how often. */
 const counting = () => {
@@ -61,19 +61,19 @@ const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 describe("the cache of rankings in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("has a document computed once a minute, however many ask on however many nodes", () =>
+    it.scoped("has the documents computed once a minute, however many ask on however many nodes", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const nodes = yield* Effect.all([aNode, aNode])
         const { compute, computed } = counting()
-        const asked = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take("week", compute) ?? Effect.die("no node"))
+        const asked = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take(compute) ?? Effect.die("no node"))
         const given = yield* Effect.all(asked, atOnce)
         expect(computed).toHaveLength(1)
         const [first] = given
         for (const each of given) expect(each).toEqual(first)
         // Each node gives its own object again.
         expect(new Set(given).size).toBe(2)
-        expect(first?.generatedAt).toEqual(computed[0])
+        expect(first?.get("week")?.generatedAt).toEqual(computed[0])
       })
     )
 
@@ -84,39 +84,51 @@ describe("the cache of rankings in Postgres", () => {
         const { compute, computed } = counting()
         const node = yield* aNode
         expect(yield* node.atHand("week")).toBeUndefined()
-        const made = yield* node.take("week", compute)
-        expect(yield* node.atHand("week")).toBe(made)
+        const made = yield* node.take(compute)
+        for (const window of Window.literals) expect(yield* node.atHand(window)).toBe(made.get(window))
         const before = computed.length
-        yield* node.take("day", compute)
-        expect(computed).toHaveLength(before + 1)
         yield* age
         const other = yield* aNode
-        const fresh = yield* other.take("week", compute)
-        expect(computed).toHaveLength(before + 2)
+        const fresh = yield* other.take(compute)
+        expect(computed).toHaveLength(before + 1)
         const [{ now } = { now: new Date(0) }] = yield* sql<{ now: Date }>`SELECT clock_timestamp() AS now`
-        expect(minuteOf(fresh.generatedAt)).toEqual(minuteOf(now))
-        expect(yield* sql`SELECT period FROM rankings_document ORDER BY 1`).toEqual([
-          { period: "day" },
-          { period: "week" }
-        ])
+        for (const { generatedAt } of fresh.values()) expect(minuteOf(generatedAt)).toEqual(minuteOf(now))
+        expect(yield* sql`SELECT period FROM rankings_document ORDER BY 1`).toEqual(
+          ["all", "day", "month", "week"].map((period) => ({ period }))
+        )
       })
     )
 
-    it.scoped("gives a document back as it was computed", () =>
+    it.scoped("gives no window of an earlier minute beside those of the present one", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        yield* (yield* aNode).take((now) => Effect.succeed(rankings(now)))
+        yield* age
+        const [one, two] = yield* Effect.all([aNode, aNode])
+        yield* one.take((now) => Effect.succeed(rankings(now, ["day"])))
+        for (const node of [one, two]) {
+          expect([...(yield* node.take(() => Effect.die("computed again"))).keys()]).toEqual(["day"])
+          expect(yield* node.atHand("all")).toBeUndefined()
+        }
+        yield* age
+      })
+    )
+
+    it.scoped("gives documents back as they were computed", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const [one, two] = yield* Effect.all([aNode, aNode])
-        const made = yield* one.take("all", (now) =>
+        const made = yield* one.take((now) =>
           Effect.succeed(
-            rankUsage(
-              BelievableHistory.read((firstUse) => questionFor("all", now, firstUse)),
-              "all",
+            rankWindows(
+              BelievableHistory.read((firstUse) => questionFor(now, firstUse)),
               now
             )
           )
         )
-        expect(made.fastest.length).toBeGreaterThan(2)
-        expect(yield* two.take("all", () => Effect.die("computed again"))).toEqual(made)
+        expect(made.get("all")?.fastest.length).toBeGreaterThan(2)
+        expect(yield* two.take(() => Effect.die("computed again"))).toEqual(made)
+        yield* age
       })
     )
 
@@ -124,10 +136,10 @@ describe("the cache of rankings in Postgres", () => {
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const node = yield* aNode
-        expect(yield* Effect.flip(node.take("month", () => Effect.fail("no figures")))).toBe("no figures")
-        expect((yield* Effect.exit(node.take("month", () => Effect.die("broken"))))._tag).toBe("Failure")
+        expect(yield* Effect.flip(node.take(() => Effect.fail("no figures")))).toBe("no figures")
+        expect((yield* Effect.exit(node.take(() => Effect.die("broken"))))._tag).toBe("Failure")
         const { compute, computed } = counting()
-        yield* node.take("month", compute)
+        yield* node.take(compute)
         expect(computed).toHaveLength(1)
       })
     )
@@ -138,16 +150,16 @@ describe("the cache of rankings in Postgres", () => {
         yield* age
         const sql = yield* SqlClient.SqlClient
         const [dying, other] = yield* Effect.all([aNode, aNode])
-        const never = yield* Deferred.make<Rankings>()
-        const first = yield* Effect.fork(dying.take("week", () => Deferred.await(never)))
+        const never = yield* Deferred.make<RankingsByWindow>()
+        const first = yield* Effect.fork(dying.take(() => Deferred.await(never)))
         yield* until(Effect.map(lockWaits, ({ holders }) => holders.length === 1))
         const { compute, computed } = counting()
-        const second = yield* Effect.fork(other.take("week", compute))
+        const second = yield* Effect.fork(other.take(compute))
         yield* until(Effect.map(lockWaits, ({ waiting }) => waiting === 1))
         expect(computed).toEqual([])
         for (const pid of (yield* lockWaits).holders) yield* sql`SELECT pg_terminate_backend(${pid})`
         const given = yield* Fiber.join(second)
-        expect(given.generatedAt).toEqual(computed[0])
+        expect(given.get("day")?.generatedAt).toEqual(computed[0])
         yield* Deferred.succeed(never, given)
         yield* Fiber.interrupt(first)
       })
@@ -159,12 +171,12 @@ describe("the cache of rankings in Postgres", () => {
         yield* age
         const node = yield* aNode
         const going = yield* Deferred.make<void>()
-        const asked = yield* Effect.fork(node.take("week", (now) => Effect.as(Deferred.await(going), rankings(now))))
+        const asked = yield* Effect.fork(node.take((now) => Effect.as(Deferred.await(going), rankings(now))))
         yield* until(Effect.map(lockWaits, ({ holders }) => holders.length === 1))
         yield* Fiber.interrupt(asked)
-        const next = yield* Effect.fork(node.take("week", () => Effect.die("computed again")))
+        const next = yield* Effect.fork(node.take(() => Effect.die("computed again")))
         yield* Deferred.succeed(going, undefined)
-        expect((yield* Fiber.join(next)).window).toBe("week")
+        expect([...(yield* Fiber.join(next)).keys()]).toEqual(Window.literals)
       })
     )
   })

@@ -4,7 +4,7 @@ import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollU
 import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
 import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
 import { type ModelSpeed, questionFor, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
-import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
+import { minuteOf } from "@tollgate/domain/rankings/Window"
 import { Effect, Layer } from "effect"
 import type { RankedSettlement } from "../../support/RankingsReference.ts"
 import { storeModels, storeSettlements } from "../../support/rankings/StoredUsage.ts"
@@ -72,7 +72,6 @@ const anySettlement = (): RankedSettlement =>
 
 const usage: Usage = { models, settlements: Array.from({ length: 3_000 }, anySettlement) }
 
-const windows: ReadonlyArray<Window> = ["day", "week", "month", "all"]
 const instants = [
   END,
   END - 1,
@@ -111,16 +110,14 @@ const isNear = (told: ModelSpeed | undefined, exact: ModelSpeed | undefined) =>
 const looksEverywhere = Effect.gen(function* () {
   const { read } = yield* RankingsHistory
   for (const now of instants) {
-    for (const window of windows) {
-      const minute = minuteOf(now)
-      const ask = (firstUse: Date | undefined) => questionFor(window, now, firstUse)
-      const told = yield* read(minute, ask)
-      const exact = historyOf(usage, minute, ask)
-      expect(shown(told), `${window} at ${now.toISOString()}`).toEqual(shown(exact))
-      if (now.getTime() < END - DAY / 2) continue
-      const speeds = new Map(told.models.map(({ publicName, speed }) => [publicName, speed]))
-      for (const { publicName, speed } of exact.models) expect(isNear(speeds.get(publicName), speed)).toBe(true)
-    }
+    const minute = minuteOf(now)
+    const ask = (firstUse: Date | undefined) => questionFor(now, firstUse)
+    const told = yield* read(minute, ask)
+    const exact = historyOf(usage, minute, ask)
+    expect(shown(told), now.toISOString()).toEqual(shown(exact))
+    if (now.getTime() < END - DAY / 2) continue
+    const speeds = new Map(told.models.map(({ publicName, speed }) => [publicName, speed]))
+    for (const { publicName, speed } of exact.models) expect(isNear(speeds.get(publicName), speed)).toBe(true)
   }
 })
 
@@ -133,7 +130,7 @@ describe("the history of usage in Postgres", () => {
         yield* storeModels(models)
         const { read } = yield* RankingsHistory
         const before = new Date(END - MINUTE)
-        const { firstUse, models: found } = yield* read(before, (first) => questionFor("all", before, first))
+        const { firstUse, models: found } = yield* read(before, (first) => questionFor(before, first))
         expect([firstUse, found]).toEqual([undefined, []])
       })
     )

@@ -82,14 +82,14 @@ const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ name: string; tokens: bigint }>`
     SELECT public_name AS name, sum(tokens)::bigint AS tokens FROM (
-      SELECT model_id, tokens FROM usage_hour UNION ALL SELECT model_id, tokens FROM usage_delta) AS counted
+      SELECT model_id, tokens FROM usage_rollup WHERE grain = 'day' UNION ALL SELECT model_id, tokens FROM usage_delta) AS counted
     JOIN model ON model.id = model_id GROUP BY 1`
   return new Map(rows.map(({ name, tokens }) => [name, tokens]))
 })
 
-const rows = (table: "usage_delta" | "usage_hour" | "speed_hour") =>
+const rows = (table: "usage_delta" | "usage_rollup" | "speed_rollup") =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY hour, model_id`), (found) => found)
+    Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY 1, 2, 3`), (found) => found)
   )
 
 /** The backends that wait for somebody's lock. */
@@ -157,7 +157,7 @@ describe("roll-ups of usage in Postgres", () => {
         const before = yield* counted
         // Somebody holds the row that the fold has to add to, until the fold is killed.
         const somebody = yield* aConnection
-        yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_hour FOR UPDATE"))
+        yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_rollup FOR UPDATE"))
         const folding = yield* Effect.fork(Effect.exit(node.rollUps.fold))
         yield* until(Effect.map(waiting, ({ length }) => length === 1))
         expect(yield* fold).toBe(0)
@@ -196,15 +196,18 @@ describe("roll-ups of usage in Postgres", () => {
         expect(yield* Stores.brokenInvariants).toEqual([])
 
         yield* fold
-        const [hours, speeds] = [yield* rows("usage_hour"), yield* rows("speed_hour")]
-        yield* sql`UPDATE usage_hour SET tokens = tokens + 1 WHERE hour = (SELECT max(hour) FROM usage_hour)`
+        const [sums, speeds] = [yield* rows("usage_rollup"), yield* rows("speed_rollup")]
+        const newest = (table: string) =>
+          `(grain, start) = (SELECT grain, start FROM ${table} ORDER BY 2 DESC, 1 LIMIT 1)`
+        yield* sql.unsafe(`UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${newest("usage_rollup")}`)
         // Nine days are no multiple of five hours: nobody used anything then.
-        yield* sql`INSERT INTO usage_hour
-          SELECT hour - interval '9 days', model_id, 1 FROM usage_hour ORDER BY hour DESC LIMIT 1`
-        yield* sql`DELETE FROM speed_hour WHERE hour = (SELECT max(hour) FROM speed_hour)`
+        yield* sql`INSERT INTO usage_rollup
+          SELECT grain, start - interval '9 days', model_id, 1 FROM usage_rollup
+          WHERE grain = 'hour' ORDER BY start DESC LIMIT 1`
+        yield* sql.unsafe(`DELETE FROM speed_rollup WHERE ${newest("speed_rollup")}`)
         expect((yield* rebuild).corrected).toBeGreaterThanOrEqual(2)
-        expect(yield* rows("usage_hour")).toEqual(hours)
-        expect(new Set(yield* rows("speed_hour"))).toEqual(new Set(speeds))
+        expect(yield* rows("usage_rollup")).toEqual(sums)
+        expect(new Set(yield* rows("speed_rollup"))).toEqual(new Set(speeds))
         expect((yield* rebuild).corrected).toBe(0)
       })
     )
@@ -231,14 +234,49 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
+    it.scoped(
+      "are kept by the minute and the hour for as long as a window can end in one, and by the day for good",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { fold, rebuild } = yield* UsageRollUps
+          yield* storeModels([aModel("lasting")])
+          const stream = { streamed: true, ttftMillis: 40 }
+          const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
+          yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
+          yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
+          FROM model WHERE public_name = 'lasting'`
+          yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
+          FROM model WHERE public_name = 'lasting'`
+          yield* fold
+          const kept = (table: string) =>
+            Effect.map(
+              sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
+                `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
+              JOIN model ON model.id = model_id WHERE public_name = 'lasting' GROUP BY 1`
+              ),
+              (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
+            )
+          for (const again of [fold, rebuild]) {
+            expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
+            expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
+            expect(yield* Stores.brokenInvariants).toEqual([])
+            yield* again
+          }
+        })
+    )
+
+    const oneOf = (table: string, grain: string) => `
+      ctid = (SELECT ctid FROM ${table} WHERE grain = '${grain}' ORDER BY start DESC LIMIT 1)`
     const lies = {
-      "a token too many in an hour":
-        "UPDATE usage_hour SET tokens = tokens + 1 WHERE hour = (SELECT max(hour) FROM usage_hour)",
-      "an hour that was lost": "DELETE FROM usage_hour WHERE hour = (SELECT min(hour) FROM usage_hour)",
-      "a row that was counted twice":
-        "INSERT INTO usage_delta SELECT hour, model_id, tokens, '{}', '{}' FROM usage_hour LIMIT 1",
-      "a speed that nobody measured":
-        "UPDATE speed_hour SET samples = samples + 1 WHERE hour = (SELECT max(hour) FROM speed_hour)"
+      "a token too many in a minute": `UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${oneOf("usage_rollup", "minute")}`,
+      "an hour that was lost": `DELETE FROM usage_rollup WHERE ${oneOf("usage_rollup", "hour")}`,
+      "a token too few in a day": `UPDATE usage_rollup SET tokens = tokens - 1 WHERE ${oneOf("usage_rollup", "day")}`,
+      "a row that was counted twice": `
+        INSERT INTO usage_delta SELECT start, model_id, tokens, '{}', '{}' FROM usage_rollup WHERE grain = 'minute' LIMIT 1`,
+      "a speed that nobody measured": `
+        UPDATE speed_rollup SET samples[1] = samples[1] + 1 WHERE ${oneOf("speed_rollup", "hour")}`,
+      "the speeds of a day that were lost": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
     }
     for (const [what, lie] of Object.entries(lies)) {
       it.scoped(`are audited: ${what}`, () =>

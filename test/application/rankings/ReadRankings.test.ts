@@ -13,7 +13,7 @@ const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
 
 /** Nothing is kept: whoever asks computes. */
 const nothingAtHand = { atHand: () => Effect.succeed(undefined) }
-const noCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: (_, compute) => compute(NOW) })
+const noCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: (compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
   Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
@@ -36,7 +36,7 @@ describe("rankings", () => {
   const kept = ranksOf(usage, "day", NOW)
   it.effect.each([
     ["at hand", { atHand: () => Effect.succeed(kept), take: () => Effect.dieMessage("the other nodes were asked") }],
-    ["kept by any node", { ...nothingAtHand, take: () => Effect.succeed(kept) }]
+    ["kept by any node", { ...nothingAtHand, take: () => Effect.succeed(new Map([["day", kept] as const])) }]
   ] as const)("are given as they are %s, and nothing is read", ([, cache]) =>
     Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(kept)

@@ -20,7 +20,7 @@ describe("tollgate rankings rebuild", () => {
         const right = yield* tollgate("rankings", "rebuild", "--json")
         expect([right.code, documentOf(right)]).toEqual([0, { days: 1, corrected: 0 }])
 
-        yield* sql`UPDATE usage_hour SET tokens = tokens + 1`
+        yield* sql`UPDATE usage_rollup SET tokens = tokens + 1 WHERE grain = 'hour'`
         expect((yield* tollgate("audit")).stdout).toMatch(/^1 row differs +usage-is-settled /m)
         expect((yield* tollgate("rankings", "rebuild")).stdout).toBe(
           "Counted 1 day again: 1 sum was wrong and is right now.\n"

@@ -1,17 +1,19 @@
-import { cutHours, decitokensPerSecond, questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { decitokensPerSecond, dividedBy, questionFor } from "@tollgate/domain/rankings/UsageHistory"
 import { bucketsOf, minuteOf, rangeOf, unitOf } from "@tollgate/domain/rankings/Window"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 import { DAY, now, window } from "../../support/rankings.ts"
 
+const HOUR = DAY / 24
+
 const firstUse = FastCheck.option(FastCheck.integer({ min: 0, max: 400 * DAY }), { nil: undefined })
 const since = (at: Date, ago: number | undefined) =>
   ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago))
 
 describe("what is asked of a history", () => {
-  law("is cut at whole minutes, ascending, up to the snapshot's", [now, window, firstUse], (at, window, ago) => {
-    const { cuts } = questionFor(window, at, since(at, ago))
+  law("is cut at whole minutes, ascending, up to the snapshot's", [now, firstUse], (at, ago) => {
+    const { cuts } = questionFor(at, since(at, ago))
     return (
       cuts.length >= 2 &&
       cuts.every((cut, i) => cut.getTime() % 60_000 === 0 && cut > (cuts[i - 1] ?? new Date(0))) &&
@@ -20,7 +22,7 @@ describe("what is asked of a history", () => {
   })
 
   law("is cut wherever something begins or ends", [now, window, firstUse], (at, window, ago) => {
-    const cuts = new Set(questionFor(window, at, since(at, ago)).cuts.map((cut) => cut.getTime()))
+    const cuts = new Set(questionFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()
     return [
@@ -31,20 +33,25 @@ describe("what is asked of a history", () => {
     ].every((edge) => cuts.has(edge))
   })
 
-  law("cuts few hours, and each of them inside", [now, window, firstUse], (at, window, ago) => {
-    const question = questionFor(window, at, since(at, ago))
-    const hours = cutHours(question)
-    const cutInside = (from: Date, to: Date) => question.cuts.some((cut) => from < cut && cut < to)
-    const inside = question.cuts.filter((cut) => cut.getTime() % (DAY / 24) !== 0)
-    return (
-      hours.length <= 6 &&
-      hours.every(({ from, to }) => to.getTime() - from.getTime() === DAY / 24 && cutInside(from, to)) &&
-      inside.every((cut) => hours.filter(({ from, to }) => from < cut && cut < to).length === 1)
-    )
-  })
+  for (const [unit, length] of [
+    ["hour", HOUR],
+    ["day", DAY]
+  ] as const) {
+    law(`divides few of the ${unit}s, and each of them inside`, [now, firstUse], (at, ago) => {
+      const { cuts } = questionFor(at, since(at, ago))
+      const divided = dividedBy(cuts, unit)
+      const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0
+      return (
+        divided.length <= 7 &&
+        divided.every(({ from, to }) => to.getTime() - from.getTime() === length && begins(from)) &&
+        divided.every(({ from, to }) => cuts.some((cut) => from < cut && cut < to)) &&
+        cuts.every((cut) => begins(cut) || divided.filter(({ from, to }) => from < cut && cut < to).length === 1)
+      )
+    })
+  }
 
   it("is speed over the seven days before the snapshot's minute", () => {
-    const { speeds } = questionFor("all", new Date("2026-06-10T05:30:15Z"), undefined)
+    const { speeds } = questionFor(new Date("2026-06-10T05:30:15Z"), undefined)
     expect([speeds.from.toISOString(), speeds.to.toISOString()]).toEqual([
       "2026-06-03T05:30:00.000Z",
       "2026-06-10T05:30:00.000Z"

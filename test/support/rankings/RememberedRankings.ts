@@ -4,8 +4,7 @@
 import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
 import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
 import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
-import type { Rankings } from "@tollgate/domain/rankings/Rankings"
-import type { Window } from "@tollgate/domain/rankings/Window"
+import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
 import { Effect, Layer } from "effect"
 import * as BelievableHistory from "./BelievableHistory.ts"
 
@@ -16,13 +15,13 @@ export class RememberedRankings {
   readable = true
   /** What every model is called by people, when not by its own name. */
   displayName: string | undefined
-  /** How often rankings were computed, by window. */
-  readonly computed = new Map<Window, number>()
-  #kept = new Map<Window, Rankings>()
+  /** How often rankings were computed. */
+  computed = 0
+  #kept: RankingsByWindow | undefined
 
   /** As if a minute had passed. */
   forget(): void {
-    this.#kept.clear()
+    this.#kept = undefined
   }
 
   /** As it was made. */
@@ -31,7 +30,7 @@ export class RememberedRankings {
     this.used = true
     this.readable = true
     this.displayName = undefined
-    this.computed.clear()
+    this.computed = 0
     this.forget()
   }
 
@@ -58,13 +57,16 @@ export class RememberedRankings {
           })
       }),
       Layer.succeed(RankingsCache, {
-        atHand: (window) => Effect.sync(() => own.#kept.get(window)),
-        take: (window, compute) =>
+        atHand: (window) => Effect.sync(() => own.#kept?.get(window)),
+        take: (compute) =>
           Effect.suspend(() => {
-            const known = own.#kept.get(window)
-            if (known !== undefined) return Effect.succeed(known)
-            own.computed.set(window, (own.computed.get(window) ?? 0) + 1)
-            return Effect.tap(compute(BelievableHistory.now), (made) => own.#kept.set(window, made))
+            if (own.#kept !== undefined) return Effect.succeed(own.#kept)
+            own.computed += 1
+            return Effect.tap(compute(BelievableHistory.now), (made) =>
+              Effect.sync(() => {
+                own.#kept = made
+              })
+            )
           })
       })
     )

@@ -10,7 +10,7 @@
 export const COUNTED_TOKENS =
   "CASE WHEN protocol = 'images' THEN 0 ELSE consumed_input + consumed_cache_write + consumed_output END"
 
-export const HOUR_SETTLED = "date_bin('1 hour', settled_at, 'epoch')"
+export const MINUTE_SETTLED = "date_bin('1 minute', settled_at, 'epoch')"
 
 /** A stream that ended complete and delivered something says how fast its model is. */
 export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
@@ -19,16 +19,16 @@ export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'comple
 export const DECITPS =
   "(consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1))"
 
-/** The rows of `usage_delta` for these settlements: one a model and hour, made when they are. */
+/** The rows of `usage_delta` for these settlements: one a model and minute, made when they are. */
 export const insertDeltas = (settlements: string): string => `
-      INSERT INTO usage_delta (hour, model_id, tokens, tps, ttft)
-      SELECT hour, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
+      INSERT INTO usage_delta (minute, model_id, tokens, tps, ttft)
+      SELECT minute, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
         coalesce(array_agg(ttft) FILTER (WHERE is_sample), '{}')
       FROM (
-        SELECT ${HOUR_SETTLED} AS hour, model_id, ${COUNTED_TOKENS} AS tokens, ${IS_SAMPLE} AS is_sample,
+        SELECT ${MINUTE_SETTLED} AS minute, model_id, ${COUNTED_TOKENS} AS tokens, ${IS_SAMPLE} AS is_sample,
           speed_bucket(${DECITPS}) AS tps, speed_bucket(ttft_millis) AS ttft
         FROM ${settlements}) AS used
-      WHERE tokens > 0 OR is_sample GROUP BY hour, model_id`
+      WHERE tokens > 0 OR is_sample GROUP BY minute, model_id`
 
 /** The columns that {@link insertDeltas} reads. */
 export const COUNTED_COLUMNS = `model_id, protocol, settled_at, streamed, ending, ttft_millis, duration_millis,

@@ -13,6 +13,7 @@ import { resellerProgramme } from "./0003_reseller_programme.ts"
 import { rankings } from "./0004_rankings.ts"
 import { settlementReferences } from "./0005_settlement_references.ts"
 import { images } from "./0006_images.ts"
+import { usageByGrain } from "./0007_usage_by_grain.ts"
 
 export interface Migration {
   readonly name: string
@@ -26,7 +27,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0003_reseller_programme", statements: resellerProgramme },
   { name: "0004_rankings", statements: rankings },
   { name: "0005_settlement_references", statements: settlementReferences },
-  { name: "0006_images", statements: images }
+  { name: "0006_images", statements: images },
+  { name: "0007_usage_by_grain", statements: usageByGrain }
 ]
 
 /** Any number, the same in every version of this program. */

@@ -1,14 +1,15 @@
 /**
- * The rankings of each window, one row for all nodes.
+ * The rankings of the present minute, one row a window for all nodes.
  *
- * Who finds none of the present minute takes the window's lock, looks again, and computes. The lock goes with the
- * connection, so whoever dies on the way frees it. A node makes one document at a time, so that it holds no more than
- * two connections; who asked for one may leave, and the making goes on.
+ * Who finds none of it takes the lock, looks again, and computes. The lock goes with the connection, so whoever dies on
+ * the way frees it. A node computes once at a time, so that it holds no more than two connections; who asked may leave,
+ * and the making goes on.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
 import { Rankings } from "@tollgate/domain/rankings/Rankings"
-import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
+import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
+import { minuteOf } from "@tollgate/domain/rankings/Window"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,17 +20,17 @@ import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
 const MINUTE = 60_000
 const NANOS = 1_000_000n
-/** Any number, the same in every version of this program; each window has its own lock under it. */
+/** Any number, the same in every version of this program. */
 const MAKING = 843_620_177
 
 interface Row {
   readonly now: Date
-  readonly document: unknown
+  readonly documents: unknown
 }
 
-/** A document, and when on this process's own clock its minute is over at the earliest. */
+/** Documents, and when on this process's own clock their minute is over at the earliest. */
 interface Kept {
-  readonly rankings: Rankings
+  readonly rankings: RankingsByWindow
   readonly until: bigint
 }
 
@@ -38,69 +39,71 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const oneAtATime = yield* Effect.makeSemaphore(1)
-    const kept = new Map<Window, Kept>()
+    let kept: Kept | undefined
 
-    const atHand = (window: Window) =>
-      Effect.map(Clock.currentTimeNanos, (now) => {
-        const found = kept.get(window)
-        return found !== undefined && now < found.until ? found.rankings : undefined
-      })
+    const allAtHand = Effect.map(Clock.currentTimeNanos, (now) =>
+      kept !== undefined && now < kept.until ? kept.rankings : undefined
+    )
 
     /** `askedAt` was no later than the moment `now` is the database's time of. */
-    const keep = (window: Window, rankings: Rankings, now: Date, askedAt: bigint): Rankings => {
+    const keep = (rankings: RankingsByWindow, now: Date, askedAt: bigint): RankingsByWindow => {
       const left = minuteOf(now).getTime() + MINUTE - now.getTime()
-      kept.set(window, { rankings, until: askedAt + BigInt(left) * NANOS })
+      kept = { rankings, until: askedAt + BigInt(left) * NANOS }
       return rankings
     }
 
-    const stored = (window: Window) =>
-      Effect.gen(function* () {
-        const askedAt = yield* Clock.currentTimeNanos
-        const [row] = yield* sql<Row>`
-          SELECT clock.now, kept.document FROM (SELECT clock_timestamp() AS now) AS clock
-          LEFT JOIN rankings_document AS kept ON kept.period = ${window}
-            AND date_bin('1 minute', kept.generated_at, 'epoch') = date_bin('1 minute', clock.now, 'epoch')`
-        if (row === undefined) return yield* Effect.dieMessage("the database did not say its time")
-        const rankings =
-          row.document === null ? undefined : keep(window, yield* Effect.orDie(decode(row.document)), row.now, askedAt)
-        return { now: row.now, askedAt, rankings }
-      })
+    const stored = Effect.gen(function* () {
+      const askedAt = yield* Clock.currentTimeNanos
+      const [row] = yield* sql<Row>`
+        SELECT clock.now, coalesce(jsonb_agg(kept.document) FILTER (WHERE kept.period IS NOT NULL), '[]') AS documents
+        FROM (SELECT clock_timestamp() AS now) AS clock
+        LEFT JOIN rankings_document AS kept
+          ON date_bin('1 minute', kept.generated_at, 'epoch') = date_bin('1 minute', clock.now, 'epoch')
+        GROUP BY clock.now`
+      if (row === undefined) return yield* Effect.dieMessage("the database did not say its time")
+      const found = yield* Effect.orDie(decode(row.documents))
+      const rankings =
+        found.length === 0
+          ? undefined
+          : keep(new Map(found.map((document) => [document.window, document])), row.now, askedAt)
+      return { now: row.now, askedAt, rankings }
+    })
 
     /** Reading and computing take other connections than the one that holds the lock. */
     const make = <E>(
-      window: Window,
-      compute: (now: Date) => Effect.Effect<Rankings, E>
-    ): Effect.Effect<Either.Either<Rankings, E>> =>
+      compute: (now: Date) => Effect.Effect<RankingsByWindow, E>
+    ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          yield* sql`SELECT pg_advisory_xact_lock(${MAKING}, hashtext(${window}))`
-          const { askedAt, now, rankings } = yield* stored(window)
+          yield* sql`SELECT pg_advisory_xact_lock(${MAKING})`
+          const { askedAt, now, rankings } = yield* stored
           if (rankings !== undefined) return Either.right(rankings)
           const made = yield* Effect.either(
             Effect.mapInputContext(compute(now), (_: Context.Context<never>) => outside)
           )
           if (Either.isLeft(made)) return made
-          const document = JSON.stringify(yield* Effect.orDie(encode(made.right)))
+          const documents = yield* Effect.orDie(encode([...made.right.values()]))
           yield* sql`
             INSERT INTO rankings_document AS kept (period, generated_at, document)
-            VALUES (${window}, ${made.right.generatedAt}, ${document}::jsonb)
+            SELECT document ->> 'window', ${now}, document FROM jsonb_array_elements(${JSON.stringify(documents)}::jsonb) AS document
             ON CONFLICT (period) DO UPDATE SET generated_at = excluded.generated_at, document = excluded.document`
-          return Either.right(keep(window, made.right, now, askedAt))
+          return Either.right(keep(made.right, now, askedAt))
         }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
       )
 
     return {
-      atHand,
-      take: <E>(window: Window, compute: (now: Date) => Effect.Effect<Rankings, E>) =>
+      atHand: (window) => Effect.map(allAtHand, (rankings) => rankings?.get(window)),
+      take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) =>
         Effect.gen(function* () {
-          const meanwhile = yield* atHand(window)
+          const meanwhile = yield* allAtHand
           if (meanwhile !== undefined) return meanwhile
-          const { rankings } = yield* sqlErrorsAreDefects(stored(window))
-          return rankings ?? (yield* yield* make(window, compute))
+          const { rankings } = yield* sqlErrorsAreDefects(stored)
+          return rankings ?? (yield* yield* make(compute))
         }).pipe(Effect.uninterruptible, oneAtATime.withPermits(1), Effect.disconnect)
     }
   })
 )
 
-const encode = Schema.encode(Rankings)
-const decode = Schema.decodeUnknown(Rankings)
+const Documents = Schema.Array(Rankings)
+const encode = Schema.encode(Documents)
+const decode = Schema.decodeUnknown(Documents)

@@ -1,7 +1,6 @@
 /**
- * The history of usage, put together from sums by the hour, what is not folded into them yet, and, for the hours that a
- * cut divides, the settlements themselves. Token counts are of one snapshot; speeds, which are the same for every window
- * and cost more than all the rest, are read once a minute.
+ * The history of usage, put together from sums by the minute, the hour and the day, and what is not folded into them yet:
+ * of one snapshot.
  *
  * Token counts are exact. Speeds come from a histogram whose buckets grow by 1 %: a median is off by less than 1 %, and
  * exact below 100 (10 tokens a second, 100 ms).
@@ -9,49 +8,31 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import {
-  cutHours,
-  type HistoryQuestion,
-  type ModelHistory,
-  type ModelSpeed,
-  type UsageHistory
-} from "@tollgate/domain/rankings/UsageHistory"
-import { type Interval, minuteOf } from "@tollgate/domain/rankings/Window"
+import type { HistoryQuestion, ModelHistory, ModelSpeed, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import type { Interval } from "@tollgate/domain/rankings/Window"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, SAMPLES } from "../batch/CountedUsage.ts"
+import { DELTA_SAMPLES } from "../batch/CountedUsage.ts"
 import { transact } from "../client/Transact.ts"
+import { cellsBetween } from "./UsageGrains.ts"
 
 export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = Layer.effect(
   RankingsHistory,
-  Effect.map(SqlClient.SqlClient, (sql) => {
-    let kept: { readonly minute: number; readonly rows: ReadonlyArray<SpeedRow> } | undefined
-    const speedsOf = (interval: Interval) =>
-      Effect.suspend(() => {
-        const minute = interval.to.getTime()
-        if (kept?.minute === minute) return Effect.succeed(kept.rows)
-        return Effect.tap(readSpeeds(interval), (rows) =>
-          Effect.sync(() => {
-            kept = { minute, rows }
-          })
-        )
-      })
-    return {
-      read: (minute, ask) =>
-        Effect.gen(function* () {
-          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-          // Whoever is being served has the other processors.
-          yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
-          const firstUse = yield* readFirstUse(minute)
-          const question = ask(firstUse)
-          const models = yield* sql<ModelRow>`
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    read: (minute, ask) =>
+      Effect.gen(function* () {
+        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+        // Whoever is being served has the other processors.
+        yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
+        const firstUse = yield* readFirstUse(minute)
+        const question = ask(firstUse)
+        const models = yield* sql<ModelRow>`
           SELECT id, public_name, display_name, author, hidden, retired FROM model WHERE kind = 'text'`
-          const tokens = yield* readTokens(question)
-          const speeds = yield* speedsOf(question.speeds)
-          return toHistory(firstUse, question, models, tokens, speeds)
-        }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
-    }
-  })
+        const tokens = yield* readTokens(question)
+        const speeds = yield* readSpeeds(question.speeds)
+        return toHistory(firstUse, question, models, tokens, speeds)
+      }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
+  }))
 )
 
 interface ModelRow {
@@ -67,21 +48,25 @@ const readFirstUse = (minute: Date) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql.unsafe<{ first: Date | null }>(FIRST_USE)
-    if (row === undefined || row.first === null) return undefined
-    const first = minuteOf(row.first)
-    return first < minute ? first : undefined
+    const first = row?.first ?? undefined
+    return first !== undefined && first < minute ? first : undefined
   })
 
-// The hour is looked up in the sums, the instant in its settlements only.
+const OF_TEXT = "JOIN model ON model.id = model_id AND model.kind = 'text'"
+
+// The day is found among the days; its minutes may be gone, and then the day is all there is to know.
 const FIRST_USE = `
   WITH used AS (
-    (SELECT hour FROM usage_hour JOIN model ON model.id = model_id AND model.kind = 'text'
-      WHERE tokens > 0 ORDER BY hour LIMIT 1)
-    UNION ALL
-    SELECT min(hour) FROM usage_delta JOIN model ON model.id = model_id AND model.kind = 'text' WHERE tokens > 0)
-  SELECT min(settled_at) AS first FROM settlement JOIN model ON model.id = model_id AND model.kind = 'text'
-  WHERE settled_at >= (SELECT min(hour) FROM used) AND settled_at < (SELECT min(hour) + interval '1 hour' FROM used)
-    AND ${COUNTED_TOKENS} > 0`
+    SELECT min(day) AS day FROM (
+      (SELECT start AS day FROM usage_rollup ${OF_TEXT} WHERE grain = 'day' ORDER BY start LIMIT 1)
+      UNION ALL SELECT cell_of('day', min(minute)) FROM usage_delta ${OF_TEXT} WHERE tokens > 0) AS either)
+  SELECT coalesce(
+    least(
+      (SELECT start FROM usage_rollup ${OF_TEXT}
+        WHERE grain = 'minute' AND start >= day AND start < day + interval '1 day' ORDER BY start LIMIT 1),
+      (SELECT min(minute) FROM usage_delta ${OF_TEXT} WHERE tokens > 0 AND minute < day + interval '1 day')),
+    day) AS first
+  FROM used`
 
 interface TokensRow {
   readonly model_id: string
@@ -90,26 +75,18 @@ interface TokensRow {
   readonly tokens: bigint
 }
 
-const readTokens = (question: HistoryQuestion) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => {
-    const hours = cutHours(question)
-    const text = `
-      SELECT model_id, piece, sum(tokens)::bigint AS tokens FROM (
-        SELECT model_id, width_bucket(hour, $1::timestamptz[]) AS piece, tokens FROM (
-          SELECT hour, model_id, tokens FROM usage_hour UNION ALL SELECT hour, model_id, tokens FROM usage_delta) AS sums
-        WHERE hour >= $3::timestamptz AND hour < $4::timestamptz AND hour <> ALL ($2::timestamptz[])
-        UNION ALL
-        SELECT model_id, width_bucket(settled_at, $1::timestamptz[]), ${COUNTED_TOKENS}
-        FROM settlement WHERE ${within(hours)}
-      ) AS counted
-      WHERE piece BETWEEN 1 AND cardinality($1::timestamptz[]) - 1 GROUP BY model_id, piece`
-    return sql.unsafe<TokensRow>(text, [
-      question.cuts.map(iso),
-      hours.map(({ from }) => iso(from)),
-      question.cuts.map(iso).at(0),
-      question.cuts.map(iso).at(-1)
-    ])
-  })
+const readTokens = ({ cuts }: HistoryQuestion) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql.unsafe<TokensRow>(
+      `
+      SELECT model_id, width_bucket(start, $1::timestamptz[]) AS piece, sum(tokens)::bigint AS tokens FROM (
+        ${cellsBetween(cuts, "start, model_id, tokens", "usage_rollup")}
+        UNION ALL SELECT minute, model_id, tokens FROM usage_delta
+        WHERE minute >= $2::timestamptz AND minute < $3::timestamptz) AS sums
+      GROUP BY model_id, piece`,
+      [cuts.map(iso), cuts.at(0)?.toISOString(), cuts.at(-1)?.toISOString()]
+    )
+  )
 
 interface SpeedRow {
   readonly model_id: string
@@ -119,38 +96,28 @@ interface SpeedRow {
 }
 
 const readSpeeds = ({ from, to }: Interval) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => {
-    const hours = cutHours({ cuts: [from, to] })
-    const text = `
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql.unsafe<SpeedRow>(
+      `
       WITH counted AS (
-        SELECT model_id, measure, bucket, samples FROM (
-          SELECT hour, model_id, measure, bucket, samples FROM speed_hour
+        SELECT model_id, measure, bucket, sum(samples)::bigint AS samples FROM (
+          ${cellsBetween([from, to], "model_id, measure, unnest(buckets) AS bucket, unnest(samples) AS samples", "speed_rollup")}
           UNION ALL
-          SELECT hour, model_id, measure, bucket, 1 FROM usage_delta CROSS JOIN LATERAL ${DELTA_SAMPLES}) AS sums
-        WHERE hour >= $2::timestamptz AND hour < $3::timestamptz AND hour <> ALL ($1::timestamptz[])
-        UNION ALL
-        SELECT model_id, measure, bucket, 1 FROM settlement CROSS JOIN LATERAL ${SAMPLES}
-        WHERE (${within(hours)}) AND settled_at >= $2::timestamptz AND settled_at < $3::timestamptz
-          AND ${IS_SAMPLE}
-      ), buckets AS (
-        SELECT model_id, measure, bucket, sum(samples) AS samples FROM counted GROUP BY 1, 2, 3
+          SELECT model_id, measure, bucket, 1 FROM usage_delta CROSS JOIN LATERAL ${DELTA_SAMPLES}
+          WHERE minute >= $1::timestamptz AND minute < $2::timestamptz) AS histograms
+        GROUP BY 1, 2, 3
       ), placed AS (
         SELECT model_id, measure, bucket, sum(samples) OVER (PARTITION BY model_id, measure) AS all_samples,
           sum(samples) OVER (PARTITION BY model_id, measure ORDER BY bucket) AS up_to
-        FROM buckets)
+        FROM counted)
       SELECT DISTINCT ON (model_id, measure) model_id, measure, all_samples::int AS samples,
         speed_of_bucket(bucket)::int AS median
-      FROM placed WHERE 2 * up_to >= all_samples ORDER BY model_id, measure, bucket`
-    return sql.unsafe<SpeedRow>(text, [hours.map((hour) => iso(hour.from)), iso(from), iso(to)])
-  })
+      FROM placed WHERE 2 * up_to >= all_samples ORDER BY model_id, measure, bucket`,
+      [iso(from), iso(to)]
+    )
+  )
 
 const iso = (at: Date): string => at.toISOString()
-
-/** Written out, so that the index by time is looked into for each of the hours. */
-const within = (hours: ReadonlyArray<Interval>): string =>
-  hours.length === 0
-    ? "false"
-    : hours.map(({ from, to }) => `settled_at >= '${iso(from)}' AND settled_at < '${iso(to)}'`).join(" OR ")
 
 const toHistory = (
   firstUse: Date | undefined,

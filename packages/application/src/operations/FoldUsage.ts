@@ -1,5 +1,5 @@
 /**
- * Keeps what is not folded into the hours small: folds what settlements have added since, every few seconds.
+ * Keeps what is not folded into the sums small: folds what settlements have added since, every few seconds.
  *
  * Any number of nodes may do so. Rankings are exact whether or not anybody does; they only get slower to make.
  */

@@ -13,9 +13,10 @@ export class RankingsHistory extends Context.Tag("@tollgate/application/Rankings
   RankingsHistory,
   {
     /**
-     * Looks up what `ask` asks for, given when the first tokens of any text model were settled (absent when that was not
-     * before `minute`). Token counts are of one snapshot of the settlements, exact to the last token at every cut. Medians
-     * are exact, or off by no more than the store says, and may be of an earlier look in the same minute.
+     * Looks up what `ask` asks for, given when the first tokens of any text model were settled: to the minute, or just the
+     * day in Jakarta when that is months ago (absent when it was not before `minute`). All of it is of one snapshot of the
+     * settlements. Token counts are exact to the last token at every cut; medians are exact, or off by no more than the
+     * store says.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuestion) => Effect.Effect<UsageHistory>
   }

@@ -5,16 +5,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface Rebuilt {
-  /** Days that were counted again, by UTC. */
+  /** Days of Jakarta that were counted again. */
   readonly days: number
-  /** Sums by model and hour that had been wrong. */
+  /** Sums by model and minute, hour or day that had been wrong. */
   readonly corrected: number
 }
 
 export class UsageRollUps extends Context.Tag("@tollgate/application/UsageRollUps")<
   UsageRollUps,
   {
-    /** Adds what transactions have left behind to the hours; how many rows. Nothing where another node is at it. */
+    /** Adds what transactions have left behind to the sums; how many rows. Nothing where another node is at it. */
     readonly fold: Effect.Effect<number>
     /** Counts everything again from the settlements, while the service goes on. */
     readonly rebuild: Effect.Effect<Rebuilt>

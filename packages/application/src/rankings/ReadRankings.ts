@@ -2,17 +2,16 @@
  * The public rankings of a window (spec: GET /api/rankings; gap H9).
  *
  *     enabled? ─▶ known window? ─▶ of this minute? ── yes ──▶ as they are
- *                                        └── no ──▶ read the history, compute, keep
+ *                                        └── no ──▶ read the history, compute all windows, keep
  *
  * Rankings older than their minute are told to nobody: who cannot be given the present ones is told that they are
  * unavailable.
  */
-import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import { RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsErrors"
 import { type RankingsQuery, readWindow } from "@tollgate/domain/rankings/RankingsQuery"
-import { fitsJson, rankUsage } from "@tollgate/domain/rankings/RankUsage"
+import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
 import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
-import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
+import { minuteOf } from "@tollgate/domain/rankings/Window"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { RankingsCache } from "../ports/RankingsCache.ts"
@@ -31,29 +30,23 @@ export const readRankings = (query: RankingsQuery) =>
     const atHand = yield* cache.atHand(window)
     if (atHand !== undefined) return atHand
     const history = yield* RankingsHistory
-    return yield* cache
-      .take(window, (now) => compute(history, window, now))
+    const made = yield* cache
+      .take((now) => compute(history, now))
       .pipe(
         Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => new RankingsUnavailable({ reason: "too slow" }) }),
-        Effect.catchAllDefect((defect) => unreadable(window, defect))
+        Effect.catchAllDefect(unreadable)
       )
+    return made.get(window) ?? (yield* new RankingsUnavailable({ reason: "too many tokens" }))
   })
 
-const compute = (
-  history: RankingsHistory["Type"],
-  window: Window,
-  now: Date
-): Effect.Effect<Rankings, RankingsUnavailable> =>
-  Effect.flatMap(
-    history.read(minuteOf(now), (firstUse) => questionFor(window, now, firstUse)),
-    (facts) => {
-      const made = rankUsage(facts, window, now)
-      return fitsJson(made) ? Effect.succeed(made) : Effect.fail(new RankingsUnavailable({ reason: "too many tokens" }))
-    }
+const compute = (history: RankingsHistory["Type"], now: Date): Effect.Effect<RankingsByWindow> =>
+  Effect.map(
+    history.read(minuteOf(now), (firstUse) => questionFor(now, firstUse)),
+    (facts) => rankWindows(facts, now)
   )
 
-const unreadable = (window: Window, defect: unknown) =>
+const unreadable = (defect: unknown) =>
   Effect.zipRight(
-    Effect.logError("the rankings could not be made", Cause.die(defect)).pipe(Effect.annotateLogs({ window })),
+    Effect.logError("the rankings could not be made", Cause.die(defect)),
     Effect.fail(new RankingsUnavailable({ reason: "unreadable" }))
   )

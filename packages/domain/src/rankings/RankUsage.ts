@@ -10,9 +10,20 @@ import type { Rankings } from "./Rankings.ts"
 import { MOST_KEYS, pointsOf } from "./Series.ts"
 import { trendingOf } from "./Trending.ts"
 import { RECENT_DAYS, tokensOver, type UsageHistory } from "./UsageHistory.ts"
-import { bucketsOf, daysBefore, rangeOf, unitOf, type Window } from "./Window.ts"
+import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** `history` answers `questionFor` this window and instant. */
+/** The rankings of one instant. A window whose counts JSON could not tell exactly is left out. */
+export type RankingsByWindow = ReadonlyMap<Window, Rankings>
+
+/** `history` answers `questionFor` this instant. */
+export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow =>
+  new Map(
+    Window.literals
+      .map((window) => [window, rankUsage(history, window, now)] as const)
+      .filter(([, rankings]) => fitsJson(rankings))
+  )
+
+/** `history` answers `questionFor` this instant. */
 export const rankUsage = (history: UsageHistory, window: Window, now: Date): Rankings => {
   const range = rangeOf(window, now, history.firstUse)
   const { from, to, previousFrom, dataSince } = range

@@ -4,12 +4,12 @@
  *     cuts    c0      c1      c2      c3
  *     tokens  | t0    | t1    | t2    |        t0 is what was settled from c0 up to, not including, c1
  *
- * Whoever keeps the history is told where to cut, so that every window, bucket and comparison period is a sum of whole
- * pieces and none has to be asked for twice.
+ * Whoever keeps the history is told where to cut, so that every bucket and comparison period of every window is a sum of
+ * whole pieces, and all rankings of an instant come of one look.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
-import { bucketsOf, daysBefore, type Interval, rangeOf, unitOf, type Window } from "./Window.ts"
+import { bucketsOf, daysBefore, type Interval, minuteOf, rangeOf, unitOf, Window } from "./Window.ts"
 
 /** What to look up. */
 export interface HistoryQuestion {
@@ -46,7 +46,10 @@ export interface ModelHistory {
 }
 
 export interface UsageHistory {
-  /** To the minute, when the first tokens of any text model were settled; absent without any before the last cut. */
+  /**
+   * The minute in which the first tokens of any text model were settled, or, when that is months ago, the beginning of its
+   * day in Jakarta; absent without any before the last cut.
+   */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
   /** Each model at most once; those without any figure may be left out. */
@@ -65,13 +68,15 @@ export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number
   return (outputTokens * 20_000n + millis) / (2n * millis)
 }
 
-export const questionFor = (window: Window, now: Date, firstUse: Date | undefined): HistoryQuestion => {
-  const range = rangeOf(window, now, firstUse)
-  const { to } = range
+/** For the rankings of all windows at this instant. */
+export const questionFor = (now: Date, firstUse: Date | undefined): HistoryQuestion => {
+  const to = minuteOf(now)
   const recent = daysBefore(to, RECENT_DAYS)
-  const instants = [to, range.from, range.previousFrom ?? to, recent, daysBefore(to, 2 * RECENT_DAYS)]
-  const buckets = bucketsOf(unitOf(window), range).map((bucket) => bucket.from)
-  const millis = new Set([...instants, ...buckets].map((at) => at.getTime()))
+  const edges = Window.literals.flatMap((window) => {
+    const range = rangeOf(window, now, firstUse)
+    return [range.from, range.previousFrom ?? to, ...bucketsOf(unitOf(window), range).map(({ from }) => from)]
+  })
+  const millis = new Set([to, recent, daysBefore(to, 2 * RECENT_DAYS), ...edges].map((at) => at.getTime()))
   return {
     cuts: [...millis].sort((a, b) => a - b).map((at) => new Date(at)),
     speeds: { from: recent, to }
@@ -87,13 +92,13 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
   return ({ from, to }, { tokens }) => Tokens.sum(tokens.slice(position(from), position(to)))
 }
 
-/** Whole hours that hold a cut inside: of these, sums by the hour do not tell on which side their tokens are. */
-export const cutHours = ({ cuts }: Pick<HistoryQuestion, "cuts">): ReadonlyArray<Interval> => {
+/** The hours or days that hold a cut inside: of these, their sums do not tell on which side the tokens are. */
+export const dividedBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(
     cuts
-      .map((cut) => ({ cut, start: Jakarta.startOf("hour", cut) }))
+      .map((cut) => ({ cut, start: Jakarta.startOf(unit, cut) }))
       .filter(({ cut, start }) => start < cut)
       .map(({ start }) => start.getTime())
   )
-  return [...starts].map((start) => ({ from: new Date(start), to: Jakarta.endOf("hour", new Date(start)) }))
+  return [...starts].map((start) => ({ from: new Date(start), to: Jakarta.endOf(unit, new Date(start)) }))
 }

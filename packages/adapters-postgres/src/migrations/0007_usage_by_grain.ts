@@ -1,0 +1,76 @@
+/**
+ * Usage by the minute, the hour and the day, in place of the hour alone.
+ *
+ * Windows end at minutes. With sums by the hour, the hours that an end divides had to be read from the settlements, and
+ * the present hour is divided by every window: on a busy server those were millions of rows a minute. With three grains
+ * any span of whole minutes is made of sums, and a long one mostly of days.
+ *
+ * Everything here is counted anew from the settlements.
+ */
+export const usageByGrain = /* sql */ `
+DROP TABLE usage_delta, usage_hour, speed_hour;
+
+-- When the cell of this instant began. Days are Jakarta's (UTC+7 all year).
+CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT date_bin(
+    CASE grain WHEN 'minute' THEN interval '1 minute' WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' END,
+    instant, '2000-01-01 00:00:00+07'::timestamptz)
+$$;
+
+-- One row a transaction, model and minute. Only added to, and taken away once it is folded.
+CREATE TABLE usage_delta (
+  minute timestamptz NOT NULL,
+  model_id uuid NOT NULL,
+  tokens bigint NOT NULL,
+  -- One bucket a sample, of tenths of a token a second and of milliseconds.
+  tps smallint[] NOT NULL,
+  ttft smallint[] NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- Days for good; hours and minutes for as long as a window can end in one.
+CREATE TABLE usage_rollup (
+  grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
+  start timestamptz NOT NULL,
+  model_id uuid NOT NULL REFERENCES model,
+  tokens bigint NOT NULL CHECK (tokens > 0),
+  PRIMARY KEY (grain, start, model_id),
+  CHECK (start = cell_of(grain, start))
+) WITH (fillfactor = 80);
+
+-- A histogram: so many samples in each bucket. Of the last days only.
+CREATE TABLE speed_rollup (
+  grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
+  start timestamptz NOT NULL,
+  model_id uuid NOT NULL REFERENCES model,
+  measure text NOT NULL CHECK (measure IN ('tps', 'ttft')),
+  buckets smallint[] NOT NULL CHECK (cardinality(buckets) > 0),
+  samples int[] NOT NULL CHECK (cardinality(samples) = cardinality(buckets) AND 0 < ALL (samples)),
+  PRIMARY KEY (grain, start, model_id, measure),
+  CHECK (start = cell_of(grain, start))
+) WITH (fillfactor = 80);
+
+-- Only their days are needed of settlements any more, by rebuilds and the audit.
+ALTER INDEX settlement_by_time RESET (autosummarize);
+
+INSERT INTO usage_rollup (grain, start, model_id, tokens)
+SELECT grain, cell_of(grain, minute), model_id, sum(tokens) FROM (
+  SELECT cell_of('minute', settled_at) AS minute, model_id, sum(CASE WHEN protocol = 'images' THEN 0
+    ELSE consumed_input + consumed_cache_write + consumed_output END) AS tokens
+  FROM settlement GROUP BY 1, 2) AS counted
+CROSS JOIN (VALUES ('minute'), ('hour'), ('day')) AS kept (grain)
+WHERE grain = 'day' OR cell_of(grain, minute) >= clock_timestamp() - interval '62 days'
+GROUP BY 1, 2, 3 HAVING sum(tokens) > 0;
+
+INSERT INTO speed_rollup (grain, start, model_id, measure, buckets, samples)
+SELECT grain, start, model_id, measure, array_agg(bucket ORDER BY bucket), array_agg(samples ORDER BY bucket) FROM (
+  SELECT grain, cell_of(grain, settled_at) AS start, model_id, measure, bucket, count(*)::int AS samples
+  FROM settlement CROSS JOIN LATERAL (VALUES
+    ('tps', speed_bucket((consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1)))),
+    ('ttft', speed_bucket(ttft_millis))
+  ) AS sample (measure, bucket)
+  CROSS JOIN (VALUES ('minute'), ('hour'), ('day')) AS kept (grain)
+  WHERE settled_at >= clock_timestamp() - interval '9 days' AND cell_of(grain, settled_at) >= clock_timestamp() - interval '9 days'
+    AND protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL
+  GROUP BY 1, 2, 3, 4, 5) AS counted
+GROUP BY 1, 2, 3, 4;
+`
