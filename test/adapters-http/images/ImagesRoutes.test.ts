@@ -360,7 +360,7 @@ describe("a supplier that makes no image", () => {
     [400, { error: { message: "Invalid size for painter", param: "size" } }, "400 invalid_request size", "served"],
     [400, { error: { message: "Billing hard limit has been reached." } }, "502 upstream_error", "failed"],
     [401, { error: { message: "bad key" } }, "502 upstream_error", "misconfigured"],
-    [403, { error: { message: "no access" } }, "502 upstream_error", "misconfigured"],
+    [403, { error: { message: "no access" } }, "502 upstream_error", "served"],
     [429, { error: { code: "rate_limit_exceeded" } }, "429 technical_limit", "served"],
     [500, "oops", "502 upstream_error", "failed"],
     [503, "", "502 upstream_error", "failed"],
@@ -440,7 +440,7 @@ describe("another supplier", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is asked when the first one is full, and nobody is when all are", async () => {
+  it("is asked when the first one is off or full, and nobody is when all are", async () => {
     await start({ catalog: gallery({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const going = edit()
@@ -448,6 +448,9 @@ describe("another supplier", () => {
     expect((await going).status).toBe(200)
     upstreams.refusals.push(new Overloaded({ retryAfterSeconds: 3 }), new Overloaded({ retryAfterSeconds: 3 }))
     expect(await refusal(generate())).toBe("503 overloaded")
+    expect(images.finished.at(-1)).toMatchObject({ dispatched: false })
+    upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new UpstreamFailed({ cause: "off" }))
+    expect(await refusal(generate())).toBe("502 upstream_error")
     expect(images.finished.at(-1)).toMatchObject({ dispatched: false })
   })
 })

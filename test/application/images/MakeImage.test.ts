@@ -31,6 +31,10 @@ const studio = (parts: Partial<Studio> = {}): Studio => Object.assign(new Studio
 
 const fails = (error: AttemptFailed["error"], elsewhere = false): Answers => Effect.fail({ error, elsewhere })
 
+/** Refused before anything was sent. */
+const unasked = (error: AttemptFailed["error"], elsewhere = false): Answers =>
+  Effect.fail({ error, elsewhere, unsent: true })
+
 const nowhere = new UpstreamFailed({ cause: "a test" })
 const full = new Overloaded({ retryAfterSeconds: 1 })
 const open = new CircuitOpen({ retryAfterSeconds: 9 })
@@ -84,8 +88,9 @@ const endings: Readonly<Record<string, Ending>> = {
     state: "failed",
     dispatched: true
   },
-  "no slot of ours": { answer: fails(full), told: "Overloaded", state: "failed", dispatched: false },
-  "a supplier that is left alone": { answer: fails(open), told: "CircuitOpen", state: "failed", dispatched: false },
+  "no slot of ours": { answer: unasked(full), told: "Overloaded", state: "failed", dispatched: false },
+  "a supplier that is left alone": { answer: unasked(open), told: "CircuitOpen", state: "failed", dispatched: false },
+  "a route that is off": { answer: unasked(nowhere), told: "UpstreamFailed", state: "failed", dispatched: false },
   "a fault of ours": { answer: Effect.dieMessage("a bug"), told: "died", state: "failed", dispatched: true },
   "an exchange that ends by itself": {
     answer: Effect.interrupt,
@@ -230,17 +235,21 @@ describe("the routes of an image request", () => {
     })
   )
 
-  const both: ReadonlyArray<readonly [AttemptFailed["error"], AttemptFailed["error"], told: string, sent: boolean]> = [
-    [nowhere, open, "UpstreamFailed", true],
-    [open, nowhere, "UpstreamFailed", true],
-    [open, full, "Overloaded", false],
-    [full, open, "Overloaded", false],
-    [limited, full, "TechnicalLimit", true]
+  const asked = (error: AttemptFailed["error"]) => ({ error, answer: fails(error, true) })
+  const refused = (error: AttemptFailed["error"]) => ({ error, answer: unasked(error, true) })
+  const both = [
+    { first: asked(nowhere), second: refused(open), expected: "UpstreamFailed", dispatched: true },
+    { first: refused(open), second: asked(nowhere), expected: "UpstreamFailed", dispatched: true },
+    { first: refused(open), second: refused(full), expected: "Overloaded", dispatched: false },
+    { first: refused(full), second: refused(open), expected: "Overloaded", dispatched: false },
+    { first: asked(limited), second: refused(full), expected: "TechnicalLimit", dispatched: true },
+    { first: refused(nowhere), second: refused(nowhere), expected: "UpstreamFailed", dispatched: false }
   ]
-  for (const [first, second, expected, dispatched] of both) {
-    it.effect(`that all fail (${first._tag}, ${second._tag}) are told by the most telling failure: ${expected}`, () =>
+  for (const { dispatched, expected, first, second } of both) {
+    const failures = `${first.error._tag}, ${second.error._tag}${dispatched ? "" : ", nobody asked"}`
+    it.effect(`that all fail (${failures}) are told by the most telling failure: ${expected}`, () =>
       Effect.gen(function* () {
-        const it = studio({ answers: { first: fails(first, true), second: fails(second, true) } })
+        const it = studio({ answers: { first: first.answer, second: second.answer } })
         expect(yield* told(it)).toBe(expected)
         expect(it.finished).toMatchObject([{ state: "failed", dispatched }])
       })

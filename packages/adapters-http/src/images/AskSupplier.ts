@@ -44,7 +44,7 @@ export const askSupplier = (
     const sent = supplierRequest(request, candidate)
     // Room for a usual picture is taken first: whoever finds none is told so while it costs nothing.
     if (!asking.lease.take(USUAL_BYTES + sent.body.length)) {
-      return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), elsewhere: false })
+      return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), elsewhere: false, unsent: true })
     }
     return exchanged(asking, request, sent)
   })

@@ -71,7 +71,7 @@ export class ImageExchange implements UpstreamEvents {
       this.#idleMillis = idleMillis
       const sent = upstreams.send(request, this)
       if (sent._tag === "Left") {
-        this.#over(Effect.fail({ error: sent.left, elsewhere: true }))
+        this.#over(Effect.fail({ error: sent.left, elsewhere: true, unsent: true }))
         return
       }
       this.#counters.openExchanges += 1

@@ -143,16 +143,13 @@ class Trial<Picture> {
     if (candidate === undefined) return Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
     const before = this.dispatched
     this.dispatched = true
-    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ elsewhere, error }) => {
-      if (isOurRefusal(error)) this.dispatched = before
+    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ elsewhere, error, unsent }) => {
+      if (unsent) this.dispatched = before
       const most = told === undefined || telling(error) >= telling(told) ? error : told
       return elsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
     })
   }
 }
-
-/** Nothing was sent: the supplier is full, or being left alone. */
-const isOurRefusal = ({ _tag }: AttemptError): boolean => _tag === "Overloaded" || _tag === "CircuitOpen"
 
 const endOf = <Picture>(
   exit: Exit.Exit<ImageAnswer<Picture>, AttemptError | ImageTimeout>,

@@ -50,6 +50,8 @@ export interface AttemptFailed {
   readonly error: AttemptError
   /** Another route may do better: the fault was the supplier's, and it cannot have billed us for an answer. */
   readonly elsewhere: boolean
+  /** Nothing was sent: no supplier heard of the request. */
+  readonly unsent?: true
 }
 
 export type Attempt =
