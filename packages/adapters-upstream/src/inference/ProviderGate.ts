@@ -2,8 +2,8 @@
  * How much of each supplier this process uses, and which ones it leaves alone for now.
  *
  * Slots and the breaker belong to a provider's name and outlive a change of the catalog; their settings come with
- * every request, so a change applies at once. A route that was refused as such (our account, an unknown model) is
- * off for a while, or until the catalog is replaced: routes are new objects then.
+ * every request, so a change applies at once. A route on which our key or our account was refused is off for
+ * a while, or until the catalog is replaced: routes are new objects then.
  */
 import type { Verdict } from "@tollgate/application/ports/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"

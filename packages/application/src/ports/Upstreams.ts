@@ -40,7 +40,7 @@ export type Verdict =
   | "served"
   /** It failed: counts towards opening the breaker. */
   | "failed"
-  /** It refuses our account or does not know the model: the route is taken off at once. */
+  /** It refuses our key or our account: the route is taken off at once. */
   | "misconfigured"
   /** Nothing can be said: our client left. */
   | "undecided"
