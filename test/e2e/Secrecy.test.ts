@@ -230,6 +230,15 @@ it("the metrics tell what is counted, and of whom and what not", async () => {
   const page = await (await fetch(metricsUrl)).text()
   expect(page).toContain('tollgate_requests_total{protocol="chat",status="200",ending="complete"}')
   expect(page).toContain('ending="broken"')
+  const figure = (name: string) => Number(page.match(new RegExp(`^${name} (.+)$`, "m"))?.[1])
+  const requests = [...page.matchAll(/^tollgate_requests_total{protocol="chat".*} (\d+)$/gm)]
+  expect(figure('tollgate_request_duration_seconds_count{protocol="chat"}')).toBe(
+    requests.reduce((sum, [, count]) => sum + Number(count), 0)
+  )
+  expect(figure('tollgate_time_to_first_token_seconds_count{protocol="chat"}')).toBeGreaterThan(0)
+  expect(figure("tollgate_ledger_transactions_total")).toBeGreaterThan(0)
+  expect(figure("tollgate_ledger_unsettled")).toBe(0)
+  expect(figure("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThan(0)
   expect(
     leaksIn(page, [...ofTheOperator, gateway.key, gateway.customer.email, gateway.customer.userId, CONVERSATION])
   ).toEqual([])

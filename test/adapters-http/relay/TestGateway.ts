@@ -69,7 +69,8 @@ const ledger = (journal: Journal) =>
     settleLater: ({ admission, measure }) => {
       journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
     },
-    checkpoint: () => Effect.void
+    checkpoint: () => Effect.void,
+    load: () => ({ waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 })
   })
 
 const customer = {

@@ -7,6 +7,8 @@ import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import { Clock, Duration, Effect, FastCheck, Layer, Logger, TestClock } from "effect"
 import { law } from "../../support/law.ts"
 
+const idle = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
+
 const DEAD_AFTER = Duration.seconds(30)
 
 /** A node whose database can be taken away, and when it beat and swept: in seconds since it started. */
@@ -19,7 +21,7 @@ const aNode = () => {
   const ports = Layer.mergeAll(
     Layer.succeed(Nodes, { self: "node" as NodeId, beat: noted(world.beats), leave: Effect.void }),
     Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.as(noted(world.sweeps), 0) }),
-    Layer.mock(InferenceLedger, { admit: () => {}, settle: () => {}, settleLater: () => {} }),
+    Layer.mock(InferenceLedger, { admit: () => {}, settle: () => {}, settleLater: () => {}, load: () => idle }),
     OpenRequests.layer,
     Logger.remove(Logger.defaultLogger)
   )

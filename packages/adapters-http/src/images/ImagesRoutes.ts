@@ -64,7 +64,13 @@ const served = (operation: ImageOperation) =>
       counters.openRequests -= 1
       lease.release()
       const status = response.headersSent ? response.statusCode : 499
-      counters.finished("images", status, !isTaken ? "left" : status === 200 ? "complete" : "refused")
+      counters.finished({
+        protocol: "images",
+        status,
+        ending: !isTaken ? "left" : status === 200 ? "complete" : "refused",
+        ttftMillis: undefined,
+        durationMillis: client.nowMillis() - client.acceptedAtMillis
+      })
     })
 
     yield* Effect.uninterruptibleMask((restore) => {

@@ -190,6 +190,12 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCli
     const { status, gone } = this.#response
     counters.deltas += this.#delivery?.text.deltas ?? 0
     const ending = gone ? "left" : status !== 200 ? "refused" : this.#failed ? "broken" : "complete"
-    counters.finished(this.protocol, status === 0 ? 499 : status, ending)
+    counters.finished({
+      protocol: this.protocol,
+      status: status === 0 ? 499 : status,
+      ending,
+      ttftMillis: this.#delivery?.ttftMillis,
+      durationMillis: performance.now() - this.acceptedAtMillis
+    })
   }
 }

@@ -6,13 +6,24 @@ import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-export interface FinishedRequests {
+/** How a request came out, as those who watch the service count it. */
+export interface Outcome {
   readonly protocol: Protocol
   /** The status the client was told; 499 when it left before being told one. */
   readonly status: number
   /** `broken` is a stream that ended in an error after its 200; `left` is a client that did not wait for the end. */
   readonly ending: "complete" | "refused" | "broken" | "left"
+}
+
+export interface FinishedRequests extends Outcome {
   readonly count: number
+}
+
+/** A request that is over. Milliseconds are from its acceptance. */
+export interface FinishedRequest extends Outcome {
+  /** To its first delta; absent when there was none. */
+  readonly ttftMillis: number | undefined
+  readonly durationMillis: number
 }
 
 export class RelayCounters {
@@ -30,11 +41,15 @@ export class RelayCounters {
   answerBytes = 0
   /** Content deltas written to clients. */
   deltas = 0
+  /** Told of every request that is over. */
+  onFinished: (request: FinishedRequest) => void = () => {}
   readonly #finished = new Map<string, FinishedRequests>()
 
-  finished(protocol: Protocol, status: number, ending: FinishedRequests["ending"]): void {
+  finished(request: FinishedRequest): void {
+    const { ending, protocol, status } = request
     const key = `${protocol} ${status} ${ending}`
     this.#finished.set(key, { protocol, status, ending, count: (this.#finished.get(key)?.count ?? 0) + 1 })
+    this.onFinished(request)
   }
 
   get finishedRequests(): ReadonlyArray<FinishedRequests> {

@@ -6,7 +6,7 @@
  * them refuse admissions instead. A batch that meets trouble is tried again until the trouble is over; one that holds
  * a row the database will not take is halved until that row is alone.
  */
-import type { Admission, Settling } from "@tollgate/application/ports/InferenceLedger"
+import type { Admission, LedgerLoad, Settling } from "@tollgate/application/ports/InferenceLedger"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import { afterBackoff } from "./Backoff.ts"
@@ -67,6 +67,8 @@ export class Lane {
   #open = true
   #stopped = false
   #troubledSince: number | undefined
+  #transactions = 0
+  #transactionMillis = 0
 
   constructor(limits: LaneLimits, carryOut: CarryOut, tell: (event: LaneEvent) => void) {
     this.#limits = limits
@@ -76,6 +78,15 @@ export class Lane {
 
   get unsettled(): number {
     return this.#settlings.length + this.#batch.settlings.length
+  }
+
+  get load(): LedgerLoad {
+    return {
+      waitingAdmissions: this.#admissions.length + this.#batch.admissions.length,
+      unsettled: this.unsettled,
+      transactions: this.#transactions,
+      transactionMillis: this.#transactionMillis
+    }
   }
 
   admit(admission: Admission, answer: (admit: Admit) => void): void {
@@ -154,7 +165,10 @@ export class Lane {
       const wanted = attempt === 0 ? batch : stillWanted(batch)
       if (size(wanted) === 0) return
       try {
+        const begunAt = performance.now()
         const outcome = await this.#carryOut(wanted, (outcome) => doubted(wanted, outcome))
+        this.#transactions += 1
+        this.#transactionMillis += performance.now() - begunAt
         this.#recovered()
         this.#decided.push(() => this.#answer(wanted, outcome))
         return

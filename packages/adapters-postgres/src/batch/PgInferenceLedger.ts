@@ -5,7 +5,7 @@
  * ever wait for one account. Nothing per request here but an entry in a queue.
  */
 
-import { type Admission, InferenceLedger } from "@tollgate/application/ports/InferenceLedger"
+import { type Admission, InferenceLedger, type LedgerLoad } from "@tollgate/application/ports/InferenceLedger"
 import { Nodes } from "@tollgate/application/ports/Nodes"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -62,7 +62,8 @@ export const make = (options: LedgerOptions = defaults) =>
       admit: (admission, answer) => laneOf(admission).admit(admission, answer),
       settle: (settling, answer) => laneOf(settling.admission).settle(settling, answer),
       settleLater: (settling) => laneOf(settling.admission).settle(settling),
-      checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all)))
+      checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
+      load: () => lanes.map(({ load }) => load).reduce(together)
     })
   })
 
@@ -74,6 +75,13 @@ const connection = (settings: PgSettings["Type"], limits: ConnectionLimits) =>
     Effect.sync(() => new DedicatedConnection(settings, limits)),
     (own) => Effect.sync(() => own.close())
   )
+
+const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
+  waitingAdmissions: one.waitingAdmissions + other.waitingAdmissions,
+  unsettled: one.unsettled + other.unsettled,
+  transactions: one.transactions + other.transactions,
+  transactionMillis: one.transactionMillis + other.transactionMillis
+})
 
 /** A number that spreads users evenly: their ids end in random digits. */
 const shareOf = (userId: string): number =>

@@ -54,6 +54,17 @@ export interface Settled {
   readonly settlement: Settlement
 }
 
+/** What the ledger has to do, for those who watch it. */
+export interface LedgerLoad {
+  /** Requests whose hold is not durable yet. */
+  readonly waitingAdmissions: number
+  /** Settlements that are not durable yet. */
+  readonly unsettled: number
+  /** Transactions carried out since the start, and how long they took together. */
+  readonly transactions: number
+  readonly transactionMillis: number
+}
+
 /** Takes the outcome, once. */
 export type Answer<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
@@ -79,5 +90,6 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
     ) => Effect.Effect<void>
+    readonly load: () => LedgerLoad
   }
 >() {}
