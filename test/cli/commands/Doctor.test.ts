@@ -1,6 +1,7 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/ports/Catalogs"
 import { Database, type DatabaseState } from "@tollgate/application/ports/Database"
+import { ImageReviews } from "@tollgate/application/ports/ImageReviews"
 import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import { Effect, Layer } from "effect"
 import { answerOf } from "../../../apps/cli/src/commands/Doctor.ts"
@@ -40,7 +41,11 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
       load: Effect.dieMessage("relation catalog_state is broken"),
       apply: () => Effect.dieMessage("the doctor changes nothing")
     }),
-    Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.dieMessage("the doctor changes nothing") })
+    Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.dieMessage("the doctor changes nothing") }),
+    Layer.succeed(ImageReviews, {
+      list: () => Effect.succeed([]),
+      resolve: () => Effect.dieMessage("the doctor changes nothing")
+    })
   )
   return Effect.map(Effect.provide(databaseFindings, world), (findings) => {
     const of = (name: string) => findings.find(({ check }) => check === name)

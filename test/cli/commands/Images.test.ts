@@ -54,6 +54,10 @@ describe("tollgate images review", () => {
           /^QUEUED AT +REQUEST +USER +MODEL +REASON +RESOLUTION +MICRO-USD$/m
         )
 
+        const checked = yield* tollgate("doctor")
+        expect(checked.stdout).toMatch(/^warn +images +to be looked at: 2, the oldest since /m)
+        expect(checked.stdout).toContain("tollgate images review list")
+
         const waived = yield* review("waive", first.id, "--reason", "our fault", "--json")
         expect(waived).toMatchObject({ code: 0, stderr: "" })
         const by = { resolved_at: A_TIME, resolved_by: userInfo().username, resolved_because: "our fault" }

@@ -3,6 +3,7 @@
  */
 import type { Catalogs } from "@tollgate/application/ports/Catalogs"
 import type { Database } from "@tollgate/application/ports/Database"
+import type { ImageReviews } from "@tollgate/application/ports/ImageReviews"
 import type { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -18,7 +19,7 @@ import { answering } from "./AnsweringCommand.ts"
 /** Opens the database itself: that this fails is the first thing to report. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
-  database: Layer.Layer<Database | Catalogs | OpenHolds | Settings, CommandFailed>
+  database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>
 ) =>
   answering("doctor", "Look at everything the gateway needs; exit 1 when something must be mended.", {}, () =>
     Effect.gen(function* () {

@@ -1,8 +1,9 @@
 /**
- * What the doctor sees of the database, the catalog in it, and the holds that wait.
+ * What the doctor sees of the database, the catalog in it, and the holds and images that wait.
  */
 import { Catalogs } from "@tollgate/application/ports/Catalogs"
 import type { Database, DatabaseState } from "@tollgate/application/ports/Database"
+import { ImageReviews } from "@tollgate/application/ports/ImageReviews"
 import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
@@ -18,7 +19,7 @@ const TOLERATED_SKEW_MILLIS = 1_000
 export const databaseFindings: Effect.Effect<
   ReadonlyArray<Finding>,
   CommandFailed,
-  Database | Catalogs | OpenHolds | Settings
+  Database | Catalogs | OpenHolds | ImageReviews | Settings
 > = Effect.gen(function* () {
   const { production } = yield* Settings
   const state = yield* reachDatabase
@@ -33,7 +34,8 @@ export const databaseFindings: Effect.Effect<
   return [
     ...findings,
     ...(yield* orFinding("catalog", "The catalog cannot be read.")(catalog)),
-    ...(yield* orFinding("holds", "The holds cannot be read.")(holds))
+    ...(yield* orFinding("holds", "The holds cannot be read.")(holds)),
+    ...(yield* orFinding("images", "The images to be looked at cannot be read.")(images))
   ]
 })
 
@@ -93,5 +95,22 @@ const holds = Effect.gen(function* () {
           `${open.length} open, ${orphaned} of dead nodes`,
           "A running server settles them, or: tollgate holds sweep"
         )
+  ]
+})
+
+/** Whoever has this many waiting need not be told how many more. */
+const MOST_COUNTED = 1_000
+
+const images = Effect.gen(function* () {
+  const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MOST_COUNTED))
+  const [oldest] = waiting
+  if (oldest === undefined) return [ok("images", "none waits for a person")]
+  const count = waiting.length < MOST_COUNTED ? `${waiting.length}` : `${MOST_COUNTED} or more`
+  return [
+    warn(
+      "images",
+      `to be looked at: ${count}, the oldest since ${oldest.queuedAt.toISOString()}`,
+      "Let them go or charge them: tollgate images review list"
+    )
   ]
 })
