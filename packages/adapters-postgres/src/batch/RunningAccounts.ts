@@ -89,24 +89,42 @@ type Step = readonly [before: Account<bigint>, after: Account<bigint>]
 
 const update = (steps: ReadonlyArray<Step>, noPayg: ReadonlyArray<UserId>, noPlan: ReadonlyArray<Owner>): Writing => ({
   part: UPDATE,
-  values: [
-    arrayOf(steps.map(([{ id }]): AccountId => id)),
-    arrayOf(steps.map(([{ creditsPosted }]) => creditsPosted)),
-    arrayOf(steps.map(([{ debitsPosted }]) => debitsPosted)),
-    arrayOf(steps.map(([{ debitsPending }]) => debitsPending)),
-    arrayOf(steps.map(([, { debitsPosted }]) => debitsPosted)),
-    arrayOf(steps.map(([, { debitsPending }]) => debitsPending)),
-    arrayOf(noPayg),
-    arrayOf(noPlan.map(({ userId }) => userId)),
-    arrayOf(noPlan.map(({ modelId }) => modelId))
-  ]
+  values: inPlace({
+    id: steps.map(([{ id }]): AccountId => id),
+    creditsBefore: steps.map(([{ creditsPosted }]) => creditsPosted),
+    debitsBefore: steps.map(([{ debitsPosted }]) => debitsPosted),
+    pendingBefore: steps.map(([{ debitsPending }]) => debitsPending),
+    debits: steps.map(([, { debitsPosted }]) => debitsPosted),
+    pending: steps.map(([, { debitsPending }]) => debitsPending),
+    noPayg,
+    noPlanUser: noPlan.map(({ userId }) => userId),
+    noPlanModel: noPlan.map(({ modelId }) => modelId)
+  })
 })
+
+const PARAMETERS = [
+  "id",
+  "creditsBefore",
+  "debitsBefore",
+  "pendingBefore",
+  "debits",
+  "pending",
+  "noPayg",
+  "noPlanUser",
+  "noPlanModel"
+] as const
+type Named<A> = Record<(typeof PARAMETERS)[number], A>
+
+const inPlace = (values: Named<ReadonlyArray<string | bigint>>) => PARAMETERS.map((name) => arrayOf(values[name]))
+
+const parametersFrom = (first: number) =>
+  Object.fromEntries(PARAMETERS.map((name, place) => [name, `$${first + place}`])) as Named<string>
 
 // Rows are visited, and so locked, in the order of the arrays, which is that of the ids.
 const UPDATE: Part = {
   name: "accounts",
   writes: (first) => {
-    const [id, creditsBefore, debitsBefore, pendingBefore, debits, pending] = parametersFrom(first)
+    const { creditsBefore, debits, debitsBefore, id, pending, pendingBefore } = parametersFrom(first)
     return `
     changed AS (
       UPDATE account SET debits_posted = step.debits, debits_pending = step.pending
@@ -118,13 +136,10 @@ const UPDATE: Part = {
       RETURNING account.id)`
   },
   asDecided: (first) => {
-    const [id, , , , , , noPayg, noPlanUser, noPlanModel] = parametersFrom(first)
+    const { id, noPayg, noPlanModel, noPlanUser } = parametersFrom(first)
     return `(SELECT count(*) FROM changed) = cardinality(${id}::uuid[])
       AND NOT EXISTS (SELECT FROM account WHERE kind = 'payg' AND user_id = ANY (${noPayg}::uuid[]))
       AND NOT EXISTS (SELECT FROM unnest(${noPlanUser}::uuid[], ${noPlanModel}::uuid[]) AS none (user_id, model_id)
         JOIN account ON account.kind = 'plan' AND account.user_id = none.user_id AND account.model_id = none.model_id)`
   }
 }
-
-const parametersFrom = (first: number): ReadonlyArray<string> =>
-  Array.from({ length: 9 }, (_, place) => `$${first + place}`)

@@ -31,8 +31,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { inOrder, telling } from "../inference/HeldRequest.ts"
 import type { AttemptError } from "../inference/RelayClient.ts"
+import { inOrder, mostTelling } from "../inference/TryRoutes.ts"
 import { CurrentCatalog } from "../ports/Catalogs.ts"
 import { ImageRequests } from "../ports/ImageRequests.ts"
 import type { Admission } from "../ports/InferenceLedger.ts"
@@ -145,7 +145,7 @@ class Trial<Picture> {
     this.dispatched = true
     return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ elsewhere, error, unsent }) => {
       if (unsent) this.dispatched = before
-      const most = told === undefined || telling(error) >= telling(told) ? error : told
+      const most = mostTelling(told, error)
       return elsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
     })
   }

@@ -8,7 +8,7 @@
  * settled first and written after, so that its receiver finds the charge booked.
  */
 
-import { type Callable, type Candidate, orderCandidates } from "@tollgate/domain/catalog/Catalog"
+import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import {
   type InsufficientBalance,
@@ -17,17 +17,17 @@ import {
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
 import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import type { Admission, Answer, InferenceLedger } from "../ports/InferenceLedger.ts"
 import type { TokenCounter } from "../ports/TokenCounter.ts"
 import { Delivery } from "./Delivery.ts"
 import { countsFor, measured, NOT_COUNTED } from "./MeasureRequest.ts"
 import type { OpenRequests } from "./OpenRequests.ts"
 import type { Attempt, AttemptError, AttemptFailed, InferenceRequest, RelayClient } from "./RelayClient.ts"
+import { inOrder, mostTelling } from "./TryRoutes.ts"
 
 export interface HeldRequestPorts {
   readonly ledger: InferenceLedger["Type"]
@@ -126,7 +126,7 @@ export class HeldRequest<Request extends InferenceRequest> {
       return
     }
     const { error, elsewhere } = failed
-    if (this.#told === undefined || telling(error) >= telling(this.#told)) this.#told = error
+    this.#told = mostTelling(this.#told, error)
     if (elsewhere && !this.#client.committed()) this.#tryNext()
     else this.#ended(Exit.fail(this.#told))
   }
@@ -193,12 +193,3 @@ const endingOf = (exit: Exit.Exit<void, AttemptError>, delivery: Delivery): Endi
   if (Cause.isInterrupted(exit.cause)) return "client_gone"
   return delivery.text.deltas > 0 ? "upstream_cut" : "failed"
 }
-
-export const inOrder = (candidates: Callable["candidates"]): Effect.Effect<ReadonlyArray<Candidate>> =>
-  Effect.map(
-    Effect.forEach(candidates, () => Random.next),
-    (draws) => orderCandidates(candidates, draws)
-  )
-
-export const telling = (error: AttemptError): number =>
-  error._tag === "CircuitOpen" ? 0 : error._tag === "Overloaded" ? 1 : 2
