@@ -7,7 +7,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { withEventStream } from "./EventStreamDocs.ts"
-import { refusal } from "./RefusalDocs.ts"
+import { refusal, relayRefusals } from "./RefusalDocs.ts"
 import { keyNeeded } from "./SecurityDocs.ts"
 
 const anythingElse = { key: Schema.String, value: Schema.Unknown }
@@ -90,14 +90,7 @@ const stream = withEventStream({
 const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
   .setPayload(MessageRequest)
   .addSuccess(Message)
-  .addError(refusal(400, "invalid_request"))
-  .addError(refusal(401, "invalid_api_key"))
-  .addError(refusal(402, "insufficient_balance"))
-  .addError(refusal(404, "model_not_found"))
-  .addError(refusal(413, "request_too_large"))
-  .addError(refusal(429, "technical_limit"))
-  .addError(refusal(502, "upstream_error"))
-  .addError(refusal(503, "overloaded", "circuit_open"))
+  .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
       summary: "Answer a conversation, the way Anthropic's clients ask",

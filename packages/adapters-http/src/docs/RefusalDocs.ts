@@ -61,3 +61,30 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
       description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("\n\n")
     })
   )
+
+/** What a relayed request can be refused for, in every protocol. */
+export const relayRefusals = Schema.Union(
+  refusal(400, "invalid_request"),
+  refusal(401, "invalid_api_key"),
+  refusal(402, "insufficient_balance"),
+  refusal(404, "model_not_found"),
+  refusal(413, "request_too_large"),
+  refusal(429, "technical_limit"),
+  refusal(502, "upstream_error"),
+  refusal(503, "overloaded", "circuit_open")
+)
+
+/** What an image request can be refused for, given how the size of what it brings is refused. */
+export const imageRefusals = (tooLarge: RefusalCode) =>
+  Schema.Union(
+    refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation"),
+    refusal(401, "invalid_api_key"),
+    refusal(402, "insufficient_balance"),
+    refusal(404, "model_not_found"),
+    refusal(408, "request_timeout"),
+    refusal(409, "idempotency_key_reused"),
+    refusal(413, tooLarge),
+    refusal(429, "image_concurrency_limit", "technical_limit"),
+    refusal(502, "upstream_error", "image_too_large_output"),
+    refusal(503, "overloaded", "circuit_open")
+  )

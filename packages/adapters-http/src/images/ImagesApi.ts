@@ -6,7 +6,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { refusal } from "../docs/RefusalDocs.ts"
+import { imageRefusals } from "../docs/RefusalDocs.ts"
 import { keyNeeded } from "../docs/SecurityDocs.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -69,36 +69,14 @@ const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations"
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
   .setPayload(ImageGeneration)
   .addSuccess(Image)
-  .addError(
-    refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation")
-  )
-  .addError(refusal(401, "invalid_api_key"))
-  .addError(refusal(402, "insufficient_balance"))
-  .addError(refusal(404, "model_not_found"))
-  .addError(refusal(408, "request_timeout"))
-  .addError(refusal(409, "idempotency_key_reused"))
-  .addError(refusal(413, "request_too_large"))
-  .addError(refusal(429, "image_concurrency_limit", "technical_limit"))
-  .addError(refusal(502, "upstream_error", "image_too_large_output"))
-  .addError(refusal(503, "overloaded", "circuit_open"))
+  .addError(imageRefusals("request_too_large"))
   .annotateContext(OpenApi.annotations({ summary: "Make an image", description: kept, override: keyNeeded }))
 
 const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edits")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
   .setPayload(HttpApiSchema.Multipart(ImageEdit))
   .addSuccess(Image)
-  .addError(
-    refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation")
-  )
-  .addError(refusal(401, "invalid_api_key"))
-  .addError(refusal(402, "insufficient_balance"))
-  .addError(refusal(404, "model_not_found"))
-  .addError(refusal(408, "request_timeout"))
-  .addError(refusal(409, "idempotency_key_reused"))
-  .addError(refusal(413, "image_too_large"))
-  .addError(refusal(429, "image_concurrency_limit", "technical_limit"))
-  .addError(refusal(502, "upstream_error", "image_too_large_output"))
-  .addError(refusal(503, "overloaded", "circuit_open"))
+  .addError(imageRefusals("image_too_large"))
   .annotateContext(
     OpenApi.annotations({
       summary: "Change an image",
