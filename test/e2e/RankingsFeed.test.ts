@@ -7,11 +7,13 @@ import { toBody } from "@tollgate/adapters-http/rankings/RankingsBody"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/stores/PgRankingsHistory"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollUps"
 import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
+import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
 import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
 import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
-import type { Window } from "@tollgate/domain/rankings/Window"
+import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import { Effect, Layer } from "effect"
 import { type RankedSettlement, type RankingsDocument, referenceRankings } from "../support/RankingsReference.ts"
 import { storeModels, storeSettlements } from "../support/rankings/StoredUsage.ts"
@@ -177,6 +179,23 @@ describe("the rankings feed of forty days", () => {
         yield* (yield* UsageRollUps).fold
         const documents = yield* compare(lastDay)
         expect(documents.some(({ fastest }) => fastest.length >= 2)).toBe(true)
+      })
+    )
+
+    it.effect("goes on when a supplier claims to be faster than numbers go", () =>
+      Effect.gen(function* () {
+        const instant = {
+          consumed: { input: 0n, cacheWrite: 0n, cacheRead: 0n, output: 1_000_000_000n },
+          streamed: true
+        }
+        const claim = aSettlement("gone", new Date(END - HOUR), 0, { ...instant, ttftMillis: 1, durationMillis: 0 })
+        yield* storeModels([aModel("liar")])
+        yield* storeSettlements([{ ...claim, model: "liar" }])
+        const { models: told } = yield* Effect.flatMap(RankingsHistory, ({ read }) =>
+          read(minuteOf(new Date(END)), (firstUse) => questionFor(new Date(END), firstUse))
+        )
+        const { speed } = told.find(({ publicName }) => publicName === "liar") ?? {}
+        expect(isNear(speed?.decitokensPerSecondP50 ?? 0, 1e13)).toBe(true)
       })
     )
   })

@@ -111,7 +111,7 @@ const readSpeeds = ({ from, to }: Interval) =>
           sum(samples) OVER (PARTITION BY model_id, measure ORDER BY bucket) AS up_to
         FROM counted)
       SELECT DISTINCT ON (model_id, measure) model_id, measure, all_samples::int AS samples,
-        speed_of_bucket(bucket)::int AS median
+        speed_of_bucket(bucket)::double precision AS median
       FROM placed WHERE 2 * up_to >= all_samples ORDER BY model_id, measure, bucket`,
       [iso(from), iso(to)]
     )
