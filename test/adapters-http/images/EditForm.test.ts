@@ -38,9 +38,37 @@ const verdict = (...parts: ReadonlyArray<Part>): string => {
   return `${fault._tag} ${"param" in fault ? fault.param : "-"}`
 }
 
+/** As people and their machines call files. */
+const NAMES = [
+  "写真.png",
+  "фото.png",
+  "🙂.png",
+  "foto\u20131.png",
+  "Screenshot 2026-11-20 at 9.41.00\u202fAM.png",
+  '写\\"真; name=\\"prompt.png',
+  "café.png",
+  ""
+]
+
 const texts = (form: ReadForm | undefined) => Object.fromEntries(form?.texts ?? [])
 
 describe("a form", () => {
+  it.each(NAMES)("takes a file whatever it is called: %s", (filename) => {
+    for (const name of ["image", "image[]"]) {
+      const { fault, read: whole } = read(aForm(model, { ...image(aPng(), name), filename }, prompt), [7])
+      expect(fault).toBeUndefined()
+      expect(whole?.file?.equals(aPng())).toBe(true)
+      expect(texts(whole)).toEqual({ model: model.value, prompt: prompt.value })
+    }
+    expect(verdict(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
+  })
+
+  it("does not take a part for what the name of its file says", () => {
+    const filename = '写.png\\"; name=\\"model'
+    expect(verdict(model, prompt, { ...image(), filename })).toBe("read")
+    expect(verdict(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
+  })
+
   it("is texts and one file, whatever pieces it comes in", () => {
     // What looks like a boundary, and nearly like its end, is in the file.
     const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])

@@ -11,6 +11,7 @@ import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain
 import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"
 import type { BodyReader } from "./BodyReader.ts"
+import { isFile, isFormData, nameOf } from "./FormPart.ts"
 import type { ImageLease } from "./ImageLease.ts"
 
 const MIB = 1024 * 1024
@@ -73,7 +74,7 @@ export class EditForm implements BodyReader<ReadForm, FormFault> {
       maxFieldSize: FIELD_BYTES,
       isFile: (info) => {
         this.#part = nameOf(info)
-        return Multipasta.defaultIsFile(info)
+        return isFile(info)
       },
       onField: (info, value) => this.#step(() => this.#text(info, value)),
       onFile: (info) => this.#begin(info),
@@ -127,7 +128,7 @@ export class EditForm implements BodyReader<ReadForm, FormFault> {
 
   #text(info: Multipasta.PartInfo, value: Uint8Array): FormFault | undefined {
     const name = nameOf(info)
-    if (info.contentDisposition !== "form-data") return malformed("A part of the form is no form-data.")
+    if (!isFormData(info)) return malformed("A part of the form is no form-data.")
     if (isTransferEncoded(info)) return encoded()
     const text = textOf(value)
     if (text === undefined) return new InvalidRequest({ message: `'${name}' is not UTF-8.`, param: name })
@@ -174,9 +175,6 @@ export class EditForm implements BodyReader<ReadForm, FormFault> {
     return undefined
   }
 }
-
-/** Official clients send lists of files as `image[]`, also lists of one. */
-const nameOf = ({ name }: Multipasta.PartInfo): string => (name === "image[]" ? "image" : name)
 
 const isTransferEncoded = ({ headers }: Multipasta.PartInfo): boolean =>
   !/^\s*(?:binary|7bit|8bit)?\s*$/i.test(String(headers["content-transfer-encoding"] ?? ""))
