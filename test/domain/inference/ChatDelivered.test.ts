@@ -81,6 +81,27 @@ describe("chat usage", () => {
     expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
   })
 
+  it("does not take a prompt it was not told for a part of the completion", () => {
+    for (const member of [
+      { completion_tokens: 5, total_tokens: 105 },
+      { prompt_tokens: "100", completion_tokens: 5, total_tokens: 105 }
+    ]) {
+      expect(ChatDelivered.usageOf(member)).toEqual({ prompt: undefined, output: 5n })
+    }
+    const told = [{ usage: { prompt_tokens: 100 } }, { usage: { completion_tokens: 5, total_tokens: 105 } }].reduce(
+      ChatDelivered.fold,
+      ChatDelivered.initial
+    )
+    expect(told.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
+  })
+
+  it("believes no figure beyond what any model reads or writes", () => {
+    const vast = ChatDelivered.usageOf({ prompt_tokens: 1e300, completion_tokens: 10_000_001, total_tokens: 1e301 })
+    expect(vast).toEqual({ prompt: undefined, output: undefined })
+    const total = ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 10_000_000, total_tokens: 1e12 })
+    expect(total.output).toBe(10_000_000n)
+  })
+
   it.each([null, undefined, "12", { prompt_tokens: -1 }, { prompt_tokens: "9" }])(
     "is unreported when it is %j",
     (usage) => {

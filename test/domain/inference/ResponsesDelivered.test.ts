@@ -91,6 +91,7 @@ describe("responses usage", () => {
 
   it("takes reasoning that is counted apart as output", () => {
     expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
+    expect(usageOf({ output_tokens: 5, total_tokens: 105 })).toEqual({ prompt: undefined, output: 5n })
   })
 
   it.each([null, undefined, "12", { input_tokens: -1 }, { input_tokens: "9", output_tokens: null }])(

@@ -134,8 +134,8 @@ export class HeldRequest<Request extends InferenceRequest> {
   #settleAndWrite({ content, write }: Attempt & { readonly _tag: "Answered" }): void {
     this.#phase = "settling"
     const { reported } = this.#delivery
-    const complete: Outcome = { ending: "complete", reported, delivered: true }
-    const left: Outcome = { ending: "client_gone", reported, delivered: false }
+    const complete: Outcome = { ending: "complete", reported, deltas: 1 }
+    const left: Outcome = { ending: "client_gone", reported, deltas: 0 }
     this.#count(complete, content, (counts) => {
       const measure = () => measured(this.#client.gone() ? left : complete, counts, this.#delivery)
       this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
@@ -151,7 +151,7 @@ export class HeldRequest<Request extends InferenceRequest> {
   #ended(exit: Exit.Exit<void, AttemptError>): void {
     this.#phase = "settling"
     const { reported, text } = this.#delivery
-    const outcome: Outcome = { ending: endingOf(exit, this.#delivery), reported, delivered: text.deltas > 0 }
+    const outcome: Outcome = { ending: endingOf(exit, this.#delivery), reported, deltas: text.deltas }
     this.#count(outcome, text.text, (counts) => {
       const last = measured(outcome, counts, this.#delivery)
       this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => last })

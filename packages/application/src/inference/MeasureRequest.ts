@@ -4,7 +4,7 @@
  * The tokenizer is asked only where no supplier's figure serves. The facts are taken before it is, so that what arrives
  * meanwhile does not change them.
  */
-import { chargeFor, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
+import { chargeFor, type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ export const countsFor = (
   counter: Context.Tag.Service<TokenCounter>
 ): Effect.Effect<LocalCounts> =>
   Effect.gen(function* () {
-    const prompt = outcome.reported.prompt === undefined ? yield* countPrompt(request, counter) : Tokens.zero
+    const prompt = reportedPrompt(outcome) === undefined ? yield* countPrompt(request, counter) : Tokens.zero
     const output = yield* counter.count(content)
     return { prompt: () => prompt, deliveredOutput: () => output }
   })

@@ -3,13 +3,14 @@
  *
  *   complete, usage reported      that usage; an explicit 0 is 0
  *   complete, none reported       local count of the prompt and of the answer
- *   cut after at least one delta  the prompt (reported, else counted) and the delivered output
+ *   cut after at least one delta  the prompt (reported, else counted) and the delivered output, as counted here, but no
+ *                                 more than the supplier made
  *   nothing delivered             nothing, unless complete with usage: all of it was hidden
  *
  * What the supplier is known to have consumed is kept beside it: the difference is the operator's loss.
  */
 import * as Tokens from "../money/Tokens.ts"
-import type { ReportedUsage } from "./ReportedUsage.ts"
+import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 /** How a request ended, as seen from the client's socket. */
@@ -32,8 +33,8 @@ export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
-  /** At least one content delta (or a whole answer) was handed to the client. */
-  readonly delivered: boolean
+  /** Content deltas that were handed to the client; a whole answer is one. */
+  readonly deltas: number
 }
 
 /** Counts made here, evaluated only where no reported figure serves. */
@@ -51,30 +52,42 @@ export interface Charge {
 export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }
 
 /** Whether {@link chargeFor} will ask for a local count, so that the tokenizer is loaded only then. */
-export const needsLocalCount = ({ ending, reported, delivered }: Outcome): boolean =>
-  isChargeable({ ending, reported, delivered }) &&
-  (ending !== "complete" || reported.output === undefined || reported.prompt === undefined)
+export const needsLocalCount = (outcome: Outcome): boolean =>
+  isChargeable(outcome) &&
+  (outcome.ending !== "complete" || outcome.reported.output === undefined || reportedPrompt(outcome) === undefined)
 
 /** An answer that ended as it should counts even when all of it was hidden reasoning; the supplier says so. */
-const isChargeable = ({ ending, reported, delivered }: Outcome): boolean =>
-  delivered || (ending === "complete" && reported.output !== undefined)
+const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
+  deltas > 0 || (ending === "complete" && reported.output !== undefined)
+
+/** What the supplier says of the prompt. Zeros before the end of a stream stand for a figure that never came. */
+export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
+  ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
+
+/**
+ * How much the supplier made of a stream that was cut, as far as it said. A delta is at least a token, so a figure below
+ * the number of deltas was told before them, or stands for one that never came.
+ */
+const reportedOutputOfCut = ({ deltas, reported }: Outcome): Tokens.Tokens | undefined =>
+  reported.output !== undefined && reported.output < BigInt(deltas) ? undefined : reported.output
 
 export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
   const { ending, reported } = outcome
   if (!isChargeable(outcome)) {
     return { ...nothing, consumed: asUsage(reported.prompt, reported.output ?? Tokens.zero) }
   }
-  const prompt = reported.prompt ?? { ...TokenUsage.none, input: local.prompt() }
+  const known = reportedPrompt(outcome)
+  const prompt = known ?? { ...TokenUsage.none, input: local.prompt() }
   if (ending === "complete") {
     const charged = asUsage(prompt, reported.output ?? local.deliveredOutput())
     return { charged, consumed: charged, source: sourceOf(reported) }
   }
   const counted = local.deliveredOutput()
-  const output = reported.output === undefined ? counted : Tokens.min(counted, reported.output)
+  const made = reportedOutputOfCut(outcome)
   return {
-    charged: asUsage(prompt, output),
-    consumed: asUsage(prompt, reported.output ?? output),
-    source: reported.prompt === undefined ? "local" : "mixed"
+    charged: asUsage(prompt, made === undefined ? counted : Tokens.min(counted, made)),
+    consumed: asUsage(prompt, made ?? counted),
+    source: known === undefined ? "local" : "mixed"
   }
 }
 

@@ -5,7 +5,7 @@
  * C10 of the gap list). Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
-import { asArray, asCount, asObject, asText, type JsonObject } from "./Json.ts"
+import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
 export interface ChatDelivered {
@@ -71,13 +71,16 @@ const callContent = (call: JsonObject | undefined): string =>
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   if (usage === undefined) return ReportedUsage.unreported
-  const prompt = asCount(usage.prompt_tokens)
-  const completion = asCount(usage.completion_tokens)
-  const total = asCount(usage.total_tokens)
+  const prompt = ReportedUsage.figureOf(usage.prompt_tokens)
+  const completion = ReportedUsage.figureOf(usage.completion_tokens)
+  const total = ReportedUsage.figureOf(usage.total_tokens)
   const details = asObject(usage.prompt_tokens_details)
   const read =
-    asCount(details?.cached_tokens) ?? asCount(usage.prompt_cache_hit_tokens) ?? asCount(usage.cached_tokens) ?? 0
-  const written = asCount(details?.cache_write_tokens) ?? 0
+    ReportedUsage.figureOf(details?.cached_tokens) ??
+    ReportedUsage.figureOf(usage.prompt_cache_hit_tokens) ??
+    ReportedUsage.figureOf(usage.cached_tokens) ??
+    0
+  const written = ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0
   return {
     prompt:
       prompt === undefined
@@ -87,6 +90,6 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
             Tokens.fromCount(read),
             Tokens.fromCount(written)
           ),
-    output: completion === undefined ? undefined : Tokens.fromCount(Math.max(completion, (total ?? 0) - (prompt ?? 0)))
+    output: ReportedUsage.outputWithin(prompt, completion, total)
   }
 }

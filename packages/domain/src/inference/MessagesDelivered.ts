@@ -6,8 +6,8 @@
  * and a made-up output; `message_delta` the running totals of both.
  */
 import * as Tokens from "../money/Tokens.ts"
-import { asArray, asCount, asObject, asText, type JsonObject } from "./Json.ts"
-import type * as ReportedUsage from "./ReportedUsage.ts"
+import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
+import * as ReportedUsage from "./ReportedUsage.ts"
 
 /** The content of one stream event. */
 export const contentOfEvent = (event: JsonObject): string => {
@@ -53,7 +53,7 @@ export const withFigures = (known: Figures, member: unknown): Figures => {
   if (usage === undefined) return known
   let figures = known
   for (const name of FIGURES) {
-    const told = asCount(usage[name])
+    const told = ReportedUsage.figureOf(usage[name])
     const total = told === undefined ? undefined : told + compactionIn(usage, name)
     if (total !== undefined && (total > 0 || known[name] === undefined)) figures = { ...figures, [name]: total }
   }
@@ -64,7 +64,7 @@ export const withFigures = (known: Figures, member: unknown): Figures => {
 const compactionIn = ({ iterations }: JsonObject, name: string): number =>
   asArray(iterations)
     .map((item) => asObject(item))
-    .reduce((sum, item) => sum + (item?.type === "compaction" ? (asCount(item[name]) ?? 0) : 0), 0)
+    .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.figureOf(item[name]) ?? 0) : 0), 0)
 
 /**
  * The usage these figures report. Cached tokens stand beside the input, not inside it. No prompt is empty, so zeros

@@ -5,6 +5,7 @@
  * parts, or send zeros until the last frame: later figures win unless they are 0 after a figure that was not.
  */
 import * as Tokens from "../money/Tokens.ts"
+import { asCount } from "./Json.ts"
 import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PromptUsage = Omit<TokenUsage, "output">
@@ -21,7 +22,29 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
   output: later.output === undefined || (earlier.output && later.output === 0n) ? earlier.output : later.output
 })
 
-const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
+export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
+
+/** More than any model reads or writes in one request. A figure beyond it is a mistake, and as good as none. */
+const MOST_BELIEVABLE = 10_000_000
+
+/** A figure of a usage, as it came off the wire; undefined where it says nothing. */
+export const figureOf = (member: unknown): number | undefined => {
+  const count = asCount(member)
+  return count !== undefined && count <= MOST_BELIEVABLE ? count : undefined
+}
+
+/**
+ * The output where a supplier may count its reasoning apart: what a total has beyond prompt and completion belongs to the
+ * completion. A total says nothing without the prompt that is in it.
+ */
+export const outputWithin = (
+  prompt: number | undefined,
+  completion: number | undefined,
+  total: number | undefined
+): Tokens.Tokens | undefined =>
+  completion === undefined
+    ? undefined
+    : Tokens.fromCount(Math.max(completion, prompt === undefined ? 0 : (total ?? 0) - prompt))
 
 /**
  * A prompt of which a part was read from a cache, and another written to it, where the supplier counts those parts

@@ -6,7 +6,7 @@
  * that is encrypted, nor what a hosted tool put in.
  */
 import * as Tokens from "../money/Tokens.ts"
-import { asArray, asCount, asObject, asText, type JsonObject } from "./Json.ts"
+import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
 /** Sound as base64; what is said in it comes as a transcript of its own. */
@@ -52,9 +52,9 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   if (usage === undefined) return ReportedUsage.unreported
-  const input = asCount(usage.input_tokens)
-  const output = asCount(usage.output_tokens)
-  const total = asCount(usage.total_tokens)
+  const input = ReportedUsage.figureOf(usage.input_tokens)
+  const output = ReportedUsage.figureOf(usage.output_tokens)
+  const total = ReportedUsage.figureOf(usage.total_tokens)
   const details = asObject(usage.input_tokens_details)
   return {
     prompt:
@@ -62,9 +62,9 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
         ? undefined
         : ReportedUsage.promptIncludingCached(
             Tokens.fromCount(input),
-            Tokens.fromCount(asCount(details?.cached_tokens) ?? 0),
-            Tokens.fromCount(asCount(details?.cache_write_tokens) ?? 0)
+            Tokens.fromCount(ReportedUsage.figureOf(details?.cached_tokens) ?? 0),
+            Tokens.fromCount(ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0)
           ),
-    output: output === undefined ? undefined : Tokens.fromCount(Math.max(output, (total ?? 0) - (input ?? 0)))
+    output: ReportedUsage.outputWithin(input, output, total)
   }
 }
