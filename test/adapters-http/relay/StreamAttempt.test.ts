@@ -281,6 +281,18 @@ describe("another route", () => {
     expect(second.requests[0]?.json()).toMatchObject({ model: "m-1" })
   })
 
+  it("is not charged with what the first supplier said it used", async () => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
+    first.next(script({ steps: [event({ choices: [], usage: usage(100_000, 50_000) }), event(limited)] }))
+    second.next(stream(chatFrames({ content: ["ok"] })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["ok"])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.charge).toMatchObject({ charged: { input: 12n, output: 2n }, source: "local" })
+  })
+
   it("is tried when nobody listens there", async () => {
     const second = await aSupplier()
     second.next(stream(chatFrames({ content: ["ok"] })))

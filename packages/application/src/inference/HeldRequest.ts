@@ -16,6 +16,7 @@ import {
   type Overloaded,
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -101,6 +102,8 @@ export class HeldRequest<Request extends InferenceRequest> {
 
   #tryNext(): void {
     if (this.#phase !== "trying") return
+    // What one supplier says it used is nothing that the next one delivers.
+    this.#delivery.reported = ReportedUsage.unreported
     const candidate: Candidate | undefined = this.#routes[this.#tried++]
     if (candidate === undefined) this.#ended(Exit.fail(this.#told ?? new UpstreamFailed({ cause: "no route" })))
     else this.#client.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
