@@ -93,6 +93,14 @@ describe("any chat stream", () => {
     return content === chunksOf(bytes).map(contentOf).join("")
   })
 
+  law("counts the content of each choice apart", [sent], (bytes) => {
+    const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
+    return (
+      JSON.stringify([...relayed([bytes], true).texts].sort()) ===
+      JSON.stringify(texts.filter((text) => text !== "").sort())
+    )
+  })
+
   law("names nothing of the supplier", [sent], (bytes) => !relayed([bytes], true).text.includes(SECRET))
 
   law(

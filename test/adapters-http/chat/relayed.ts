@@ -5,6 +5,7 @@ import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
 import type { ChatRequest } from "@tollgate/adapters-http/chat/ChatRequest"
 import type { Translation } from "@tollgate/adapters-http/relay/RelayProtocol"
 import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
+import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { Either } from "effect"
 
@@ -29,6 +30,8 @@ export interface Relayed {
   /** Their `data`, parsed; `[DONE]` as it is. */
   readonly frames: ReadonlyArray<unknown>
   readonly content: string
+  /** The content of each choice. */
+  readonly texts: ReadonlyArray<string>
   readonly usage: ReportedUsage.ReportedUsage
   /** Everything above, to compare. */
   readonly trace: string
@@ -41,27 +44,40 @@ export const relayed = (pieces: ReadonlyArray<Buffer>, includeUsage?: boolean | 
   const translator = chatProtocol.stream(streamed(includeUsage), context)
   let text = ""
   let content = ""
+  const delivered = new DeliveredText()
   let usage = ReportedUsage.unreported
   let end: string | undefined
+  const seenSoFar = (end: string) => {
+    delivered.markDelivered(delivered.sentCharacters, delivered.sentDeltas)
+    return seen(text, content, delivered.texts, usage, end)
+  }
   const take = (translation: Translation) => {
     text += translation.frames
     content += translation.content
+    delivered.append(translation.content, translation.turns)
     if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
     if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
   }
   for (const piece of pieces) {
     const decoded = decoder.push(piece)
-    if (Either.isLeft(decoded)) return seen(text, content, usage, decoded.left._tag)
+    if (Either.isLeft(decoded)) return seenSoFar(decoded.left._tag)
     for (const event of decoded.right) take(translator.translate(event))
   }
   for (const event of decoder.end()) take(translator.translate(event))
   take(translator.close())
-  return seen(text, content, usage, end ?? "open")
+  return seenSoFar(end ?? "open")
 }
 
-const seen = (text: string, content: string, usage: ReportedUsage.ReportedUsage, end: string): Relayed => ({
+const seen = (
+  text: string,
+  content: string,
+  texts: ReadonlyArray<string>,
+  usage: ReportedUsage.ReportedUsage,
+  end: string
+): Relayed => ({
   text,
   content,
+  texts,
   usage,
   end,
   trace: `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`,

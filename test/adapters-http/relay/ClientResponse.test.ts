@@ -160,7 +160,7 @@ describe("content", () => {
     const seen: Array<readonly [string, number, boolean]> = []
     for (let i = 0; i < 4; i++) {
       takes()
-      seen.push([text.text, text.deltas, done])
+      seen.push([text.texts.join(""), text.deltas, done])
     }
     expect(seen).toEqual([
       ["one", 1, false],
@@ -179,6 +179,6 @@ describe("content", () => {
     takes(new Error("write EPIPE"))
     takes(new Error("write EPIPE"))
     response.close()
-    expect([text.text, response.gone]).toEqual(["one", true])
+    expect([text.texts.join(""), response.gone]).toEqual(["one", true])
   })
 })

@@ -6,6 +6,7 @@
  * Frames are written from what was understood, never copied, so nothing a supplier adds gets through by accident. The
  * content reported is read off the very deltas that are written.
  */
+import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -41,6 +42,7 @@ export class ChatStream implements StreamTranslator {
   // Of the chunk at hand.
   #frames = ""
   #content = ""
+  #turns: Array<Turn> = []
 
   constructor(includeUsage: boolean, { id, createdAtSeconds, publicName }: AnswerContext) {
     const head = { id, object: "chat.completion.chunk", created: createdAtSeconds, model: publicName }
@@ -113,6 +115,9 @@ export class ChatStream implements StreamTranslator {
     const content = deltaContent(delta)
     if (content !== "") {
       choice.spoke = true
+      if (choice.index > 0 || this.#turns.length > 0) {
+        this.#turns.push({ choice: choice.index, from: this.#content.length })
+      }
       this.#content += content
     }
     this.#write(choice.index, JSON.stringify(delta), "null", logprobs)
@@ -151,9 +156,11 @@ export class ChatStream implements StreamTranslator {
   }
 
   #take(usage: ReportedUsage | undefined, end: "complete" | undefined): Translation {
-    const translation = { frames: this.#frames, content: this.#content, usage, end }
+    const turns = this.#turns.length === 0 ? undefined : this.#turns
+    const translation = { frames: this.#frames, content: this.#content, turns, usage, end }
     this.#frames = ""
     this.#content = ""
+    if (turns !== undefined) this.#turns = []
     return translation
   }
 }

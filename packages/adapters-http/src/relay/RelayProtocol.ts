@@ -2,6 +2,7 @@
  * What the relay must know of a protocol: how to read its request, how to pass on an answer, how to say that
  * something went wrong. The relay itself knows no protocol.
  */
+import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
@@ -23,6 +24,8 @@ export interface Translation {
   readonly frames: string
   /** The content those frames deliver. */
   readonly content: string
+  /** Where in the content another choice than the first goes on, if any does. */
+  readonly turns?: ReadonlyArray<Turn> | undefined
   readonly usage: ReportedUsage | undefined
   /** Whether the stream is over with this event: as it should, or broken. */
   readonly end: "complete" | StreamBreak | undefined

@@ -126,9 +126,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return true
   }
 
-  #take({ frames, content, usage }: Translation): void {
+  #take({ content, frames, turns, usage }: Translation): void {
     if (frames !== "" || usage !== undefined) this.#touched = true
     if (usage !== undefined) this.#delivery.report(usage)
-    this.#delivery.send(content)
+    this.#delivery.send(content, turns)
   }
 }

@@ -5,17 +5,39 @@
  * Only content passes through here: keepalives, metadata and error frames never do. Written to at every frame of
  * every stream, so it is a mutable accumulator; what counts as content is decided in the domain.
  */
+
+/** From this character on, until the next turn, content is of this choice of the answer. */
+export interface Turn {
+  readonly choice: number
+  readonly from: number
+}
+
+const FIRST = 0
+const NO_TURNS: ReadonlyArray<Turn> = []
+
 export class DeliveredText {
   #sent = ""
+  /** Where another choice than the one before goes on; most answers have only the first. */
+  readonly #turns: Array<Turn> = []
+  #choice = FIRST
   #sentDeltas = 0
   #characters = 0
   #deltas = 0
 
-  /** Appends the content of one frame. An empty delta is nothing. */
-  append(content: string): void {
+  /** Appends the content of one frame, of the first choice up to the first turn in it. An empty delta is nothing. */
+  append(content: string, turns: ReadonlyArray<Turn> = NO_TURNS): void {
     if (content === "") return
+    const at = this.#sent.length
+    if (turns[0]?.from !== 0) this.#turn(FIRST, at)
+    for (const { choice, from } of turns) this.#turn(choice, at + from)
     this.#sent += content
     this.#sentDeltas += 1
+  }
+
+  #turn(choice: number, from: number): void {
+    if (choice === this.#choice) return
+    this.#choice = choice
+    this.#turns.push({ choice, from })
   }
 
   /** How many deltas were sent so far; hand it to {@link markDelivered} with the characters once they are taken. */
@@ -40,7 +62,16 @@ export class DeliveredText {
     return this.#characters
   }
 
-  get text(): string {
-    return this.#sent.slice(0, this.#characters)
+  /** What was delivered of each choice: tokens do not reach from one into another. */
+  get texts(): ReadonlyArray<string> {
+    const texts = new Map<number, string>()
+    let [choice, begun] = [FIRST, 0]
+    for (const turn of [...this.#turns, { choice: FIRST, from: this.#characters }]) {
+      const end = Math.min(turn.from, this.#characters)
+      if (end > begun) texts.set(choice, (texts.get(choice) ?? "") + this.#sent.slice(begun, end))
+      choice = turn.choice
+      begun = turn.from
+    }
+    return [...texts.values()]
   }
 }

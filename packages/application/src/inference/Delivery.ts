@@ -8,7 +8,7 @@ import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoi
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
-import { DeliveredText } from "./DeliveredText.ts"
+import { DeliveredText, type Turn } from "./DeliveredText.ts"
 import type { Member } from "./Roster.ts"
 
 /** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
@@ -32,11 +32,11 @@ export class Delivery implements Member {
     this.#clock = clock
   }
 
-  /** Content on its way to the client. */
-  send(content: string): void {
+  /** Content on its way to the client, and where in it another choice goes on. */
+  send(content: string, turns?: ReadonlyArray<Turn>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
-    this.text.append(content)
+    this.text.append(content, turns)
   }
 
   report(usage: ReportedUsage.ReportedUsage): void {

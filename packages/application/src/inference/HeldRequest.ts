@@ -139,7 +139,7 @@ export class HeldRequest<Request extends InferenceRequest> {
     const { reported } = this.#delivery
     const complete: Outcome = { ending: "complete", reported, deltas: 1 }
     const left: Outcome = { ending: "client_gone", reported, deltas: 0 }
-    this.#count(complete, content, (counts) => {
+    this.#count(complete, [content], (counts) => {
       const measure = () => measured(this.#client.gone() ? left : complete, counts, this.#delivery)
       this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
         this.#step(() => {
@@ -155,7 +155,7 @@ export class HeldRequest<Request extends InferenceRequest> {
     this.#phase = "settling"
     const { reported, text } = this.#delivery
     const outcome: Outcome = { ending: endingOf(exit, this.#delivery), reported, deltas: text.deltas }
-    this.#count(outcome, text.text, (counts) => {
+    this.#count(outcome, text.texts, (counts) => {
       const last = measured(outcome, counts, this.#delivery)
       this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => last })
       this.#over(exit)
@@ -163,10 +163,10 @@ export class HeldRequest<Request extends InferenceRequest> {
   }
 
   /** Most suppliers say what they used, and then nothing has to be counted here. */
-  #count(outcome: Outcome, content: string, then: (counts: LocalCounts) => void): void {
+  #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
-      this.#ports.run(countsFor(outcome, content, this.#request, this.#ports.counter), (exit) => {
+      this.#ports.run(countsFor(outcome, contents, this.#request, this.#ports.counter), (exit) => {
         if (Exit.isFailure(exit)) this.#over(Exit.failCause(exit.cause))
         else this.#step(() => then(exit.value))
       })

@@ -13,16 +13,16 @@ import type { TokenCounter } from "../ports/TokenCounter.ts"
 import type { Delivery } from "./Delivery.ts"
 import type { InferenceRequest } from "./RelayClient.ts"
 
-/** The counts that {@link measured} needs for an outcome that `needsLocalCount`, of the content that was delivered. */
+/** The counts that {@link measured} needs for an outcome that `needsLocalCount`, of the content that was delivered of each choice. */
 export const countsFor = (
   outcome: Outcome,
-  content: string,
+  contents: ReadonlyArray<string>,
   request: InferenceRequest,
   counter: Context.Tag.Service<TokenCounter>
 ): Effect.Effect<LocalCounts> =>
   Effect.gen(function* () {
     const prompt = reportedPrompt(outcome) === undefined ? yield* countPrompt(request, counter) : Tokens.zero
-    const output = yield* counter.count(content)
+    const output = Tokens.sum(yield* Effect.forEach(contents, counter.count))
     return { prompt: () => prompt, deliveredOutput: () => output }
   })
 
