@@ -89,6 +89,25 @@ describe("a whole answer", () => {
     expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
   })
 
+  it.each([false, true])(
+    "that is none is charged to nobody, and what it used is recorded (streamed: %s)",
+    async (streamed) => {
+      const { upstreams, gateway } = await start()
+      const response = post(gateway.url, hello({ stream: streamed }))
+      const exchange = (await upstreams.next()).head(200)
+      exchange.data(JSON.stringify({ ...JSON.parse(whole), choices: [], usage: usage(1_000, 2_000) }))
+      exchange.end()
+      expect((await response).status).toBe(502)
+      await eventually(() => gateway.journal.settled.length === 1)
+      expect(gateway.journal.settled).toMatchObject([
+        {
+          ending: "failed",
+          charge: { charged: { input: 0n, output: 0n }, consumed: { input: 1_000n, output: 2_000n } }
+        }
+      ])
+    }
+  )
+
   it("that breaks off is not looked for elsewhere", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())

@@ -1,6 +1,7 @@
 /**
  * The chat-completions protocol, as the relay speaks it.
  */
+import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import type { RelayProtocol } from "../relay/RelayProtocol.ts"
 import { errorBody, errorObject } from "../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../wire/UpstreamRefusal.ts"
@@ -22,6 +23,7 @@ export const chatProtocol: RelayProtocol<ChatRequest> = {
   stream: ({ includeUsage }, context) => new ChatStream(includeUsage, context),
   answer: (_request, context, body) => chatAnswer(context, body),
   answerAsStream: ({ includeUsage }, context, body) => chatAnswerAsStream(includeUsage, context, body),
+  usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
   errorFrames: (error) => `data: ${JSON.stringify({ error: errorObject(error, "openai") })}\n\n`

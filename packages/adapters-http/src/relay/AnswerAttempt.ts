@@ -7,6 +7,7 @@ import type { Attempt, AttemptFailed, InferenceRequest } from "@tollgate/applica
 import type { Answer } from "@tollgate/application/ports/InferenceLedger"
 import type { UpstreamHead } from "@tollgate/application/ports/Upstreams"
 import * as Exit from "effect/Exit"
+import { usageIn } from "./FailedUsage.ts"
 import type { AnswerContext } from "./RelayProtocol.ts"
 import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
@@ -42,6 +43,7 @@ export class AnswerAttempt<Request extends InferenceRequest> extends RouteAttemp
     const { protocol, request, response } = this.asked
     const answer = protocol.answer(request, this.#context, body)
     if (answer._tag === "Left") {
+      this.#delivery.report(usageIn(protocol, body))
       this.misanswered(answer.left)
       return
     }

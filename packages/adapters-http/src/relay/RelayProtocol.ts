@@ -5,6 +5,7 @@
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { Protocol } from "@tollgate/domain/inference/Protocol"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Either from "effect/Either"
@@ -78,6 +79,8 @@ export interface RelayProtocol<Request extends InferenceRequest> {
     context: AnswerContext,
     body: Buffer
   ) => Either.Either<Translation, StreamBreak>
+  /** What a whole answer says was used, also where it is no answer that could be told. */
+  readonly usageOf: (answer: JsonObject) => ReportedUsage
   /** What a supplier's refusal (any status but 2xx) means, with its text cleaned. */
   readonly refusal: (
     status: number,

@@ -11,6 +11,7 @@ import type { UpstreamHead } from "@tollgate/application/ports/Upstreams"
 import * as Exit from "effect/Exit"
 import type { RelayError } from "../wire/InferenceErrors.ts"
 import { SseDecoder, type SseEvent } from "../wire/SseDecoder.ts"
+import { usageIn } from "./FailedUsage.ts"
 import type { AnswerContext, StreamTranslator, Translation } from "./RelayProtocol.ts"
 import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
@@ -71,8 +72,10 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   protected collected(body: Buffer): void {
     const told = this.asked.protocol.answerAsStream(this.asked.request, this.#context, body)
-    if (told._tag === "Left") this.misanswered(told.left)
-    else this.#pass("", { ...told.right, end: told.right.end ?? "complete" })
+    if (told._tag === "Left") {
+      this.#delivery.report(usageIn(this.asked.protocol, body))
+      this.misanswered(told.left)
+    } else this.#pass("", { ...told.right, end: told.right.end ?? "complete" })
     if (this.#completedAtMillis !== undefined) this.finish("served")
   }
 

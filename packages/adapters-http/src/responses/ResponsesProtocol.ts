@@ -1,6 +1,7 @@
 /**
  * The responses protocol, as the relay speaks it.
  */
+import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import type { RelayProtocol } from "../relay/RelayProtocol.ts"
 import { errorBody } from "../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../wire/UpstreamRefusal.ts"
@@ -23,6 +24,7 @@ export const responsesProtocol: RelayProtocol<ResponsesRequest> = {
   stream: (_request, context) => new ResponsesStream(context),
   answer: (_request, context, body) => responsesAnswer(context, body),
   answerAsStream: (_request, context, body) => responsesAnswerAsStream(context, body),
+  usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
   errorFrames: (error, requestId) => errorFrame(error, 0, requestId)
