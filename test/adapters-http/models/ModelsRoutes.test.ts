@@ -1,16 +1,17 @@
 import type { Model } from "@tollgate/domain/catalog/Model"
 import { afterEach, expect, it } from "vitest"
-import { aModel, closeGateways, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
+import { aModel, catalogOf, closeGateways, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())
 })
 
 const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
+  const served = catalogOf({})
+  const routes = served.models.get("m")?.routes ?? []
   const catalog = {
-    version: 1,
-    providers: new Map(),
-    models: new Map(models.map((parts) => [parts.publicName ?? "m", aModel(parts)]))
+    ...served,
+    models: new Map(models.map((parts) => [parts.publicName ?? "m", aModel({ routes, ...parts })]))
   }
   const gateway = await startGateway({ catalog })
   return async (path: string, key = KEY) => {
@@ -25,7 +26,8 @@ it("lists what can be called: by rank, then by name, and nothing about price or 
     { publicName: "beta" },
     { publicName: "alpha" },
     { publicName: "secret", hidden: true },
-    { publicName: "old", retired: true }
+    { publicName: "old", retired: true },
+    { publicName: "unserved", routes: [] }
   )
   expect(await ask("/v1/models?limit=1000")).toEqual({
     status: 200,

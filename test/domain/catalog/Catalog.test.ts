@@ -109,11 +109,15 @@ describe("what is callable", () => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 
-  it("is listed by rank, then by name", () => {
-    const ranked = catalogOf(
-      file([model("b", { discovery_rank: 1 }), model("c", { discovery_rank: 9 }), model("a", { discovery_rank: 1 })])
-    )
-    expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "a", "b"])
+  it("is listed by rank, then by name, capitals beside their small letters", () => {
+    const names = ["b", "Zed", "a", "A"].map((name) => model(name, { discovery_rank: 1 }))
+    const ranked = catalogOf(file([...names, model("c", { discovery_rank: 9 })]))
+    expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
+  })
+
+  it("is not listed when no route of it serves its kind", () => {
+    const routeless = model("routeless", { routes: [] })
+    expect(discoverable(catalogOf(file([model("plain"), routeless]))).map((m) => m.publicName)).toEqual(["plain"])
   })
 })
 

@@ -12,6 +12,8 @@ describe("the content of a chat delta", () => {
     ["a refusal", { refusal: "no" }, "no"],
     ["reasoning", { reasoning_content: "hm" }, "hm"],
     ["reasoning told under both names, once", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
+    ["reasoning in parts", { reasoning_details: [{ text: "h" }, { summary: "m" }, { data: "x" }, null] }, "hm"],
+    ["reasoning as text and in parts, once", { reasoning: "hm", reasoning_details: [{ text: "hm" }] }, "hm"],
     [
       "a tool call's name and arguments",
       { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },

@@ -3,7 +3,7 @@
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
-import type { Protocol } from "../inference/Protocol.ts"
+import { type Protocol, protocols } from "../inference/Protocol.ts"
 import type { Model, Route } from "./Model.ts"
 import type { Provider, ProviderName } from "./Provider.ts"
 
@@ -50,16 +50,31 @@ export const callable = (
   const model = known(catalog, publicName)
   if (Either.isLeft(model)) return Either.left(model.left)
   const candidates = candidatesOf(catalog, model.right, protocol)
-  return candidates.length === 0 || (protocol === "images") !== (model.right.kind === "image")
+  return candidates.length === 0 || !serves(model.right, protocol)
     ? Either.left(new ModelNotFound({ model: publicName }))
     : Either.right({ model: model.right, candidates })
 }
 
-/** The models a caller is shown: higher discovery rank first, then by public name (spec: Model catalog). */
+/**
+ * The models a caller is shown: those that can be called, higher discovery rank first, then in the order of the alphabet
+ * by public name (spec: Model catalog).
+ */
 export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
   [...catalog.models.values()]
-    .filter((model) => !model.hidden && !model.retired)
-    .sort((a, b) => b.discoveryRank - a.discoveryRank || (a.publicName < b.publicName ? -1 : 1))
+    .filter((model) => !model.hidden && !model.retired && hasRoute(catalog, model))
+    .sort((a, b) => b.discoveryRank - a.discoveryRank || alphabetically(a.publicName, b.publicName))
+
+const hasRoute = (catalog: Catalog, model: Model): boolean =>
+  protocols.some((protocol) => serves(model, protocol) && candidatesOf(catalog, model, protocol).length > 0)
+
+/** Images are made and changed by image models only, and those do nothing else. */
+const serves = ({ kind }: Model, protocol: Protocol): boolean => (protocol === "images") === (kind === "image")
+
+/** Capitals beside their small letters; the same on every machine. */
+const alphabetically = (a: string, b: string): number => {
+  const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
+  return lowerA === lowerB ? (a < b ? -1 : 1) : lowerA < lowerB ? -1 : 1
+}
 
 /**
  * The order in which to try routes: by priority, and within one priority drawn by weight, so that load is shared.

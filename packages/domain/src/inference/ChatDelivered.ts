@@ -39,13 +39,23 @@ export const contentOf = (frame: JsonObject): string => {
 
 /** The content of one delta or message. */
 export const deltaContent = (delta: JsonObject): string => {
-  const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning)
+  const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning) || detailsOf(delta.reasoning_details)
   let text = textOf(delta.content) + asText(delta.refusal) + reasoning
   for (const item of asArray(delta.tool_calls)) {
     const call = asObject(item)
     text += callContent(asObject(call?.function)) + callContent(asObject(call?.custom))
   }
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
+}
+
+/** Reasoning as a list of parts; where there is a plain text as well, it says the same. */
+const detailsOf = (details: unknown): string => {
+  let text = ""
+  for (const item of asArray(details)) {
+    const detail = asObject(item)
+    text += asText(detail?.text) + asText(detail?.summary)
+  }
+  return text
 }
 
 /** Some suppliers send content in parts, and reasoning as parts within one of them. */
