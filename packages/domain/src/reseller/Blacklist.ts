@@ -5,12 +5,11 @@
  *     @example.com         every address at example.com, but not at sub.example.com
  */
 import * as Schema from "effect/Schema"
-import { Email } from "../customer/Email.ts"
+import { AddressText, Email } from "../customer/Email.ts"
 
 const isAddress = Schema.is(Schema.typeSchema(Email))
 
-export const BlacklistPattern = Schema.Trim.pipe(
-  Schema.compose(Schema.Lowercase),
+export const BlacklistPattern = AddressText.pipe(
   Schema.filter((s) => isAddress(s.startsWith("@") ? `a${s}` : s) || "an address, or @ and a domain"),
   Schema.brand("BlacklistPattern")
 )
