@@ -260,6 +260,25 @@ describe("a keepalive", () => {
   })
 })
 
+describe("a stream that is cut", () => {
+  it.each([
+    ["zeros in every chunk", usage(0, 0), usage(0, 0)],
+    ["its prompt and nothing else, at first", usage(12, 0), undefined],
+    ["one early figure", usage(12, 1), undefined]
+  ])("is charged what was delivered, though its supplier told %s", async (_, first, later) => {
+    const supplier = await aSupplier()
+    const chunks = ["a", "b", "c"].map((content, i) => ({ ...chunk({ content }), usage: i === 0 ? first : later }))
+    supplier.next(script({ steps: [...chunks.map((each) => event(each)), cut] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["a", "b", "c"])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]).toMatchObject({
+      ending: "upstream_cut",
+      charge: { charged: { input: 12n, output: 3n }, consumed: { input: 12n, output: 3n } }
+    })
+  })
+})
+
 describe("another route", () => {
   it.each([
     ["refuses", json(errorBody("down"), 503)],

@@ -17,7 +17,8 @@ describe("what a request is charged", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n, 5n), output: n(7n) },
-      deltas: 1
+      deltas: 1,
+      outputToldAfter: 1
     }
     const { charged, source } = chargeFor(outcome, counts(99n, 99n))
     expect(charged).toEqual({ input: 10n, cacheWrite: 0n, cacheRead: 5n, output: 7n })
@@ -25,24 +26,34 @@ describe("what a request is charged", () => {
   })
 
   it("complete with a reported 0: 0, not an estimate", () => {
-    const outcome: Outcome = { ending: "complete", reported: { prompt: prompt(0n), output: n(0n) }, deltas: 1 }
+    const outcome: Outcome = {
+      ending: "complete",
+      reported: { prompt: prompt(0n), output: n(0n) },
+      deltas: 1,
+      outputToldAfter: 1
+    }
     expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
   })
 
   it("complete without usage: counted here", () => {
-    const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1 }
+    const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, outputToldAfter: 1 }
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
   it("complete, all of it hidden, with usage: that usage", () => {
-    const outcome: Outcome = { ending: "complete", reported: { prompt: prompt(10n), output: n(7n) }, deltas: 0 }
+    const outcome: Outcome = {
+      ending: "complete",
+      reported: { prompt: prompt(10n), output: n(7n) },
+      deltas: 0,
+      outputToldAfter: 0
+    }
     expect(chargeFor(outcome, counts(0n, 0n)).charged).toMatchObject({ input: 10n, output: 7n })
   })
 
   it.each(["client_gone", "upstream_cut"] as const)(
     "%s after some of the answer: the prompt and what was delivered",
     (ending) => {
-      const outcome: Outcome = { ending, reported: unreported, deltas: 1 }
+      const outcome: Outcome = { ending, reported: unreported, deltas: 1, outputToldAfter: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
         charged: { input: 10n, output: 3n },
         source: "local"
@@ -54,7 +65,8 @@ describe("what a request is charged", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
-      deltas: 1
+      deltas: 1,
+      outputToldAfter: 1
     }
     expect(chargeFor(outcome, counts(99n, 3n))).toMatchObject({
       charged: { input: 40n, cacheRead: 2n, output: 3n },
@@ -66,7 +78,8 @@ describe("what a request is charged", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
-      deltas: 1
+      deltas: 1,
+      outputToldAfter: 1
     }
     const few = chargeFor(outcome, counts(0n, 3n))
     expect(few.charged.output).toBe(3n)
@@ -81,7 +94,8 @@ describe("what a request is charged", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
-      deltas: 41
+      deltas: 41,
+      outputToldAfter: input === 0n ? 41 : 1
     }
     const { charged, consumed } = chargeFor(outcome, counts(8n, 45n))
     expect(charged).toMatchObject({ input: input === 0n ? 8n : input, output: 45n })
@@ -89,14 +103,34 @@ describe("what a request is charged", () => {
   })
 
   it("cut with a figure that keeps up with the stream: never above it", () => {
-    const outcome: Outcome = { ending: "upstream_cut", reported: { prompt: prompt(5n), output: n(41n) }, deltas: 41 }
+    const outcome: Outcome = {
+      ending: "upstream_cut",
+      reported: { prompt: prompt(5n), output: n(41n) },
+      deltas: 41,
+      outputToldAfter: 40
+    }
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
+  })
+
+  it("cut with a total that came after all of it: never above it, however many deltas there were", () => {
+    const outcome: Outcome = {
+      ending: "upstream_cut",
+      reported: { prompt: prompt(5n), output: n(2n) },
+      deltas: 3,
+      outputToldAfter: 3
+    }
+    expect(chargeFor(outcome, counts(0n, 3n)).charged.output).toBe(2n)
   })
 
   it.each(["client_gone", "upstream_cut", "failed"] as const)(
     "%s with nothing delivered: nothing, but what was consumed is recorded",
     (ending) => {
-      const outcome: Outcome = { ending, reported: { prompt: prompt(5n), output: n(20n) }, deltas: 0 }
+      const outcome: Outcome = {
+        ending,
+        reported: { prompt: prompt(5n), output: n(20n) },
+        deltas: 0,
+        outputToldAfter: 0
+      }
       const charge = chargeFor(outcome, counts(9n, 9n))
       expect(charge.charged).toEqual(TokenUsage.none)
       expect(charge.consumed).toMatchObject({ input: 5n, output: 20n })
@@ -113,16 +147,19 @@ describe("what a request is charged", () => {
   const outcome: FastCheck.Arbitrary<Outcome> = FastCheck.record({
     ending: FastCheck.constantFrom("complete", "client_gone", "upstream_cut", "failed"),
     reported,
-    deltas: FastCheck.nat({ max: 30 })
+    deltas: FastCheck.nat({ max: 30 }),
+    outputToldAfter: FastCheck.nat({ max: 30 })
   })
 
   law(
-    "a cut is charged the tokens of its deltas at least, where as many were counted",
+    "a cut is charged the tokens of its deltas at least, where as many were counted and no total came after them",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
       return (
-        o.ending === "complete" || o.deltas === 0 || chargeFor(o, counts(p, counted)).charged.output >= BigInt(o.deltas)
+        o.ending === "complete" ||
+        o.deltas <= o.outputToldAfter ||
+        chargeFor(o, counts(p, counted)).charged.output >= BigInt(o.deltas)
       )
     }
   )

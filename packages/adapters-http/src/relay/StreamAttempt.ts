@@ -131,7 +131,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   #take({ content, frames, turns, usage }: Translation): void {
     if (frames !== "" || usage !== undefined) this.#touched = true
-    if (usage !== undefined) this.#delivery.report(usage)
     this.#delivery.send(content, turns)
+    if (usage !== undefined) this.#delivery.report(usage)
   }
 }

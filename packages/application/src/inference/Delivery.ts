@@ -4,6 +4,7 @@
  * Written by the relay while bytes pass, read when a checkpoint is taken and when the request is settled.
  */
 
+import type { Ending, Outcome } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
@@ -25,6 +26,7 @@ export class Delivery implements Member {
   readonly #promptFloor: Tokens
   readonly #clock: RequestClock
   #firstDeltaAtMillis: number | undefined
+  #outputToldAfter = 0
 
   constructor(requestId: RequestId, promptFloor: Tokens, clock: RequestClock) {
     this.requestId = requestId
@@ -41,6 +43,19 @@ export class Delivery implements Member {
 
   report(usage: ReportedUsage.ReportedUsage): void {
     this.reported = ReportedUsage.merge(this.reported, usage)
+    if (usage.output !== undefined && usage.output === this.reported.output)
+      this.#outputToldAfter = this.text.sentDeltas
+  }
+
+  /** Another supplier is asked: what the one before said it used is nothing that this one delivers. */
+  forgetReported(): void {
+    this.reported = ReportedUsage.unreported
+    this.#outputToldAfter = 0
+  }
+
+  /** What became of the request when it ends so. */
+  outcome(ending: Ending): Outcome {
+    return { ending, reported: this.reported, deltas: this.text.deltas, outputToldAfter: this.#outputToldAfter }
   }
 
   get checkpoint(): Checkpoint {

@@ -16,7 +16,6 @@ import {
   type Overloaded,
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
-import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -102,8 +101,7 @@ export class HeldRequest<Request extends InferenceRequest> {
 
   #tryNext(): void {
     if (this.#phase !== "trying") return
-    // What one supplier says it used is nothing that the next one delivers.
-    this.#delivery.reported = ReportedUsage.unreported
+    this.#delivery.forgetReported()
     const candidate: Candidate | undefined = this.#routes[this.#tried++]
     if (candidate === undefined) this.#ended(Exit.fail(this.#told ?? new UpstreamFailed({ cause: "no route" })))
     else this.#client.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
@@ -136,9 +134,8 @@ export class HeldRequest<Request extends InferenceRequest> {
 
   #settleAndWrite({ content, write }: Attempt & { readonly _tag: "Answered" }): void {
     this.#phase = "settling"
-    const { reported } = this.#delivery
-    const complete: Outcome = { ending: "complete", reported, deltas: 1 }
-    const left: Outcome = { ending: "client_gone", reported, deltas: 0 }
+    const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
+    const left = this.#delivery.outcome("client_gone")
     this.#count(complete, [content], (counts) => {
       const measure = () => measured(this.#client.gone() ? left : complete, counts, this.#delivery)
       this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
@@ -153,9 +150,8 @@ export class HeldRequest<Request extends InferenceRequest> {
   /** Nothing more comes: what was delivered is settled in the background. */
   #ended(exit: Exit.Exit<void, AttemptError>): void {
     this.#phase = "settling"
-    const { reported, text } = this.#delivery
-    const outcome: Outcome = { ending: endingOf(exit, this.#delivery), reported, deltas: text.deltas }
-    this.#count(outcome, text.texts, (counts) => {
+    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
+    this.#count(outcome, this.#delivery.text.texts, (counts) => {
       const last = measured(outcome, counts, this.#delivery)
       this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => last })
       this.#over(exit)

@@ -35,6 +35,8 @@ export interface Outcome {
   readonly reported: ReportedUsage
   /** Content deltas that were handed to the client; a whole answer is one. */
   readonly deltas: number
+  /** How many content deltas there had been when the supplier last told an output. */
+  readonly outputToldAfter: number
 }
 
 /** Counts made here, evaluated only where no reported figure serves. */
@@ -65,11 +67,15 @@ export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | und
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
- * How much the supplier made of a stream that was cut, as far as it said. A delta is at least a token, so a figure below
- * the number of deltas was told before them, or stands for one that never came.
+ * How much the supplier made of a stream that was cut, as far as it said. A figure that was told before the last deltas
+ * says nothing of them, unless it is so large that it must: a delta is a token at least. 0 stands for a figure that never
+ * came.
  */
-const reportedOutputOfCut = ({ deltas, reported }: Outcome): Tokens.Tokens | undefined =>
-  reported.output !== undefined && reported.output < BigInt(deltas) ? undefined : reported.output
+const reportedOutputOfCut = ({ deltas, outputToldAfter, reported }: Outcome): Tokens.Tokens | undefined => {
+  const { output } = reported
+  if (output === undefined || output === 0n) return undefined
+  return outputToldAfter < deltas && output < BigInt(deltas) ? undefined : output
+}
 
 export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
   const { ending, reported } = outcome
