@@ -223,6 +223,8 @@ describe("a top-up in Postgres", () => {
         expect(yield* found({ resellerId: one.id, status: "expired" })).toEqual([first.id])
         expect(yield* found({ resellerId: one.id, status: "credited" })).toEqual([])
         expect((yield* found({ status: "pending" })).slice(0, 2)).toEqual([third.id, second.id])
+        const after = yield* orders.search({ resellerId: undefined, status: undefined, olderThan: third, limit: 2 })
+        expect(after.map(({ order }) => order.id)).toEqual([second.id, first.id])
       })
     )
 
@@ -252,24 +254,45 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is credited once it was paid, with its quota, and is never due again", () =>
+    it.effect("is credited once it was paid, with its quota, and by a code is never due again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
+        const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect(yield* credit(id)).toMatchObject({ status: "pending" })
         const { order: paidOrder } = yield* observe(id, paid)
         const credited = yield* credit(id)
         expect(credited).toMatchObject({ ...paidOrder, status: "credited", creditedAt: expect.any(Date) })
         expect(yield* credit(id)).toEqual(credited)
         expect(yield* own(resellerId, id)).toEqual(credited)
-        expect(yield* balance(resellerId)).toBe(10_000_000n)
+        expect(yield* balance(resellerId)).toBe(1_000_100n)
         expect(yield* dueAt(id)).toBeUndefined()
         expect(yield* sql`SELECT code, unit, amount, actor FROM transfer WHERE ref = ${id}`).toEqual([
-          { code: "topup", unit: "usd_micro", amount: 10_000_000n, actor: "topup" }
+          { code: "topup", unit: "usd_micro", amount: 1_000_100n, actor: "topup" }
         ])
         const again = yield* observe(id, { _tag: "Failed", received: undefined, reason: "denied" })
         expect(again.order).toMatchObject({ status: "credited", creditedAt: credited.creditedAt })
         expect(yield* dueAt(id)).toBeUndefined()
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.effect("to an address is due for a while after its credit, and what comes then is kept and never credited", () =>
+      Effect.gen(function* () {
+        const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
+        yield* observe(id, paid)
+        const credited = yield* credit(id)
+        expect(yield* dueAt(id)).toBe((credited.creditedAt?.getTime() ?? 0) + 60_000)
+        yield* ago(id, "next_look_at", 61)
+        const due = yield* (yield* TopUpOrders).claimDue({ providers: ["bsc"], limit: 9, lease: Duration.seconds(5) })
+        expect(due.map(({ order }) => order)).toContainEqual(credited)
+
+        const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
+        const { order } = yield* observe(id, { ...paid, received })
+        expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
+        expect(yield* credit(id)).toEqual(order)
+        expect(yield* own(resellerId, id)).toEqual(order)
+        expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
+        expect(yield* balance(resellerId)).toBe(10_000_000n)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )

@@ -109,6 +109,13 @@ export class Counter {
           ({ order }) => order.resellerId === resellerId,
           () => new TopUpNotFound()
         ),
+      search: ({ status, olderThan, limit }) =>
+        Effect.sync(() =>
+          [...this.orders.values()]
+            .filter(({ order }) => order.status === status && (olderThan === undefined || order.id < olderThan.id))
+            .sort((a, b) => (a.order.id < b.order.id ? 1 : -1))
+            .slice(0, limit)
+        ),
       observe: (id, what) =>
         this.#noted(
           "observe",

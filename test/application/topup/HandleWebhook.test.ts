@@ -92,8 +92,10 @@ describe("a webhook", () => {
         { concurrency: "unbounded" }
       )
       yield* sent
-      yield* sent
-      expect(counter.count("credit")).toBe(1)
+      const again = yield* Effect.fork(sent)
+      yield* TestClock.adjust("1 seconds")
+      yield* Fiber.join(again)
+      expect(counter.log).toEqual(["check", "observe", "credit", "check", "observe"])
     }).pipe(Effect.provide(counter.layer))
   })
 })

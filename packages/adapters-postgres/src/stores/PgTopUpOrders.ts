@@ -66,12 +66,15 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           sqlErrorsAreDefects
         ),
 
-      search: ({ resellerId, status, limit }) =>
+      search: ({ resellerId, status, olderThan, limit }) =>
         Effect.map(
           sql<StoredRow>`${storedWhere(
             sql.and([
               resellerId === undefined ? sql`true` : sql`o.reseller_id = ${resellerId}`,
-              status === undefined ? sql`true` : sql`o.status = ${status}`
+              status === undefined ? sql`true` : sql`o.status = ${status}`,
+              olderThan === undefined
+                ? sql`true`
+                : sql`(o.created_at, o.id) < (${olderThan.createdAt}, ${olderThan.id}::uuid)`
             ])
           )} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`,
           (rows) => rows.map(toStored)

@@ -52,6 +52,8 @@ export interface TopUpList {
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
+  /** Only those that come after this one: the next page. */
+  readonly olderThan?: Pick<TopUpOrder, "createdAt" | "id"> | undefined
   readonly limit: number
 }
 
