@@ -247,6 +247,11 @@ describe("a top-up in Postgres", () => {
         expect(suspicious.alert).toBe("another currency")
         expect((yield* own(resellerId, id)).received).toEqual(received)
 
+        const odd = yield* anOrder(resellerId)
+        const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
+        yield* observe(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
+        expect(yield* own(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
+
         const { order } = yield* observe(id, { ...paid, received: less })
         expect(order).toMatchObject({ status: "crediting", received })
         expect(yield* own(resellerId, id)).toEqual(order)

@@ -18,8 +18,16 @@ export const observe = (payment: Payment, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(payment, asked)
   const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
   const transactions = payment.payin_hash ? [payment.payin_hash] : []
-  return { ...meaning, received: receivedIn(payment), evidence: evidenceOf(transactions) }
+  return {
+    ...meaning,
+    received: isOf(payment, asked) ? receivedIn(payment) : undefined,
+    evidence: evidenceOf(transactions)
+  }
 }
+
+/** Whether what came is of the order and in its coin: other coins are not worth a dollar. */
+const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
+  order_id === orderNumber && pay_currency.toLowerCase() === currency
 
 /** How a payment differs from what was asked for; undefined if it does not. */
 export const mismatchOf = (
