@@ -110,7 +110,13 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
   return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
 }
 
-const timeOf = (text: string | null | undefined): Date | undefined => {
+/** What has reached the merchant by a payment; before that it may still be lost. */
+export const arrivedIn = (payment: Payment): UsdMicro =>
+  UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
+
+const ARRIVED: ReadonlySet<string> = new Set(["partially_paid", "finished"])
+
+export const timeOf = (text: string | null | undefined): Date | undefined => {
   if (!text || !/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined
   const time = new Date(text)
   return Number.isNaN(time.getTime()) ? undefined : time
