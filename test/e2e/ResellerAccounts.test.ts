@@ -92,6 +92,7 @@ describe("signup", () => {
     ["a number with a plus", signup({ wa_number: "+628123456789" }), ["wa_number"]],
     ["a number that is a number", signup({ wa_number: 628123456789 }), ["wa_number"]],
     ["an empty name", signup({ name: " " }), ["name"]],
+    ["half a character in its name", signup({ name: "Toko \ude00" }), ["name"]],
     [
       "null for everything",
       { email: null, password: null, name: null, wa_number: null },

@@ -119,15 +119,19 @@ describe("a key", () => {
     expect(headers.get("cache-control")).toBe("no-store")
   })
 
-  it.each([[{}], [{ name: "" }], [{ name: "x".repeat(201) }], [{ name: "two\nlines" }], [{ name: 7 }]])(
-    "named by %j is 422 validation_error",
-    async (body) => {
-      const { userId } = await programme.customerOf(reseller)
-      const answer = await createKey(userId, reseller, body)
-      expect(refusalIn(answer)).toBe("422 validation_error")
-      expect(pathsIn(answer)).toEqual(["name"])
-    }
-  )
+  it.each([
+    [{}],
+    [{ name: "" }],
+    [{ name: "x".repeat(201) }],
+    [{ name: "two\nlines" }],
+    [{ name: "half \ud83d" }],
+    [{ name: 7 }]
+  ])("named by %j is 422 validation_error", async (body) => {
+    const { userId } = await programme.customerOf(reseller)
+    const answer = await createKey(userId, reseller, body)
+    expect(refusalIn(answer)).toBe("422 validation_error")
+    expect(pathsIn(answer)).toEqual(["name"])
+  })
 
   it("for somebody who is not a customer of this reseller is 404 not_found, whoever else they are", async () => {
     const other = await programme.reseller()
@@ -154,7 +158,9 @@ describe("a key", () => {
     })
     expect(headers.get("cache-control")).toBe("no-store")
     expect(await chat(secret)).toBe("401 invalid_api_key")
-    expect((await revoke(key_id)).body).toEqual(body)
+    for (const id of [textOf(key_id), textOf(key_id).toUpperCase()]) {
+      expect((await programme.delete(`${KEYS}/${id}`, reseller)).body).toEqual(body)
+    }
   })
 
   it("of somebody else's customer, or of nobody, is revoked by 404 not_found only", async () => {

@@ -217,6 +217,18 @@ describe("an order that is paid", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
+  it("by crypto in part stays pending, and what has arrived is for operators: only crypto_bep20 has members for it", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
+    await programme.simulate("underpay", textOf(body.order_number))
+    expect((await look(body.id, payer)).body).toEqual(body)
+    const [row] = await programme.query<{ arrived: string }>(
+      "SELECT received_usd_micro AS arrived FROM topup_order WHERE id = $1",
+      [textOf(body.id)]
+    )
+    expect(row?.arrived).toBe("3000000")
+  })
+
   it("with more than was asked for is credited with what was asked for, and says what has arrived", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
 import { refusalIn } from "../support/ResellerRefusals.ts"
-import { type Heard, type Json, textOf } from "../support/SimulatedPayments.ts"
+import { type Heard, type Json, jsonOf, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
@@ -106,6 +106,55 @@ describe.each([
     const other = provider === "tripay" ? "midtrans" : "tripay"
     expect(refusalIn(await send(report, { path: `/webhooks/payments/${other}` }))).toBe("401 invalid_signature")
     expect(await statusOf(order)).toBe("pending")
+  })
+})
+
+describe("a report of a repeated deposit", () => {
+  const reportOf = async (made: Json, sent: { readonly amount?: string; readonly status?: string }): Promise<Heard> => {
+    await programme.sendAgain(textOf(made.order_number), sent)
+    const report = programme.reports.at(-1)
+    if (report === undefined) throw new Error("nobody reported")
+    expect(jsonOf(report.body)).toMatchObject({ order_id: null, parent_payment_id: expect.any(Number) })
+    return report
+  }
+  const rowOf = async ({ id }: Json) =>
+    (
+      await programme.query<{ status: string; received: string; remarks: number; again: number }>(
+        `SELECT status, received_usd_micro AS received, jsonb_array_length(evidence -> 'remarks') AS remarks,
+          cardinality(repeated_payments) AS again FROM topup_order WHERE id = $1`,
+        [textOf(id)]
+      )
+    )[0]
+
+  it("completes the order that was paid in part, once", async () => {
+    const before = await quota()
+    const made = await order("crypto")
+    await programme.simulate("underpay", textOf(made.order_number))
+    const report = await reportOf(made, { amount: "2.5" })
+    expect((await send(report)).status).toBe(200)
+    expect(await rowOf(made)).toEqual({ status: "credited", received: "5000000", remarks: 1, again: 1 })
+    expect((await send(report)).status).toBe(200)
+    expect(await quota()).toBe(before + 5_000_000n)
+  })
+
+  it("for a credited order credits nothing more, and what came is kept", async () => {
+    const { order: made, report: first } = await paid("crypto")
+    await send(first)
+    const before = await quota()
+    expect((await send(await reportOf(made, { amount: "3" }))).status).toBe(200)
+    expect(await rowOf(made)).toEqual({ status: "credited", received: "8000000", remarks: 1, again: 1 })
+    expect((await send(await reportOf(made, { amount: "0.5", status: "partially_paid" }))).status).toBe(200)
+    expect(await rowOf(made)).toEqual({ status: "credited", received: "8500000", remarks: 2, again: 2 })
+    expect(await quota()).toBe(before)
+  })
+
+  it("that nobody sends on is not missed: the next look finds it", async () => {
+    const made = await order("crypto")
+    await programme.simulate("underpay", textOf(made.order_number))
+    await programme.sendAgain(textOf(made.order_number), { amount: "2" })
+    const { body } = await programme.get(`/api/reseller/topup/${textOf(made.id)}`, payer)
+    expect(body.status).toBe("pending")
+    expect(await rowOf(made)).toEqual({ status: "pending", received: "4500000", remarks: 1, again: 0 })
   })
 })
 

@@ -149,6 +149,15 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
+  /** Sends once more to the address an order by crypto was paid at. */
+  async sendAgain(orderNumber: string, sent: { readonly amount?: string; readonly status?: string }): Promise<void> {
+    const response = await fetch(`${this.simulator}/again/${orderNumber}`, {
+      method: "POST",
+      body: JSON.stringify(sent)
+    })
+    if (response.status !== 200) throw new Error(await response.text())
+  }
+
   async fault(mode: string, provider = "all"): Promise<void> {
     const response = await fetch(`${this.simulator}/fault`, {
       method: "POST",

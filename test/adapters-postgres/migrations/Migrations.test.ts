@@ -5,6 +5,7 @@ import * as PgUsageRollUps from "@tollgate/adapters-postgres/stores/PgUsageRollU
 import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
 import { Effect, Layer } from "effect"
 import { longHistory } from "../../bench/LongHistory.ts"
+import { type Ledger, orderOf } from "../../support/LedgerRows.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("migrations", () => {
@@ -66,4 +67,37 @@ describe("migrations", () => {
       }).pipe(Effect.provide(PgUsageRollUps.layer.pipe(Layer.provideMerge(TestDatabase.clientLayer(database)))))
     })
   )
+
+  it.scopedLive("make orders due that were credited in the last week, where more can have come for them", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make("empty")
+      const before = Migrations.migrations.findIndex(({ name }) => name === "0008_second_payments")
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* Migrations.migrate(Migrations.migrations.slice(0, before))
+        const credited = { status: "'credited'", paid_at: "now()", next_look_at: "NULL" }
+        const inRupiah = {
+          method: "'qris'",
+          amount_idr: "100000",
+          fee_idr: "5000",
+          total_idr: "105000",
+          token_kind: "NULL",
+          deposit_index: "NULL",
+          instructions: `'{"_tag": "Qris"}'`
+        }
+        const orders = [
+          orderOf(SOMEBODY, "new", { ...credited, credited_at: "now() - interval '6 days'" }),
+          orderOf(SOMEBODY, "old", { ...credited, credited_at: "now() - interval '8 days'" }),
+          orderOf(SOMEBODY, "code", { ...credited, ...inRupiah, credited_at: "now()" })
+        ]
+        // Whose order it is, and what was booked for it, are of no account here.
+        yield* sql.withTransaction(sql.unsafe(`SET LOCAL session_replication_role = replica; ${orders.join("; ")}`))
+        yield* Migrations.migrate()
+        const due = yield* sql`SELECT provider_payment_id AS payment FROM topup_order WHERE next_look_at <= now()`
+        expect(due).toEqual([{ payment: `new of ${SOMEBODY.resellerId}` }])
+      }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
 })
+
+const SOMEBODY = { resellerId: "0193a5c2-0000-7000-8000-000000000000" } as Ledger

@@ -272,10 +272,29 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_credited"
   ),
   wrong(
-    "a credited order that is looked at again",
-    ({ credited }) => updated("topup_order", "next_look_at = now()", credited),
+    "a credited order that is looked at again, though nothing more can come for it",
+    (ledger) =>
+      `${orderOf(ledger, "code", {
+        method: "'qris'",
+        amount_idr: "100000",
+        fee_idr: "5000",
+        total_idr: "105000",
+        token_kind: "NULL",
+        instructions: `'{"_tag": "Qris"}'`,
+        status: "'credited'",
+        paid_at: "now()",
+        credited_at: "now()"
+      })}`,
     CHECK,
     "topup_done"
+  ),
+  wrong(
+    "an order that forgets what repeated its payment",
+    ({ pending }) =>
+      `${updated("topup_order", "repeated_payments = '{7}'", pending)};
+      ${updated("topup_order", "repeated_payments = '{8}'", pending)}`,
+    RESTRICT,
+    "what repeated a payment is not forgotten"
   ),
   wrong(
     "a credited order without a transfer",

@@ -85,6 +85,17 @@ describe("keys of customers in Postgres", () => {
       })
     )
 
+    it.effect("a key is revoked by its id in capitals too, and goes by its own in the answer and the audit log", () =>
+      Effect.gen(function* () {
+        const reseller = yield* aReseller()
+        const { userId } = yield* aCustomer(reseller.id)
+        const { key } = yield* create(reseller.id, userId)
+        const inCapitals = ApiKeyId.make(key.id.toUpperCase())
+        for (let i = 0; i < 2; i++) expect((yield* revoke(reseller.id, inCapitals)).keyId).toBe(key.id)
+        expect((yield* Programme.audited(key.id)).map(({ action }) => action)).toEqual(["key.create", "key.revoke"])
+      })
+    )
+
     it.effect("a key is revoked by a reseller of its owner, whoever made it, and by no other", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]

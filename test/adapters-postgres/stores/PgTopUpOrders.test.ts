@@ -223,6 +223,8 @@ describe("a top-up in Postgres", () => {
         expect(yield* found({ resellerId: one.id, status: "expired" })).toEqual([first.id])
         expect(yield* found({ resellerId: one.id, status: "credited" })).toEqual([])
         expect((yield* found({ status: "pending" })).slice(0, 2)).toEqual([third.id, second.id])
+        const after = yield* orders.search({ resellerId: undefined, status: undefined, olderThan: third, limit: 2 })
+        expect(after.map(({ order }) => order.id)).toEqual([second.id, first.id])
       })
     )
 
@@ -245,6 +247,11 @@ describe("a top-up in Postgres", () => {
         expect(suspicious.alert).toBe("another currency")
         expect((yield* own(resellerId, id)).received).toEqual(received)
 
+        const odd = yield* anOrder(resellerId)
+        const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
+        yield* observe(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
+        expect(yield* own(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
+
         const { order } = yield* observe(id, { ...paid, received: less })
         expect(order).toMatchObject({ status: "crediting", received })
         expect(yield* own(resellerId, id)).toEqual(order)
@@ -252,24 +259,45 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is credited once it was paid, with its quota, and is never due again", () =>
+    it.effect("is credited once it was paid, with its quota, and by a code is never due again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
+        const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect(yield* credit(id)).toMatchObject({ status: "pending" })
         const { order: paidOrder } = yield* observe(id, paid)
         const credited = yield* credit(id)
         expect(credited).toMatchObject({ ...paidOrder, status: "credited", creditedAt: expect.any(Date) })
         expect(yield* credit(id)).toEqual(credited)
         expect(yield* own(resellerId, id)).toEqual(credited)
-        expect(yield* balance(resellerId)).toBe(10_000_000n)
+        expect(yield* balance(resellerId)).toBe(1_000_100n)
         expect(yield* dueAt(id)).toBeUndefined()
         expect(yield* sql`SELECT code, unit, amount, actor FROM transfer WHERE ref = ${id}`).toEqual([
-          { code: "topup", unit: "usd_micro", amount: 10_000_000n, actor: "topup" }
+          { code: "topup", unit: "usd_micro", amount: 1_000_100n, actor: "topup" }
         ])
         const again = yield* observe(id, { _tag: "Failed", received: undefined, reason: "denied" })
         expect(again.order).toMatchObject({ status: "credited", creditedAt: credited.creditedAt })
         expect(yield* dueAt(id)).toBeUndefined()
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.effect("to an address is due for a while after its credit, and what comes then is kept and never credited", () =>
+      Effect.gen(function* () {
+        const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
+        yield* observe(id, paid)
+        const credited = yield* credit(id)
+        expect(yield* dueAt(id)).toBe((credited.creditedAt?.getTime() ?? 0) + 60_000)
+        yield* ago(id, "next_look_at", 61)
+        const due = yield* (yield* TopUpOrders).claimDue({ providers: ["bsc"], limit: 9, lease: Duration.seconds(5) })
+        expect(due.map(({ order }) => order)).toContainEqual(credited)
+
+        const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
+        const { order } = yield* observe(id, { ...paid, received })
+        expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
+        expect(yield* credit(id)).toEqual(order)
+        expect(yield* own(resellerId, id)).toEqual(order)
+        expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
+        expect(yield* balance(resellerId)).toBe(10_000_000n)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
@@ -321,6 +349,39 @@ describe("a top-up in Postgres", () => {
           { concurrency: 20 }
         )
         expect(yield* balance(reseller.id)).toBe(200_000_000n)
+      })
+    )
+
+    it.effect("is found by any payment of it that another repeats, is due for it, and keeps twenty of those", () =>
+      Effect.gen(function* () {
+        const orders = yield* TopUpOrders
+        const { id: resellerId } = yield* aReseller()
+        const crypto: PaymentInstructions = {
+          _tag: "Crypto",
+          depositAddresses: [{ network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }]
+        }
+        const { id } = yield* anOrder(
+          resellerId,
+          { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
+          { instructions: crypto, providerPaymentId: "7001,7002" }
+        )
+        yield* observe(id, paid)
+        yield* credit(id)
+        yield* ago(id, "next_look_at", -3_600)
+        const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
+          Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
+        for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
+          expect(yield* none).toBeUndefined()
+        }
+        expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
+        expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
+        expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
+        expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
+        expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
+        for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
+        const stored = Option.getOrThrow(yield* orders.find(id))
+        expect(stored.repeatedPayments).toHaveLength(20)
+        expect(stored.order.status).toBe("credited")
       })
     )
 

@@ -8,12 +8,13 @@ import {
   type OpenedPayment,
   type PaymentProvider,
   PaymentProviders,
-  type ProviderUnavailable
+  type ProviderUnavailable,
+  type Reported
 } from "@tollgate/application/ports/PaymentProviders"
 import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
 import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
 import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
-import type { OrderId, OrderNumber } from "@tollgate/domain/topup/OrderId"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -62,7 +63,12 @@ export class Counter {
   }
 
   keep(order: TopUpOrder): StoredTopUp {
-    const stored = { order, payer: { name: aReseller().name, email: aReseller().email }, providerState: {} }
+    const stored = {
+      order,
+      payer: { name: aReseller().name, email: aReseller().email },
+      providerState: {},
+      repeatedPayments: []
+    }
     this.orders.set(order.id, stored)
     return stored
   }
@@ -109,6 +115,13 @@ export class Counter {
           ({ order }) => order.resellerId === resellerId,
           () => new TopUpNotFound()
         ),
+      search: ({ status, olderThan, limit }) =>
+        Effect.sync(() =>
+          [...this.orders.values()]
+            .filter(({ order }) => order.status === status && (olderThan === undefined || order.id < olderThan.id))
+            .sort((a, b) => (a.order.id < b.order.id ? 1 : -1))
+            .slice(0, limit)
+        ),
       observe: (id, what) =>
         this.#noted(
           "observe",
@@ -130,6 +143,16 @@ export class Counter {
             return this.keep(credited.order).order
           })
         ),
+      noteRepeated: (provider, { paymentId, originalId }) =>
+        Effect.sync(() => {
+          const found = [...this.orders.values()].find(
+            ({ order }) => order.provider === provider && order.providerPaymentId === originalId
+          )
+          if (found === undefined) return Option.none()
+          const noted = { ...found, repeatedPayments: [...found.repeatedPayments, paymentId] }
+          this.orders.set(found.order.id, noted)
+          return Option.some(noted)
+        }),
       claimDue: ({ providers, limit }) =>
         Effect.sync(() => {
           this.log.push(`claim ${limit} of ${providers.join()}`)
@@ -157,7 +180,7 @@ export const anOpening = (): OpenedPayment => ({
   state: { baseline: "0" }
 })
 
-export const aWebhook = (orderNumber: OrderNumber) => ({
-  verify: () => Effect.succeed(orderNumber),
+export const aWebhook = (reported: Reported) => ({
+  verify: () => Effect.succeed(reported),
   acknowledgement: { success: true }
 })

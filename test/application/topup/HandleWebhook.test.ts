@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { BadSignature } from "@tollgate/application/ports/PaymentProviders"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
-import { OrderNumber, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
 import { aWebhook, Counter, seen } from "./Counter.ts"
@@ -10,13 +10,13 @@ const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
 
 /** A counter whose provider sends a webhook about this order. */
-const woken = (number = named, order = anOrder()) => {
+const woken = (number: string = named, order = anOrder()) => {
   const counter = new Counter()
   counter.keep(order)
   counter.says = Effect.succeed(seen("Paid"))
   counter.providers = [
     counter.provider({ label: "midtrans", name: "midtrans" }),
-    counter.provider({ webhook: aWebhook(number) })
+    counter.provider({ webhook: aWebhook({ orderNumber: number }) })
   ]
   return counter
 }
@@ -42,7 +42,7 @@ describe("a webhook", () => {
   it.effect("of a wrong signature is refused, and nobody is asked", () => {
     const counter = woken()
     const verify = () => Effect.fail(new BadSignature({ provider: "bsc" }))
-    counter.providers = [counter.provider({ webhook: { ...aWebhook(named), verify } })]
+    counter.providers = [counter.provider({ webhook: { ...aWebhook({}), verify } })]
     return Effect.gen(function* () {
       expect((yield* Effect.flip(handleWebhook("bsc", {}, body)))._tag).toBe("BadSignature")
       expect(counter.log).toEqual([])
@@ -61,13 +61,47 @@ describe("a webhook", () => {
 
   it.effect.each([
     ["an order nobody has", orderNumberOf("01930000-0000-7000-8000-0000000000ff" as never), anOrder()],
-    ["something that is no order number", OrderNumber.make("RTO-'; drop table"), anOrder()],
+    ["something that is no order number", "RTO-'; drop table", anOrder()],
+    ["a test", "payment_notif_test_G123_abc", anOrder()],
     ["an order of another provider", named, anOrder({ provider: "midtrans" })]
   ] as const)("that names %s is acknowledged all the same, and nothing is done", ([, number, order]) => {
     const counter = woken(number, order)
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
       expect(counter.log).toEqual([])
+    }).pipe(Effect.provide(counter.layer))
+  })
+
+  it.effect("about a payment that repeats one of an order is about that order, and is asked about with it", () => {
+    const counter = woken()
+    const asked: Array<ReadonlyArray<string> | undefined> = []
+    counter.providers = [
+      counter.provider({
+        webhook: aWebhook({ repeated: { paymentId: "8", originalId: anOrder().providerPaymentId } }),
+        check: (_, { repeatedPayments }) =>
+          Effect.sync(() => {
+            asked.push(repeatedPayments)
+            return seen("Paid")
+          })
+      })
+    ]
+    return Effect.gen(function* () {
+      expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
+      expect(asked).toEqual([["8"]])
+      expect(counter.log).toEqual(["observe", "credit"])
+    }).pipe(Effect.provide(counter.layer))
+  })
+
+  it.effect.each([
+    [{}, []],
+    [{ repeated: { paymentId: "8", originalId: "7" } }, []],
+    [{ orderNumber: named, repeated: { paymentId: "8", originalId: "7" } }, ["check", "observe", "credit"]]
+  ] as const)("that is about %j is acknowledged", ([reported, log]) => {
+    const counter = woken()
+    counter.providers = [counter.provider({ webhook: aWebhook(reported) })]
+    return Effect.gen(function* () {
+      expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
+      expect(counter.log).toEqual(log)
     }).pipe(Effect.provide(counter.layer))
   })
 
@@ -92,8 +126,10 @@ describe("a webhook", () => {
         { concurrency: "unbounded" }
       )
       yield* sent
-      yield* sent
-      expect(counter.count("credit")).toBe(1)
+      const again = yield* Effect.fork(sent)
+      yield* TestClock.adjust("1 seconds")
+      yield* Fiber.join(again)
+      expect(counter.log).toEqual(["check", "observe", "credit", "check", "observe"])
     }).pipe(Effect.provide(counter.layer))
   })
 })

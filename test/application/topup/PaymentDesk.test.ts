@@ -1,7 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/ports/PaymentProviders"
 import { PaymentDesk } from "@tollgate/application/topup/PaymentDesk"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { anomaliesOf, excessUsdMicroOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
 import { anOpening, Counter, seen } from "./Counter.ts"
@@ -120,6 +122,43 @@ describe("a look at an order", () => {
         expect(yield* (yield* desk).look(credited)).toBe(credited.order)
         expect(counter.log).toEqual([])
       })
+    )
+  )
+
+  it.effect("through its credit sees what came besides, and credits nothing more", () =>
+    atACounter((counter) =>
+      Effect.gen(function* () {
+        const stored = counter.keep(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
+        const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
+        counter.says = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
+        const { lookThrough, lookAgain } = yield* desk
+        const { order, answered } = yield* lookThrough(stored)
+        expect({
+          answered,
+          status: order.status,
+          anomalies: anomaliesOf(order),
+          excess: excessUsdMicroOf(order)
+        }).toEqual({ answered: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
+        yield* Effect.fork(lookAgain(stored))
+        yield* TestClock.adjust("1 seconds")
+        expect(counter.log).toEqual(["check", "observe", "check", "observe"])
+        expect(counter.quota.creditsPosted).toBe(0n)
+      })
+    )
+  )
+
+  it.effect.each([
+    ["pending", anOrder(), Effect.fail(down())],
+    ["credited", anOrder({ status: "credited" }), Effect.fail(down())],
+    ["of nobody who is there", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
+  ] as const)("of which nobody says anything is none: the order is %s", ([, order, says]) =>
+    atACounter(
+      (counter, stored) =>
+        Effect.gen(function* () {
+          counter.says = says
+          expect(yield* (yield* desk).lookThrough(stored)).toEqual({ order, answered: false })
+        }),
+      order
     )
   )
 

@@ -17,7 +17,7 @@ describe("the sweep", () => {
       counter.says = Effect.succeed(seen("Paid"))
       counter.due.push(batch(counter, 0, 40), batch(counter, 40, 7))
       return Effect.gen(function* () {
-        expect(yield* sweepTopUps).toEqual({ looked: 47, credited: 47 })
+        expect(yield* sweepTopUps).toEqual({ looked: 47, answered: 47, credited: 47 })
         expect(counter.count("claim 40 of bsc")).toBe(2)
         expect(counter.count("credit")).toBe(47)
       }).pipe(Effect.provide(counter.layer))
@@ -51,7 +51,17 @@ describe("the sweep", () => {
     counter.due.push([broken, ...batch(counter, 2, 3)])
     counter.says = Effect.succeed(seen("Paid"))
     return Effect.gen(function* () {
-      expect(yield* sweepTopUps).toEqual({ looked: 4, credited: 3 })
+      expect(yield* sweepTopUps).toEqual({ looked: 4, answered: 3, credited: 3 })
+    }).pipe(Effect.provide(counter.layer))
+  })
+
+  it.effect("looks at credited orders too, and does not count them as credited again", () => {
+    const counter = new Counter()
+    counter.says = Effect.succeed(seen("Paid"))
+    counter.due.push([counter.keep(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))])
+    return Effect.gen(function* () {
+      expect(yield* sweepTopUps).toEqual({ looked: 1, answered: 1, credited: 0 })
+      expect(counter.log.slice(-2)).toEqual(["check", "observe"])
     }).pipe(Effect.provide(counter.layer))
   })
 

@@ -71,7 +71,7 @@ describe("an order that is read", () => {
     counter.keep(anOrder({ status: "credited" }))
     return Effect.gen(function* () {
       for (const name of [anOrder().id, orderNumberOf(anOrder().id)]) {
-        expect((yield* reconcileForOperator(name)).id).toBe(anOrder().id)
+        expect((yield* reconcileForOperator(name)).order.id).toBe(anOrder().id)
       }
       expect((yield* Effect.flip(reconcileForOperator("nonsense")))._tag).toBe("TopUpNotFound")
     }).pipe(Effect.provide(counter.layer))

@@ -9,7 +9,7 @@ import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect, Layer } from "effect"
-import { startedSimulator } from "../../support/SimulatedPayments.ts"
+import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
 import * as Programme from "./Programme.ts"
 
@@ -123,11 +123,66 @@ describe("tollgate topups", () => {
 
         yield* post(`/pay/${orderNumberOf(second.id)}`)
         const all = yield* tollgate("topups", "reconcile", "--json")
-        expect(documentOf(all), all.stderr).toEqual({ looked: 1, credited: 1 })
-        expect((yield* tollgate("topups", "reconcile")).stdout).toBe("No order is open.\n")
+        // The orders of the tests above are of providers that are not set up here.
+        const counts = { looked: 1, answered: 1, unanswered: 0, unasked: 2, credited: 1 }
+        expect(documentOf(all), all.stderr).toEqual(counts)
+        expect(all.stderr).toContain("of 2 open orders the provider is not set up here")
         const shown = documentOf(yield* tollgate("resellers", "show", "payer@example.com", "--json"))
         expect(shown).toMatchObject({ balance_usd_micro: "20000000" })
         expect(documentOf(yield* tollgate("audit", "--json"))).toMatchObject({ ok: true })
+      })
+    )
+
+    it.scoped("asks about a credited order too: what came for it since is shown and flagged, and never credited", () =>
+      Effect.gen(function* () {
+        const { baseUrl, post } = yield* simulator
+        const reseller = yield* Programme.signedUp("twice@example.com")
+        const order = yield* ordered(reseller, baseUrl)
+        const reconciled = () => tollgate("topups", "reconcile", order.id, "--json")
+        yield* post(`/pay/${orderNumberOf(order.id)}`)
+        expect(documentOf(yield* reconciled())).toMatchObject({
+          status: "credited",
+          excess_usd_micro: "0",
+          anomalies: []
+        })
+
+        if (order.instructions._tag !== "Bep20") throw new Error("an order on the chain has its address")
+        const { depositAddress, contractAddress } = order.instructions
+        const sent = yield* post("/bsc/transfers", {
+          deposit_address: depositAddress,
+          contract_address: contractAddress,
+          raw: "10000000000000000000"
+        })
+        yield* Effect.sleep(Date.parse(textOf(sent.body.final_at)) - Date.now() + 10)
+        const twice = { received_usd_micro: "20000000", excess_usd_micro: "10000000", anomalies: ["overpaid"] }
+        const again = yield* reconciled()
+        expect(again, again.stderr).toMatchObject({ code: 0 })
+        expect(documentOf(again)).toMatchObject({ status: "credited", ...twice })
+        expect(documentOf(yield* tollgate("topups", "show", order.id, "--json"))).toMatchObject(twice)
+        expect((yield* tollgate("topups", "list", "--reseller", "twice@example.com")).stdout).toContain(
+          "credited, overpaid"
+        )
+        const shown = documentOf(yield* tollgate("resellers", "show", "twice@example.com", "--json"))
+        expect(shown).toMatchObject({ balance_usd_micro: "10000000" })
+
+        yield* post("/fault", { mode: "503", provider: "all" })
+        const silent = yield* Effect.ensuring(reconciled(), post("/fault", { mode: "none", provider: "all" }))
+        expect(silent, silent.stderr).toMatchObject({ code: 1 })
+      })
+    )
+
+    it.scoped("says how many orders no provider gave an answer for, and ends with 1", () =>
+      Effect.gen(function* () {
+        const { baseUrl, post } = yield* simulator
+        const reseller = yield* Programme.signedUp("silent@example.com")
+        yield* Effect.all([ordered(reseller, baseUrl), ordered(reseller, baseUrl)])
+        yield* post("/fault", { mode: "503", provider: "all" })
+        const all = tollgate("topups", "reconcile", "--json")
+        const down = yield* Effect.ensuring(all, post("/fault", { mode: "none", provider: "all" }))
+        expect(down, down.stderr).toMatchObject({ code: 1 })
+        expect(documentOf(down)).toMatchObject({ looked: 2, answered: 0, unanswered: 2, credited: 0 })
+        expect(down.stderr).toContain("for 2 of 2 orders no provider gave an answer")
+        expect(documentOf(yield* all)).toMatchObject({ looked: 2, answered: 2, unanswered: 0, credited: 0 })
       })
     )
 

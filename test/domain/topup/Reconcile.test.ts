@@ -129,7 +129,7 @@ describe("an order", () => {
 
 describe("what is seen", () => {
   law(
-    "as suspicious changes neither status nor amounts, but is remarked and alerts",
+    "as suspicious does not change the status, but keeps what arrived, is remarked and alerts",
     [order, someTime],
     (order, now) => {
       const { order: next, alert } = decideReconcile(
@@ -144,7 +144,8 @@ describe("what is seen", () => {
       return (
         alert === "odd" &&
         next.status === order.status &&
-        next.received === order.received &&
+        next.received.receivedRaw === order.received.receivedRaw &&
+        (next.received.receivedUsdMicro ?? 0n) >= order.quotaUsdMicro &&
         next.paidAt === order.paidAt &&
         next.evidence.remarks.includes("odd")
       )

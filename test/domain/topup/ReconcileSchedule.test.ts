@@ -1,9 +1,9 @@
-import { nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import { firstLookAt, nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
 import type { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
-import { anOrder, instant, MINUTE, order, someTime } from "../../support/resellers.ts"
+import { anOrder, aRupiahOrder, instant, MINUTE, order, someTime } from "../../support/resellers.ts"
 
 const DAY = 24 * 60 * MINUTE
 const EXPIRY = 60 * MINUTE
@@ -12,7 +12,10 @@ const EXPIRY = 60 * MINUTE
 const pausesOf = (status: TopUpStatus, forMillis: number) => {
   const pauses: Array<number> = []
   for (let at = 0; at < forMillis; ) {
-    const next = nextLookAt(anOrder({ status }), instant(at))
+    const next = nextLookAt(
+      anOrder({ status, creditedAt: status === "credited" ? instant(0) : undefined }),
+      instant(at)
+    )
     if (next === undefined) break
     const pause = next.getTime() - instant(at).getTime()
     pauses.push(pause)
@@ -24,9 +27,12 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
 describe("an order nobody asks about", () => {
   law("is looked at after 30 seconds to an hour, or never again", [order, someTime], (order, now) => {
     const next = nextLookAt(order, now)
-    return (
-      next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= 60 * MINUTE)
-    )
+    const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
+    return next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
+  })
+
+  it("is first looked at 30 seconds after it was made", () => {
+    expect(firstLookAt(instant(0))).toEqual(instant(30_000))
   })
 
   it.each(["pending", "crediting"] as const)("is always looked at while it is %s", (status) => {
@@ -38,9 +44,26 @@ describe("an order nobody asks about", () => {
     expect(new Set(pausesOf("crediting", 2 * DAY))).toEqual(new Set([30_000]))
   })
 
-  it("is never looked at once it is credited", () => {
-    expect(nextLookAt(anOrder({ status: "credited" }), instant(0))).toBeUndefined()
+  it.each(["qris", "hosted_qris"] as const)("is never looked at once it is credited, by %s", (method) => {
+    const credited = aRupiahOrder({ method, status: "credited", creditedAt: instant(0) })
+    expect(nextLookAt(credited, instant(0))).toBeUndefined()
   })
+
+  it.each(["crypto", "crypto_bep20"] as const)(
+    "is looked at for a week once it is credited by %s, less and less often: more may come",
+    (method) => {
+      const credited = anOrder({ method, status: "credited", creditedAt: instant(0) })
+      expect(nextLookAt(credited, instant(0))).toEqual(instant(MINUTE))
+      expect(nextLookAt(credited, instant(7 * DAY + 1))).toBeUndefined()
+      const pauses = pausesOf("credited", 30 * DAY)
+      const total = pauses.reduce((a, b) => a + b, 0)
+      expect(total).toBeGreaterThan(7 * DAY)
+      expect(total).toBeLessThan(7 * DAY + 6 * 60 * MINUTE + 1)
+      expect(pauses).toEqual([...pauses].sort((a, b) => a - b))
+      expect(pauses.at(-1)).toBe(6 * 60 * MINUTE)
+      expect(pauses.length).toBeLessThan(70)
+    }
+  )
 
   it.each(["expired", "failed"] as const)("is looked at for a week once it is %s, less and less often", (status) => {
     const pauses = pausesOf(status, 30 * DAY)

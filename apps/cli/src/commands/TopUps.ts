@@ -80,14 +80,11 @@ const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed
 const reconcileOne = (id: OrderId) =>
   Effect.gen(function* () {
     const { find } = yield* TopUpOrders
-    const before = yield* find(id)
-    yield* reconcileForOperator(id)
+    const { answered } = yield* reconcileForOperator(id)
     const now = yield* find(id)
-    if (Option.isNone(before) || Option.isNone(now)) return yield* new TopUpNotFound()
+    if (Option.isNone(now)) return yield* new TopUpNotFound()
     const shown = { document: topUpDocument(now.value), text: topUpFacts(now.value) }
-    const { checkedAt, status } = now.value.order
-    const isAsked = status === "credited" || checkedAt?.getTime() !== before.value.order.checkedAt?.getTime()
-    return isAsked ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
+    return answered ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
   })
 
 /** The order stands as it was stored, which says nothing of what was paid since. */
@@ -96,13 +93,21 @@ const notAsked = (provider: string) => ({
   message: `${provider} gave no answer; the order is shown as it is stored. See: tollgate doctor`
 })
 
-const reconcileAll = Effect.map(
-  reconcileOpen,
-  ({ credited, looked }): Answer => ({
-    document: { looked, credited },
-    text: looked === 0 ? "No order is open." : `Looked at ${looked}, credited ${credited}.`
-  })
-)
+const reconcileAll = Effect.map(reconcileOpen, ({ answered, credited, looked, unasked }): Answer => {
+  const unanswered = looked - answered
+  const silent = [
+    ...(unanswered > 0 ? [`for ${unanswered} of ${looked} orders no provider gave an answer`] : []),
+    ...(unasked > 0 ? [`of ${unasked} open orders the provider is not set up here`] : [])
+  ]
+  const shown: Answer = {
+    document: { looked, answered, unanswered, unasked, credited },
+    text:
+      looked + unasked === 0 ? "No order is open." : `Looked at ${looked}, ${answered} answered, credited ${credited}.`
+  }
+  if (silent.length === 0) return shown
+  const message = `${silent.join(", and ")}; they stand as they are stored. See: tollgate doctor`
+  return { ...shown, trouble: { code: "provider_unavailable", message } }
+})
 
 export const topUpsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   Command.make("topups").pipe(

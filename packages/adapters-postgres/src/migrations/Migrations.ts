@@ -14,6 +14,7 @@ import { rankings } from "./0004_rankings.ts"
 import { settlementReferences } from "./0005_settlement_references.ts"
 import { images } from "./0006_images.ts"
 import { usageByGrain } from "./0007_usage_by_grain.ts"
+import { secondPayments } from "./0008_second_payments.ts"
 
 export interface Migration {
   readonly name: string
@@ -28,7 +29,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0004_rankings", statements: rankings },
   { name: "0005_settlement_references", statements: settlementReferences },
   { name: "0006_images", statements: images },
-  { name: "0007_usage_by_grain", statements: usageByGrain }
+  { name: "0007_usage_by_grain", statements: usageByGrain },
+  { name: "0008_second_payments", statements: secondPayments }
 ]
 
 /** Any number, the same in every version of this program. */

@@ -74,7 +74,7 @@ export const revokeKey = (
       return before && toKey(before)
     }
     const detail = { public_id: revoked.public_id, user_id: revoked.user_id, name: revoked.name }
-    yield* AuditLog.record({ operator, action: "key.revoke", subject: id, detail })
+    yield* AuditLog.record({ operator, action: "key.revoke", subject: revoked.id, detail })
     yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${revoked.public_id})`
     return toKey(revoked)
   })

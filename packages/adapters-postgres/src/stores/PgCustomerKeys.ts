@@ -37,7 +37,7 @@ export const layer: Layer.Layer<CustomerKeys, never, SqlClient.SqlClient | KeyMa
             WHERE k.id = ${keyId} AND c.reseller_id = ${resellerId} FOR KEY SHARE OF c`
           const revoked = own.length === 0 ? undefined : yield* revokeKey(keyId, itself(resellerId))
           if (revoked?.revokedAt === undefined) return yield* new NotFound({ what: "key" })
-          return { keyId, revokedAt: revoked.revokedAt }
+          return { keyId: revoked.id, revokedAt: revoked.revokedAt }
         }).pipe(transact, provided)
     }
   })

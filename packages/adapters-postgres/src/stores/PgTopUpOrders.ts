@@ -23,6 +23,8 @@ import { book } from "./TransferRows.ts"
 
 /** Who credits, whoever looked. */
 const ACTOR = "topup"
+/** As many as a row may have. */
+const MOST_REPEATED = 20
 
 export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer.effect(
   TopUpOrders,
@@ -66,12 +68,15 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           sqlErrorsAreDefects
         ),
 
-      search: ({ resellerId, status, limit }) =>
+      search: ({ resellerId, status, olderThan, limit }) =>
         Effect.map(
           sql<StoredRow>`${storedWhere(
             sql.and([
               resellerId === undefined ? sql`true` : sql`o.reseller_id = ${resellerId}`,
-              status === undefined ? sql`true` : sql`o.status = ${status}`
+              status === undefined ? sql`true` : sql`o.status = ${status}`,
+              olderThan === undefined
+                ? sql`true`
+                : sql`(o.created_at, o.id) < (${olderThan.createdAt}, ${olderThan.id}::uuid)`
             ])
           )} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`,
           (rows) => rows.map(toStored)
@@ -98,6 +103,19 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           yield* writeStanding(credited.order, now)
           return credited.order
         }).pipe(transact, withSql),
+
+      noteRepeated: (provider, { paymentId, originalId }) =>
+        Effect.map(
+          sql<StoredRow>`
+            UPDATE topup_order o SET next_look_at = least(next_look_at, clock_timestamp()),
+              repeated_payments = CASE
+                WHEN ${paymentId} = ANY (repeated_payments) OR cardinality(repeated_payments) >= ${MOST_REPEATED}
+                THEN repeated_payments ELSE repeated_payments || ${paymentId}::text END
+            FROM reseller r WHERE r.id = o.reseller_id AND o.provision_state = 'ready' AND o.method = 'crypto'
+              AND o.provider = ${provider} AND string_to_array(o.provider_payment_id, ',') @> ARRAY[${originalId}::text]
+            RETURNING ${stored}`,
+          ([row]) => Option.map(Option.fromNullable(row), toStored)
+        ).pipe(sqlErrorsAreDefects),
 
       claimDue: ({ providers, limit, lease }) =>
         Effect.map(

@@ -6,7 +6,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
-import { nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import { firstLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -51,11 +51,11 @@ export const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Eff
 
     makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
       Effect.gen(function* () {
-        const dueAt = nextLookAt({ status: "pending", expiresAt }, yield* databaseTime)
+        const dueAt = firstLookAt(yield* databaseTime)
         const [row] = yield* sql<StoredRow>`
           UPDATE topup_order o SET provision_state = 'ready', status = 'pending', expires_at = ${expiresAt},
             provider_payment_id = ${providerPaymentId}, instructions = ${jsonText(instructions)}::jsonb,
-            provider_state = ${jsonText(state)}::jsonb, next_look_at = ${dueAt ?? null}
+            provider_state = ${jsonText(state)}::jsonb, next_look_at = ${dueAt}
           FROM reseller r WHERE r.id = o.reseller_id AND o.id = ${id} AND o.provision_state = 'creating'
           RETURNING ${sql.literal(STORED)}`
         return Option.map(Option.fromNullable(row), toStored)

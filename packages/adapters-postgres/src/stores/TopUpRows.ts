@@ -55,6 +55,7 @@ export interface PayerRow {
 
 export interface StoredRow extends OrderRow, PayerRow {
   readonly provider_state: unknown
+  readonly repeated_payments: ReadonlyArray<string>
 }
 
 /** Of the table under the name `o`. */
@@ -64,14 +65,15 @@ export const ORDER = `${DRAFT}, o.provider_payment_id, o.instructions, o.expires
   o.received_usd_micro, o.evidence, o.paid_at, o.credited_at, o.checked_at`
 /** Of `o` and its reseller `r`. */
 export const PAYER = "r.name AS payer_name, r.email AS payer_email"
-export const STORED = `${ORDER}, o.provider_state, ${PAYER}`
+export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
 
 export const toPayer = ({ payer_name, payer_email }: PayerRow): Payer => ({ name: payer_name, email: payer_email })
 
 export const toStored = (row: StoredRow): StoredTopUp => ({
   order: toOrder(row),
   payer: toPayer(row),
-  providerState: row.provider_state
+  providerState: row.provider_state,
+  repeatedPayments: row.repeated_payments
 })
 
 export const toOrder = (row: OrderRow): TopUpOrder => ({

@@ -33,12 +33,14 @@ export interface PaymentIntent {
 
 /** A payment as the provider opened it. */
 export interface OpenedPayment {
-  /** The provider's reference. */
+  /** The provider's reference; of several payments for one order all of them, with commas between. */
   readonly providerPaymentId: string
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
   /** What the provider's adapter needs to ask again, as JSON; opaque to everybody else. */
   readonly state: unknown
+  /** Payments that came since and repeat one of these, as the provider has told us: its references. */
+  readonly repeatedPayments?: ReadonlyArray<string>
 }
 
 /**
@@ -70,12 +72,25 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
 /** A webhook that was not signed by the provider. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
+/** A payment that repeats an earlier one, by the provider's references for both. */
+export interface RepeatedPayment {
+  readonly paymentId: string
+  readonly originalId: string
+}
+
+/** What a genuine webhook is about, where it says so. It carries no truth besides. */
+export interface Reported {
+  /** As it stands there: perhaps of no order of ours. */
+  readonly orderNumber?: string | undefined
+  readonly repeated?: RepeatedPayment | undefined
+}
+
 export interface PaymentWebhook {
-  /** The order a webhook names, once its signature over the raw bytes was found right. It carries no truth besides. */
+  /** Whatever it is about, once its signature over the raw bytes was found right. */
   readonly verify: (
     headers: Readonly<Record<string, string | undefined>>,
     body: Uint8Array
-  ) => Effect.Effect<OrderNumber, BadSignature>
+  ) => Effect.Effect<Reported, BadSignature>
   /** What the provider wants to hear, as JSON. */
   readonly acknowledgement: unknown
 }

@@ -15,7 +15,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { OpenedPayment } from "./PaymentProviders.ts"
+import type { OpenedPayment, RepeatedPayment } from "./PaymentProviders.ts"
 
 export interface NewTopUp extends TopUpTerms {
   readonly resellerId: ResellerId
@@ -35,6 +35,8 @@ export interface StoredTopUp {
   readonly payer: Payer
   /** `OpenedPayment.state`, as it was when the payment was opened. */
   readonly providerState: unknown
+  /** What {@link TopUpOrders.noteRepeated} kept. */
+  readonly repeatedPayments: ReadonlyArray<string>
 }
 
 export interface AbandonedTopUp {
@@ -52,6 +54,8 @@ export interface TopUpList {
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
+  /** Only those that come after this one: the next page. */
+  readonly olderThan?: Pick<TopUpOrder, "createdAt" | "id"> | undefined
   readonly limit: number
 }
 
@@ -87,6 +91,11 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
      * decides, and (topup, order id) is unique among transfers. An order that is not `crediting` comes back as it is.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
+    /**
+     * Keeps the payment with the order whose payment it repeats, and makes the order due: its provider has to be asked
+     * about both. An order keeps 20 of them. None when no order of this provider's label has that payment.
+     */
+    readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
      * Takes orders that are due for a look, oldest first, and leaves them to the caller for `lease`: no other call
      * returns them meanwhile, and if nothing is observed they are due again afterwards. `FOR UPDATE SKIP LOCKED`, by the

@@ -9,12 +9,14 @@ import { orderIdOf } from "@tollgate/domain/topup/OrderId"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type BadSignature, type PaymentProvider, PaymentProviders } from "../ports/PaymentProviders.ts"
+import { type BadSignature, type PaymentProvider, PaymentProviders, type Reported } from "../ports/PaymentProviders.ts"
 import { TopUpOrders } from "../ports/TopUpOrders.ts"
 import { PaymentDesk } from "./PaymentDesk.ts"
 
 /** Providers wait for seconds only; the look goes on without them. */
 const PATIENCE = Duration.seconds(2)
+
+const MOST_OF_A_NUMBER = 100
 
 type Headers = Readonly<Record<string, string | undefined>>
 
@@ -22,17 +24,27 @@ type Headers = Readonly<Record<string, string | undefined>>
 export const handleWebhook = (providerName: string, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     const named = (yield* PaymentProviders).all.filter(({ name }) => name === providerName)
-    const { orderNumber, label, acknowledgement } = yield* genuine(named, headers, body)
+    const { reported, label, acknowledgement } = yield* genuine(named, headers, body)
 
-    const id = orderIdOf(orderNumber)
-    const found = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
-    const stored = Option.filter(found, ({ order }) => order.provider === label)
+    const stored = yield* orderOf(reported, label)
     if (Option.isSome(stored)) {
       yield* Effect.timeoutOption((yield* PaymentDesk).lookAgain(stored.value), PATIENCE)
     } else {
+      const orderNumber = reported.orderNumber?.slice(0, MOST_OF_A_NUMBER)
       yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })
     }
     return acknowledgement
+  })
+
+/** A payment that repeats one of an order is about that order, whatever order it names, if any. */
+const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
+  Effect.gen(function* () {
+    const orders = yield* TopUpOrders
+    const repeatedOf = repeated === undefined ? Option.none() : yield* orders.noteRepeated(label, repeated)
+    if (Option.isSome(repeatedOf)) return repeatedOf
+    const id = orderIdOf(orderNumber ?? "")
+    const found = Option.isSome(id) ? yield* orders.find(id.value) : Option.none()
+    return Option.filter(found, ({ order }) => order.provider === label)
   })
 
 /** The first of the providers of this name whose signature it is; several have one name while an account is replaced. */
@@ -43,7 +55,7 @@ const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, bo
       if (webhook === undefined) continue
       const verified = yield* Effect.either(webhook.verify(headers, body))
       if (verified._tag === "Right") {
-        return { orderNumber: verified.right, label, acknowledgement: webhook.acknowledgement }
+        return { reported: verified.right, label, acknowledgement: webhook.acknowledgement }
       }
       refusal = verified.left
     }

@@ -1,8 +1,10 @@
 /**
  * One look at an order: ask its provider, book what it says, credit what is paid.
  *
- *     credited ─▶ nothing to do          crediting ─▶ credit, without asking anybody
- *     else     ─▶ ask ─▶ observe ─▶ crediting? ─▶ credit
+ *     crediting ─▶ credit, without asking anybody
+ *     else      ─▶ ask ─▶ observe ─▶ crediting? ─▶ credit
+ *
+ * A credited order stays credited, but what has come for it besides is seen (gap D8).
  *
  * The provider is asked outside any transaction. One that does not answer, or not in time, changes nothing, and the
  * order is what it was (gap D7). Observing and crediting are two transactions: a crash between them leaves a
@@ -20,23 +22,31 @@ import { providerOf } from "./ProviderOfTopUp.ts"
 
 const PATIENCE = Duration.seconds(8)
 
-export const lookAtTopUp = (stored: StoredTopUp): Effect.Effect<TopUpOrder, never, TopUpOrders | PaymentProviders> =>
+export interface Looked {
+  readonly order: TopUpOrder
+  /** Whether the order is now as its provider says; otherwise it is as it was stored. */
+  readonly answered: boolean
+}
+
+export const lookAtTopUp = (stored: StoredTopUp): Effect.Effect<Looked, never, TopUpOrders | PaymentProviders> =>
   Effect.gen(function* () {
     const { order } = stored
     const orders = yield* TopUpOrders
     const provider = yield* providerOf(order)
-    if (order.status === "credited" || (order.simulated && Option.isNone(provider))) return order
-    if (order.status === "crediting") return yield* orders.credit(order.id)
-    if (Option.isNone(provider)) return order
+    if (order.simulated && Option.isNone(provider)) return unanswered(order)
+    if (order.status === "crediting") return { order: yield* orders.credit(order.id), answered: true }
+    if (Option.isNone(provider)) return unanswered(order)
 
     const seen = yield* ask(provider.value, stored)
-    if (Option.isNone(seen)) return order
+    if (Option.isNone(seen)) return unanswered(order)
     const { order: next, alert } = yield* orders.observe(order.id, seen.value)
     if (alert !== undefined) {
       yield* Effect.logWarning("a payment is not what was asked for; nothing was credited", { ...named(order), alert })
     }
-    return next.status === "crediting" ? yield* orders.credit(order.id) : next
+    return { order: next.status === "crediting" ? yield* orders.credit(order.id) : next, answered: true }
   })
+
+export const unanswered = (order: TopUpOrder): Looked => ({ order, answered: false })
 
 const ask = (provider: PaymentProvider, stored: StoredTopUp): Effect.Effect<Option.Option<PaymentObservation>> =>
   provider.check(intentOf(stored.order, stored.payer), openedOf(stored)).pipe(

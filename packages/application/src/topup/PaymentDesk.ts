@@ -3,7 +3,7 @@
  *
  * What is begun here is finished here: a client that leaves neither stops the opening of a payment nor the look at an
  * order that others wait for. However many ask about one order at a time, its provider is asked once, and of real money
- * not more than once a second.
+ * not more than once a second for those who read it or report of it.
  */
 import type { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/reseller/ResellerErrors"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
@@ -18,7 +18,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { PaymentProvider, PaymentProviders } from "../ports/PaymentProviders.ts"
 import { type Payer, type StoredTopUp, TopUpOrders } from "../ports/TopUpOrders.ts"
-import { lookAtTopUp } from "./LookAtTopUp.ts"
+import { type Looked, lookAtTopUp, unanswered } from "./LookAtTopUp.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
@@ -34,14 +34,19 @@ export class PaymentDesk extends Context.Tag("@tollgate/application/PaymentDesk"
       draft: TopUpDraft,
       payer: Payer
     ) => Effect.Effect<TopUpOrder, AmountOutOfRange | PaymentProviderUnavailable>
-    /** The order after a look; as given when it was looked at just now. */
+    /**
+     * The order after a look, for whoever waits for its credit; as given when it is credited already, or was looked at
+     * just now.
+     */
     readonly look: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
+    /** A look at any order, a credited one too: more may have come for it. Never because somebody reads it. */
+    readonly lookThrough: (stored: StoredTopUp) => Effect.Effect<Looked>
     /** The same, with a look that begins after this call: somebody says that something has happened. */
     readonly lookAgain: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}
 
-type Look = Deferred.Deferred<TopUpOrder>
+type Look = Deferred.Deferred<Looked>
 /** Not an effect: between finding no look and beginning one, nobody else may get a turn. */
 const newLook = (): Look => Deferred.unsafeMake(FiberId.none)
 
@@ -86,12 +91,12 @@ export const layer: Layer.Layer<PaymentDesk, never, TopUpOrders | PaymentProvide
         lookedAtNanos.set(order.id, now)
       })
 
-    const lookNow = (stored: StoredTopUp): Effect.Effect<TopUpOrder> =>
+    const lookNow = (stored: StoredTopUp): Effect.Effect<Looked> =>
       Effect.uninterruptibleMask((restore) => {
         const { order } = stored
         const underWay = looks.get(order.id)
         if (underWay !== undefined) return restore(Deferred.await(underWay))
-        if (looks.size >= MOST_LOOKS) return Effect.succeed(order)
+        if (looks.size >= MOST_LOOKS) return Effect.succeed(unanswered(order))
         const look = newLook()
         looks.set(order.id, look)
         const looked = Effect.ensuring(lookAtTopUp(stored), landed(stored))
@@ -138,22 +143,29 @@ export const layer: Layer.Layer<PaymentDesk, never, TopUpOrders | PaymentProvide
       look: (stored) => {
         const { status } = stored.order
         if (status === "credited") return Effect.succeed(stored.order)
-        if (status === "crediting") return lookNow(stored)
+        if (status === "crediting") return Effect.map(lookNow(stored), orderOf)
         return Effect.flatMap(pauseLeft(stored), (left) =>
-          left > 0n && !looks.has(stored.order.id) ? Effect.succeed(stored.order) : lookNow(stored)
+          left > 0n && !looks.has(stored.order.id) ? Effect.succeed(stored.order) : Effect.map(lookNow(stored), orderOf)
         )
       },
+
+      lookThrough: lookNow,
 
       lookAgain: (stored) =>
         Effect.uninterruptibleMask((restore) => {
           const { order } = stored
           const waiting = nextLooks.get(order.id)
-          if (waiting !== undefined) return restore(Deferred.await(waiting))
-          if (order.status === "credited" || nextLooks.size >= MOST_LOOKS) return Effect.succeed(order)
+          if (waiting !== undefined) return restore(Effect.map(Deferred.await(waiting), orderOf))
+          if (nextLooks.size >= MOST_LOOKS) return Effect.succeed(order)
           const look = newLook()
           nextLooks.set(order.id, look)
-          return Effect.zipRight(begin(afterPause(stored, look), look), restore(Deferred.await(look)))
+          return Effect.zipRight(
+            begin(afterPause(stored, look), look),
+            restore(Effect.map(Deferred.await(look), orderOf))
+          )
         })
     }
   })
 )
+
+const orderOf = ({ order }: Looked): TopUpOrder => order

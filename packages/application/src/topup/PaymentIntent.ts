@@ -21,9 +21,10 @@ const dueOf = ({ amount, quotaUsdMicro }: TopUpDraft): AmountDue =>
     ? { _tag: "Rupiah", totalIdr: amount.totalIdr }
     : { _tag: "Dollars", amountUsdMicro: quotaUsdMicro, tokenKind: amount.tokenKind }
 
-export const openedOf = ({ order, providerState }: StoredTopUp): OpenedPayment => ({
+export const openedOf = ({ order, providerState, repeatedPayments }: StoredTopUp): OpenedPayment => ({
   providerPaymentId: order.providerPaymentId,
   instructions: order.instructions,
   expiresAt: order.expiresAt,
-  state: providerState
+  state: providerState,
+  repeatedPayments
 })

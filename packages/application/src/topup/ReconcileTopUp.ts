@@ -20,11 +20,13 @@ export const reconcileTopUp = (resellerId: ResellerId, orderId: string) =>
     return yield* (yield* PaymentDesk).look(stored)
   })
 
-/** The same for an operator: any reseller's order, by id or number. */
+/**
+ * The same for an operator: any reseller's order, by id or number, and a credited one too, for which more may have come.
+ */
 export const reconcileForOperator = (idOrNumber: string) =>
   Effect.gen(function* () {
     const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
     const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
     if (Option.isNone(stored)) return yield* new TopUpNotFound()
-    return yield* (yield* PaymentDesk).look(stored.value)
+    return yield* (yield* PaymentDesk).lookThrough(stored.value)
   })

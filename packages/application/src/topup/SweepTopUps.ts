@@ -2,10 +2,9 @@
  * Looks at orders without anybody asking, so that a payment is credited when its payer has long closed the page (gap
  * D10). Any number of nodes may do so at once: an order is looked at by one of them.
  */
-import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { PaymentProviders } from "../ports/PaymentProviders.ts"
 import { type StoredTopUp, TopUpOrders } from "../ports/TopUpOrders.ts"
@@ -21,13 +20,32 @@ const LEASE = Duration.seconds(60)
 /** Of one round; what is left is due in the next one. */
 const MOST_BATCHES = 25
 
+/** What became of the orders that were looked at. */
 export interface Swept {
   readonly looked: number
+  /** Of these, whose provider answered, or needed not to be asked. The others are as they were stored. */
+  readonly answered: number
+  /** Of these, credited now. */
   readonly credited: number
 }
 
-export const sweepTopUps: Effect.Effect<Swept, never, TopUpOrders | PaymentProviders | PaymentDesk> = Effect.gen(
-  function* () {
+export const nothingSwept: Swept = { looked: 0, answered: 0, credited: 0 }
+
+export const together = (a: Swept, b: Swept): Swept => ({
+  looked: a.looked + b.looked,
+  answered: a.answered + b.answered,
+  credited: a.credited + b.credited
+})
+
+export const sweepTopUps: Effect.Effect<Swept, never, TopUpOrders | PaymentProviders | PaymentDesk> = Effect.suspend(
+  () => sweepBeside(new Set())
+)
+
+/** Looks at what is due, but for the orders of these, which were looked at just now. */
+export const sweepBeside = (
+  lookedAt: ReadonlySet<OrderId>
+): Effect.Effect<Swept, never, TopUpOrders | PaymentProviders | PaymentDesk> =>
+  Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const providers = (yield* PaymentProviders).all.map(({ label }) => label)
     const abandoned = yield* orders.abandonStale(STALE_AFTER)
@@ -36,26 +54,32 @@ export const sweepTopUps: Effect.Effect<Swept, never, TopUpOrders | PaymentProvi
       discard: true
     })
 
-    let looked = 0
-    let credited = 0
+    let swept = nothingSwept
     for (let batch = 0; batch < MOST_BATCHES; batch++) {
       const due = yield* orders.claimDue({ providers, limit: BATCH, lease: LEASE })
-      const seen = yield* Effect.forEach(due, look, { concurrency: AT_A_TIME })
-      looked += due.length
-      credited += seen.filter((order) => Option.exists(order, ({ status }) => status === "credited")).length
+      swept = together(swept, yield* lookAtAll(due.filter(({ order }) => !lookedAt.has(order.id))))
       if (due.length < BATCH) break
     }
-    return { looked, credited }
-  }
-)
+    return swept
+  })
 
-/** One order that cannot be looked at must not keep the others waiting. */
-const look = (stored: StoredTopUp): Effect.Effect<Option.Option<TopUpOrder>, never, PaymentDesk> =>
+/** A few at a time; one that cannot be looked at does not keep the others waiting. */
+export const lookAtAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<Swept, never, PaymentDesk> =>
+  Effect.map(Effect.forEach(found, lookAtOne, { concurrency: AT_A_TIME }), (all) => all.reduce(together, nothingSwept))
+
+const lookAtOne = (stored: StoredTopUp): Effect.Effect<Swept, never, PaymentDesk> =>
   PaymentDesk.pipe(
-    Effect.flatMap((desk) => desk.look(stored)),
-    Effect.asSome,
+    Effect.flatMap((desk) => desk.lookThrough(stored)),
+    Effect.map(({ answered, order }) => ({
+      looked: 1,
+      answered: answered ? 1 : 0,
+      credited: order.status === "credited" && stored.order.status !== "credited" ? 1 : 0
+    })),
     Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logError("a top-up could not be looked at", { order: stored.order.id }, cause), Option.none())
+      Effect.as(Effect.logError("a top-up could not be looked at", { order: stored.order.id }, cause), {
+        ...nothingSwept,
+        looked: 1
+      })
     )
   )
 

@@ -21,7 +21,9 @@ export type ApiKeyId = typeof ApiKeyId.Type
 /** What a customer calls a key: 1 to 200 characters on one line. */
 export const ApiKeyName = Schema.Trim.pipe(
   Schema.filter((s) => ([...s].length >= 1 && [...s].length <= 200) || "1 to 200 characters"),
-  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters")
+  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters"),
+  // It cannot be stored as it is.
+  Schema.filter((s) => !/\p{Surrogate}/u.test(s) || "no half surrogate pair")
 )
 
 export interface ApiKey {

@@ -28,7 +28,9 @@ export const ClaimedPassword = Schema.Redacted(PasswordText)
 /** 1 to 200 characters on one line. */
 export const ResellerName = Schema.Trim.pipe(
   Schema.filter((s) => (characters(s) >= 1 && characters(s) <= 200) || "1 to 200 characters"),
-  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters")
+  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters"),
+  // It cannot be stored as it is.
+  Schema.filter((s) => !/\p{Surrogate}/u.test(s) || "no half surrogate pair")
 )
 
 /** A WhatsApp number with its country code. */

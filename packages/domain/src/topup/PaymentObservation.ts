@@ -4,7 +4,10 @@
 import type { TokenRaw } from "../money/TokenRaw.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
 
-/** What has arrived so far, where the provider says. Of a chain the raw amount, of a crypto provider micro-USD. */
+/**
+ * What has arrived for the order so far, where the provider says. Of a chain the raw amount, of a crypto provider
+ * micro-USD. Money of another order or in another coin is none of it.
+ */
 export interface Received {
   readonly receivedRaw: TokenRaw | undefined
   readonly receivedUsdMicro: UsdMicro | undefined

@@ -6,7 +6,7 @@
  *   Pending      pending, well after its expiry     expired
  *   Expired      pending                            expired
  *   Failed       pending                            failed
- *   Suspicious   any                                what it was, with an alert
+ *   Suspicious   any                                what it was, with an alert; what arrived is kept all the same
  *   anything     crediting, credited                what it was
  *
  * No answer is no observation and changes nothing. Marking and crediting are two steps, so that a crash between them
@@ -27,12 +27,12 @@ export interface Reconciled {
 }
 
 export const decideReconcile = (order: TopUpOrder, seen: PaymentObservation, now: Date): Reconciled => {
-  const checked = { ...order, checkedAt: now, evidence: allOf(order.evidence, seen.evidence) }
+  const evidence = allOf(order.evidence, seen.evidence)
+  const next = { ...order, checkedAt: now, evidence, received: mostOf(order.received, seen.received) }
   if (seen._tag === "Suspicious") {
-    const evidence = allOf(checked.evidence, { transactions: [], remarks: [seen.reason] })
-    return { order: { ...checked, evidence }, alert: seen.reason }
+    const remarked = allOf(evidence, { transactions: [], remarks: [seen.reason] })
+    return { order: { ...next, evidence: remarked }, alert: seen.reason }
   }
-  const next = { ...checked, received: mostOf(order.received, seen.received) }
   return { order: { ...next, ...movedBy(order, seen, now) }, alert: undefined }
 }
 

@@ -216,6 +216,30 @@ describe("a status", () => {
     })
   )
 
+  it.scopedLive("that is repeated is looked for where we were told of it, and where its status names it", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withNowPayments()
+      const repeat = (payment_id: number, parts: object) =>
+        json(aStatus("usdttrc20", { payment_id, order_id: null, payment_status: "finished", ...parts }))
+      const told = telling({
+        usdttrc20: { payment_status: "partially_paid", actually_paid: 10, payment_extra_ids: [8_001] }
+      })
+      const also: Record<string, Script> = {
+        "/v1/payment/8001": repeat(8_001, { actually_paid: 5 }),
+        "/v1/payment/8002": repeat(8_002, { actually_paid: 10.000123, parent_payment_id: Number(idOf("usdttrc20")) }),
+        "/v1/payment/8003": json(anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), 404)
+      }
+      upstream.always((request) => also[request.path] ?? told(request))
+      const check = (...repeatedPayments: ReadonlyArray<string>) =>
+        provider.check(intent, { ...opened, repeatedPayments })
+      expect(yield* check("8003")).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 15_000_000n } })
+      expect(yield* check("8002", "8001")).toMatchObject({ _tag: "Paid", received: { receivedUsdMicro: 25_000_123n } })
+
+      also["/v1/payment/8001"] = json({}, 503)
+      expect(yield* Effect.flip(check())).toMatchObject({ kind: "server_error" })
+    }).pipe(quiet)
+  )
+
   it.scopedLive("that is told for another payment, or of state nobody kept, is no answer", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()

@@ -89,6 +89,20 @@ describe("a payment that is not ours", () => {
   })
 })
 
+describe("what came with a suspicious payment", () => {
+  it("is told where it is the order's and in its coin", () => {
+    for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
+      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: { receivedUsdMicro: 25_000_122n } })
+    }
+  })
+
+  it("is not counted where it is of another order or in another coin, which may be worth anything", () => {
+    for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
+      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
+    }
+  })
+})
+
 describe("the payments of an order together", () => {
   const tags = ["Paid", "Suspicious", "Pending", "Failed", "Expired"] as const
   const anObservation = FastCheck.constantFrom(...tags).map(

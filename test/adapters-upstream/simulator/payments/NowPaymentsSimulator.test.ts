@@ -125,6 +125,33 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
+  it.scopedLive("makes a payment of its own of what is sent again, which the first one names, and reports both", () =>
+    Effect.gen(function* () {
+      const merchant = yield* listeningMerchant()
+      const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
+      const [first] = created
+      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
+      yield* simulator.post(`/underpay/${ORDER}`)
+      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "0.0000001" })).status).toBe(409)
+      const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
+      expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
+
+      const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
+      expect(notification).toMatchObject({
+        payment_id: Number(again.body.reference),
+        parent_payment_id: Number(first?.payment_id),
+        order_id: null,
+        payment_status: "partially_paid",
+        actually_paid: 5
+      })
+      const status = yield* simulator.get(`/nowpayments/v1/payment/${first?.payment_id}`, key)
+      expect(status.body).toMatchObject({ actually_paid: 12.500061, payment_extra_ids: [Number(again.body.reference)] })
+      const ofRepeat = yield* simulator.get(`/nowpayments/v1/payment/${again.body.reference}`, key)
+      expect(ofRepeat.body).toMatchObject({ order_id: null, pay_address: first?.pay_address, payment_extra_ids: null })
+      expect((yield* simulator.post("/again/RTO-2")).status).toBe(404)
+    })
+  )
+
   it.scopedLive("sends a notification signed over its members in order, at every depth", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()

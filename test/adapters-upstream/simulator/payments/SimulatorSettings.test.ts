@@ -54,7 +54,7 @@ describe("the settings of the simulator", () => {
         qrImageUrl: expect.stringContaining(simulator.baseUrl)
       })
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.heard)).toBe(intent.orderNumber)
+      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 
@@ -67,7 +67,7 @@ describe("the settings of the simulator", () => {
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
       expect(opened.instructions._tag).toBe("HostedQris")
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.heard)).toBe(intent.orderNumber)
+      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 
@@ -80,7 +80,7 @@ describe("the settings of the simulator", () => {
       const { intent, observation, opened } = yield* settled(simulator, provider, dollars)
       expect(opened.instructions).toMatchObject({ _tag: "Crypto", depositAddresses: { length: 4 } })
       expect(observation).toMatchObject({ _tag: "Paid", received: { receivedUsdMicro: 25_000_123n } })
-      expect(yield* webhookOf(provider, gateway.heard)).toBe(intent.orderNumber)
+      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 

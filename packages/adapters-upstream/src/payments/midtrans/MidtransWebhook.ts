@@ -9,7 +9,6 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ExactJson from "../ExactJson.ts"
 import { isDigest } from "../PresentedDigest.ts"
-import { namedOrder } from "../WebhookOrder.ts"
 import { Notification } from "./MidtransWire.ts"
 
 /** What is signed, each as it stands in the notification. */
@@ -30,7 +29,7 @@ export const make = (provider: string, serverKey: Redacted.Redacted<string>): Pa
         (notification) => isDigest(signatureOf(notification, Redacted.value(serverKey)), notification.signature_key),
         () => "another signature" as const
       ),
-      Either.flatMap(({ order_id }) => namedOrder(order_id)),
+      Either.map(({ order_id }) => ({ orderNumber: order_id })),
       Effect.mapError(() => new BadSignature({ provider }))
     ),
   acknowledgement: {}

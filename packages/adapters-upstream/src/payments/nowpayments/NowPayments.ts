@@ -6,6 +6,7 @@ import type { OpenedPayment, PaymentProvider } from "@tollgate/application/ports
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -18,6 +19,7 @@ import { usdDigits } from "../WireAmounts.ts"
 import { type Failure, readAs, readCreated } from "./NowPaymentsAnswers.ts"
 import { COINS_AT_MOST, coinsOf, type NowPaymentsCoin } from "./NowPaymentsCoin.ts"
 import { type Asked, combine, isKnown, observe } from "./NowPaymentsObservation.ts"
+import { type Own, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
 import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
 import { Coins, Created, Payment } from "./NowPaymentsWire.ts"
 
@@ -95,30 +97,52 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         } satisfies OpenedPayment
       })
 
-    const check: PaymentProvider["check"] = (intent, { state }) =>
+    const statusOf = (paymentId: string) =>
+      Effect.gen(function* () {
+        const payment = yield* http.call({
+          method: "GET",
+          path: `/v1/payment/${encodeURIComponent(paymentId)}`,
+          repeatable: true,
+          read: ({ body }) => Either.mapLeft(readAs(trouble, body, Payment), trouble.withoutAmount)
+        })
+        const { payment_status: status, payment_id } = payment
+        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (payment_id !== paymentId) {
+          return yield* trouble.unavailable("bad_response", "answered for another payment")
+        }
+        return payment
+      })
+
+    /** None of a payment that is not there: we may have been told nonsense. */
+    const repeatOf = (paymentId: string) =>
+      Effect.asSome(statusOf(paymentId)).pipe(
+        Effect.catchIf(
+          ({ kind }) => kind === "rejected",
+          ({ detail }) =>
+            Effect.as(
+              Effect.logWarning("no such repeated payment", { provider: label, paymentId, detail }),
+              Option.none<Payment>()
+            )
+        )
+      )
+
+    const check: PaymentProvider["check"] = (intent, { state, repeatedPayments = [] }) =>
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const { payments } = yield* Effect.mapError(Schema.decodeUnknown(OpenedState)(state), () =>
           trouble.unavailable("bad_response", "what is kept of the order's payments cannot be read")
         )
-        const checkOne = ({ paymentId, currency }: (typeof payments)[number]) =>
-          Effect.gen(function* () {
-            const payment = yield* http.call({
-              method: "GET",
-              path: `/v1/payment/${encodeURIComponent(paymentId)}`,
-              repeatable: true,
-              read: ({ body }) => Either.mapLeft(readAs(trouble, body, Payment), trouble.withoutAmount)
-            })
-            const { payment_status: status, payment_id } = payment
-            if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
-            if (payment_id !== paymentId) {
-              return yield* trouble.unavailable("bad_response", "answered for another payment")
-            }
-            return observe(payment, { orderNumber: intent.orderNumber, currency, amount })
+        const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
+          Effect.map(statusOf(paymentId), (payment): Own => {
+            return { payment, asked: { orderNumber: intent.orderNumber, currency, amount } }
           })
-        const [failures, observations] = yield* Effect.partition(payments, checkOne, { concurrency: COINS_AT_MOST })
-        const observation = combine(observations)
-        const [failure] = failures
+        const [unknown, own] = yield* Effect.partition(payments, ownOf, { concurrency: COINS_AT_MOST })
+        const [untold, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
+          concurrency: COINS_AT_MOST
+        })
+        const together = combine(own.map(({ payment, asked }) => observe(payment, asked)))
+        const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
+        const [failure] = [...unknown, ...untold]
         return failure === undefined || STANDS_ALONE.has(observation._tag) ? observation : yield* failure
       })
 

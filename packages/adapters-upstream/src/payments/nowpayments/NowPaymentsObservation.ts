@@ -18,8 +18,16 @@ export const observe = (payment: Payment, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(payment, asked)
   const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
   const transactions = payment.payin_hash ? [payment.payin_hash] : []
-  return { ...meaning, received: receivedIn(payment), evidence: evidenceOf(transactions) }
+  return {
+    ...meaning,
+    received: isOf(payment, asked) ? receivedIn(payment) : undefined,
+    evidence: evidenceOf(transactions)
+  }
 }
+
+/** Whether what came is of the order and in its coin: other coins are not worth a dollar. */
+const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
+  order_id === orderNumber && pay_currency.toLowerCase() === currency
 
 /** How a payment differs from what was asked for; undefined if it does not. */
 export const mismatchOf = (
@@ -102,7 +110,13 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
   return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
 }
 
-const timeOf = (text: string | null | undefined): Date | undefined => {
+/** What has reached the merchant by a payment; before that it may still be lost. */
+export const arrivedIn = (payment: Payment): UsdMicro =>
+  UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
+
+const ARRIVED: ReadonlySet<string> = new Set(["partially_paid", "finished"])
+
+export const timeOf = (text: string | null | undefined): Date | undefined => {
   if (!text || !/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined
   const time = new Date(text)
   return Number.isNaN(time.getTime()) ? undefined : time

@@ -5,13 +5,12 @@
  * Numbers are part of that text as JavaScript writes them, so here, and only here, they are read as such.
  */
 import { createHmac } from "node:crypto"
-import { BadSignature, type PaymentWebhook } from "@tollgate/application/ports/PaymentProviders"
+import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/ports/PaymentProviders"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { isDigest } from "../PresentedDigest.ts"
-import { namedOrder } from "../WebhookOrder.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
 /** The body as it is signed. */
@@ -38,12 +37,23 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
         },
         () => "another signature" as const
       ),
-      Either.flatMap(({ body }) => Schema.decodeUnknownEither(Notification)(body)),
-      Either.flatMap(({ order_id }) => namedOrder(order_id)),
+      Either.map(({ body }) => reportedIn(body)),
       Effect.mapError(() => new BadSignature({ provider }))
     ),
   acknowledgement: {}
 })
+
+/** Notifications of payouts, and of whatever else there will be, name nothing of ours. */
+const reportedIn = (body: unknown): Reported =>
+  Either.match(Schema.decodeUnknownEither(Notification)(body), {
+    onLeft: () => ({}),
+    onRight: ({ order_id, parent_payment_id, payment_id }) => ({
+      orderNumber: order_id ?? undefined,
+      ...(parent_payment_id && payment_id
+        ? { repeated: { paymentId: `${payment_id}`, originalId: `${parent_payment_id}` } }
+        : {})
+    })
+  })
 
 const inOrder = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inOrder)

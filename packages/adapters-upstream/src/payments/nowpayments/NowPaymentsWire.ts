@@ -16,10 +16,13 @@ export const Payment = Schema.Struct({
   price_currency: Schema.String,
   pay_amount: Schema.String,
   pay_currency: Schema.String,
+  pay_address: OptionalText,
   order_id: Schema.NullOr(Schema.String),
   actually_paid: OptionalText,
-  /** There when somebody paid an address again, or in another coin. */
+  /** There when somebody paid an address again, or in another coin; notifications have it, statuses perhaps. */
   parent_payment_id: OptionalText,
+  /** The payments that did so to this one's address. */
+  payment_extra_ids: Schema.optional(Schema.Unknown),
   /** The transaction that paid, once there is one. */
   payin_hash: OptionalText,
   updated_at: OptionalText
@@ -38,6 +41,18 @@ export const Refusal = Schema.Struct({ code: OptionalText, statusCode: OptionalT
 
 export const Coins = Schema.Struct({ selectedCurrencies: Schema.Array(Schema.String) })
 
-export const Notification = Schema.Struct({ order_id: Schema.String })
+/** A payment's own name for itself: digits, so that it can stand in a path. */
+const Reference = Schema.Union(
+  Schema.String.pipe(Schema.pattern(/^\d{1,20}$/)),
+  Schema.Number.pipe(Schema.int(), Schema.positive())
+)
+const OptionalReference = Schema.optional(Schema.NullOr(Reference))
+
+/** Not read as {@link ExactJson}, because of its signature. Of a payment that repeats another the order may be null. */
+export const Notification = Schema.Struct({
+  payment_id: OptionalReference,
+  parent_payment_id: OptionalReference,
+  order_id: OptionalText
+})
 
 export const SIGNATURE_HEADER = "x-nowpayments-sig"

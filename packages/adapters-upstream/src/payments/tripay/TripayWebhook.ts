@@ -8,21 +8,21 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ExactJson from "../ExactJson.ts"
 import { isDigest } from "../PresentedDigest.ts"
-import { namedOrder } from "../WebhookOrder.ts"
 import * as TripaySignature from "./TripaySignature.ts"
 import { ACKNOWLEDGEMENT, Callback, SIGNATURE_HEADER } from "./TripayWire.ts"
 
 export const make = (provider: string, privateKey: Redacted.Redacted<string>): PaymentWebhook => ({
   verify: (headers, body) =>
-    Either.right(body).pipe(
-      Either.filterOrLeft(
-        (body) => isDigest(TripaySignature.ofCallback(body, privateKey), headers[SIGNATURE_HEADER]),
-        () => "another signature" as const
-      ),
-      Either.flatMap((body) => ExactJson.parse(Buffer.from(body).toString("utf8"))),
-      Either.flatMap(Schema.decodeUnknownEither(Callback)),
-      Either.flatMap(({ merchant_ref }) => namedOrder(merchant_ref)),
-      Effect.mapError(() => new BadSignature({ provider }))
-    ),
+    isDigest(TripaySignature.ofCallback(body, privateKey), headers[SIGNATURE_HEADER])
+      ? Effect.succeed({ orderNumber: orderNumberIn(body) })
+      : Effect.fail(new BadSignature({ provider })),
   acknowledgement: ACKNOWLEDGEMENT
 })
+
+/** Open payments have none. */
+const orderNumberIn = (body: Uint8Array): string | undefined =>
+  ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
+    Either.flatMap(Schema.decodeUnknownEither(Callback)),
+    Either.map(({ merchant_ref }) => merchant_ref),
+    Either.getOrUndefined
+  )

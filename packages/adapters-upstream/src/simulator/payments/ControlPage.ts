@@ -35,7 +35,8 @@ ${closed.length === 0 ? '<p class="soft">None yet.</p>' : cards(closed)}
 ${faultForm(fault, providers)}
 <h2>By hand</h2>
 <p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code>, likewise <code>underpay</code>, <code>overpay</code>,
-<code>expire</code>, <code>fail</code>; <code>POST /fault {"mode":"503"}</code>; <code>GET /payments</code>.
+<code>expire</code>, <code>fail</code>; <code>POST /again/RTO-… {"amount":"5"}</code> for a second payment to
+an address of NOWPayments; <code>POST /fault {"mode":"503"}</code>; <code>GET /payments</code>.
 A coin's own address, or a provider's reference, does in place of the order number.</p>`
   )
 }

@@ -4,6 +4,7 @@
  */
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import * as Either from "effect/Either"
 import { decimalText, readDecimal } from "./DecimalAmount.ts"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
 import type { SimulatedPayments } from "./SimulatedPayments.ts"
@@ -42,11 +43,34 @@ export const make = (payments: SimulatedPayments): SimulatedProvider => ({
     const payment = payments.named(id ?? "", now, NAME)[0]
     return payment === undefined
       ? refusal(404, "NOT_FOUND", id === undefined ? `Cannot GET ${path}` : "Payment not found")
-      : json(200, paymentStatus(payment))
+      : json(200, { ...paymentStatus(payment), payment_extra_ids: repeatsOf(payments, payment, now) })
   },
   carryOut: (_before, _after, now) => now,
+  again: (payment, { amount, finished }, now) => {
+    const received = amount === undefined ? payment.due : readDecimal(amount, DECIMALS)
+    if (!received) return Either.left("amount must be a decimal with at most six digits behind the point")
+    if (payment.received === 0n) return Either.left("nothing was sent to it so far: pay or underpay it")
+    return Either.right({
+      ...payment,
+      reference: aReference(),
+      orderNumber: undefined,
+      due: finished ? received : (payment.due ?? received),
+      received,
+      state: finished ? "paid" : "open",
+      openedAt: now,
+      changedAt: now,
+      expiresAt: now + VALID_MILLIS,
+      asked: { ...payment.asked, order_description: null, [PARENT]: originalOf(payment) ?? payment.reference }
+    })
+  },
   webhook: (payment) => {
-    const notification = { ...paymentStatus(payment), parent_payment_id: null, fee: feeOf(payment) }
+    const original = originalOf(payment)
+    const notification = {
+      ...paymentStatus(payment),
+      parent_payment_id: original === undefined ? null : Number(original),
+      payment_extra_ids: null,
+      fee: feeOf(payment)
+    }
     return {
       headers: {
         "content-type": "application/json",
@@ -58,6 +82,18 @@ export const make = (payments: SimulatedPayments): SimulatedProvider => ({
     }
   }
 })
+
+const PARENT = "parent_payment_id"
+
+const originalOf = ({ asked }: SimulatedPayment): string | undefined => asText(asked[PARENT]) || undefined
+
+/** Of a payment that others repeat; null where there is none. */
+const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
+  const repeats = payments.newestFirst(now).filter((payment) => originalOf(payment) === reference)
+  return repeats.length === 0 ? null : repeats.map((payment) => Number(payment.reference)).reverse()
+}
+
+const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 
 /** The provider spells them in capitals in this one list. */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
@@ -82,7 +118,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireAnswer =
   const payment: SimulatedPayment = {
     provider: NAME,
     method: "crypto",
-    reference: `${randomInt(5_000_000_000, 9_999_999_999)}`,
+    reference: aReference(),
     orderNumber: asText(asked.order_id) || undefined,
     payTo: addressOn(network),
     shownAt: undefined,

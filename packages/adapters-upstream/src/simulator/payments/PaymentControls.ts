@@ -2,7 +2,7 @@
  * What somebody at the simulator can do: make things happen to payments, set faults, look. The same for the page's
  * buttons, which come back to the page, and for programs, which get JSON.
  */
-import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -44,6 +44,7 @@ export class PaymentControls {
     const { method, path } = request
     const [, verb, name] = /^\/([a-z]+)\/([^/]+)$/.exec(path) ?? []
     if (method === "POST" && isAction(verb)) return this.#act(verb, decoded(name), request)
+    if (method === "POST" && verb === "again") return this.#again(decoded(name), request)
     if (method === "POST" && path === "/fault") return Effect.sync(() => this.#setFault(request))
     return Effect.sync(() => (method === "GET" ? this.#look(request) : notFound(path)))
   }
@@ -92,13 +93,28 @@ export class PaymentControls {
     })
   }
 
-  #refuse(action: Action, name: string, reason: string, request: WireRequest): WireAnswer {
+  /** Sends once more to the address that an order, or a coin of it, was paid at. */
+  #again(name: string, request: WireRequest): Effect.Effect<WireAnswer> {
+    const { now } = request
+    const { payments, providers } = this.#options
+    const [payment] = chooseFor("pay", payments.named(name, now))
+    if (payment === undefined) return Effect.succeed(unknownOrder(name))
+    const asked = readObject(request)
+    const sent = { amount: asText(asked?.amount) || undefined, finished: asked?.status !== "partially_paid" }
+    const repeat = providers.find(({ name }) => name === payment.provider)?.again?.(payment, sent, now)
+    return Either.match(repeat ?? Either.left(`payments at ${payment.provider} are made once`), {
+      onLeft: (reason) => Effect.sync(() => this.#refuse("again", name, reason, request)),
+      onRight: (after) => this.#carryOut("again", name, [{ before: payment, after }], request)
+    })
+  }
+
+  #refuse(action: Action | "again", name: string, reason: string, request: WireRequest): WireAnswer {
     this.#note(request.now, `${action} ${name}: not possible, ${reason}`)
     return isForm(request) ? backToThePage : error(409, "not_possible", `${action} ${name}: ${reason}`)
   }
 
   #carryOut(
-    action: Action,
+    action: Action | "again",
     name: string,
     changes: ReadonlyArray<{ readonly before: SimulatedPayment; readonly after: SimulatedPayment }>,
     request: WireRequest
@@ -171,5 +187,5 @@ const notFound = (path: string): WireAnswer =>
   error(
     404,
     "not_found",
-    `nothing is at ${path}. GET /, /payments, /fault; POST /fault, /bsc/orders, /bsc/transfers, /${ACTIONS.join("|/")}/{orderNumber}`
+    `nothing is at ${path}. GET /, /payments, /fault; POST /fault, /bsc/orders, /bsc/transfers, /${ACTIONS.join("|/")}|/again/{orderNumber}`
   )

@@ -3,6 +3,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import type * as Either from "effect/Either"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
 
 export interface WireRequest {
@@ -39,8 +40,20 @@ export interface SimulatedProvider {
    * in Unix milliseconds.
    */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
+  /**
+   * What is sent once more to the address of a payment, where this provider makes a payment of its own of that; or why
+   * it cannot be.
+   */
+  readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
   /** What the merchant of this payment is told, where this provider tells merchants anything. */
   readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
+}
+
+export interface SentAgain {
+  /** A decimal, as it came; as much as was due when it is absent. */
+  readonly amount: string | undefined
+  /** Or partly paid: which of both is a setting of the merchant's account there, and says nothing of the amount. */
+  readonly finished: boolean
 }
 
 export const json = (status: number, body: unknown): WireAnswer => ({

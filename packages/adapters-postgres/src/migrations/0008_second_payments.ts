@@ -1,0 +1,24 @@
+/**
+ * What comes for an order that was paid before: a second payment to the same address.
+ *
+ * A credited order of a method that can receive more goes on being due for a while. And a provider may keep a second
+ * payment as one of its own that refers to the first: it is found by the first, and remembered with the order.
+ */
+export const secondPayments = /* sql */ `
+ALTER TABLE topup_order
+  DROP CONSTRAINT topup_done,
+  ADD CONSTRAINT topup_done CHECK (credited_at IS NULL OR next_look_at IS NULL OR method IN ('crypto', 'crypto_bep20')),
+  -- Payments that the provider says repeat one of the order's own, by its names for them. It only grows.
+  ADD COLUMN repeated_payments text[] NOT NULL DEFAULT '{}' CHECK (cardinality(repeated_payments) <= 20);
+
+CREATE INDEX topup_order_payment ON topup_order USING gin (string_to_array(provider_payment_id, ','))
+  WHERE method = 'crypto';
+
+CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
+  WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
+  EXECUTE FUNCTION refuse_because('what repeated a payment is not forgotten');
+
+-- Those of the last week have not been looked at since they were credited.
+UPDATE topup_order SET next_look_at = clock_timestamp()
+  WHERE method IN ('crypto', 'crypto_bep20') AND credited_at > clock_timestamp() - interval '7 days';
+`

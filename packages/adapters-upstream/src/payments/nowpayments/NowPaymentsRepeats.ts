@@ -1,0 +1,119 @@
+/**
+ * What is sent once more to an address of an order: at NOWPayments a payment of its own, that refers to the one it
+ * repeats and often to no order.
+ *
+ * What it brought is received for the order once it has arrived. It completes an order only when it is finished, and
+ * when what has arrived by all payments together is as much as was asked for: its own status says nothing of the
+ * amount, because it is finished however little it brought. In another coin it is not worth a dollar and counts for
+ * nothing. Whatever it is, it is remarked.
+ */
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { type Asked, arrivedIn, mismatchOf, timeOf } from "./NowPaymentsObservation.ts"
+import type { Payment } from "./NowPaymentsWire.ts"
+
+/** One of the order's own payments, and what was asked for by it. */
+export interface Own {
+  readonly payment: Payment
+  readonly asked: Asked
+}
+
+/** As many as an order keeps, whoever tells of them. */
+const REPEATS_AT_MOST = 20
+
+/** The payments to ask about besides the order's own: those we were told of, and those its own refer to. */
+export const repeatsOf = (own: ReadonlyArray<Own>, told: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const known = new Set(own.map(({ payment }) => payment.payment_id))
+  const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
+  return [...new Set([...told, ...listed])].filter((id) => !known.has(id)).slice(0, REPEATS_AT_MOST)
+}
+
+const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>
+  Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string" && /^\d{1,20}$/.test(id)) : []
+
+/** What the order's own payments come to, with what repeats them. */
+export const withRepeats = (
+  observation: PaymentObservation,
+  own: ReadonlyArray<Own>,
+  repeats: ReadonlyArray<Payment>
+): PaymentObservation => {
+  const seen = repeats.flatMap((payment) => repeatIn(payment, own) ?? [])
+  if (seen.length === 0) return observation
+  const { evidence, received } = observation
+  const more = sumOf(seen.map(({ broughtUsdMicro }) => broughtUsdMicro))
+  const all = sumOf([received?.receivedUsdMicro ?? 0n, more])
+  return {
+    ...completed(observation, own, seen),
+    received: all === 0n ? received : { receivedRaw: undefined, receivedUsdMicro: all },
+    evidence: {
+      transactions: [...(evidence?.transactions ?? []), ...seen.flatMap(({ transaction }) => transaction ?? [])],
+      remarks: [...(evidence?.remarks ?? []), ...seen.map(({ remark }) => remark)]
+    }
+  }
+}
+
+interface Repeat {
+  readonly broughtUsdMicro: UsdMicro
+  readonly finished: boolean
+  readonly at: Date | undefined
+  readonly transaction: string | undefined
+  readonly remark: string
+}
+
+/** Undefined for a payment that repeats none of these, and while nothing has arrived by it. */
+const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
+  const original = originalOf(payment, own)
+  if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
+  const { payment_id, payment_status, actually_paid, pay_currency, payin_hash, updated_at } = payment
+  const what = `payment ${payment_id} repeats ${original.payment.payment_id}: ${actually_paid ?? 0} ${pay_currency}`
+  const foreign = foreignTo(payment, original)
+  const broughtUsdMicro = foreign === undefined ? arrivedIn(payment) : UsdMicro(0n)
+  return {
+    broughtUsdMicro,
+    finished: broughtUsdMicro > 0n && payment_status === "finished",
+    at: timeOf(updated_at),
+    transaction: payin_hash || undefined,
+    remark: `${what}, ${payment_status}${foreign === undefined ? "" : `, not counted: ${foreign}`}`
+  }
+}
+
+/** It names the payment it repeats, or is named by it, or went to its address. */
+const originalOf = (
+  { payment_id, parent_payment_id, pay_address }: Payment,
+  own: ReadonlyArray<Own>
+): Own | undefined => {
+  if (parent_payment_id) return own.find(({ payment }) => payment.payment_id === parent_payment_id)
+  return (
+    own.find(({ payment }) => extraIdsOf(payment).includes(payment_id)) ??
+    own.find(({ payment }) => Boolean(pay_address) && payment.pay_address === pay_address)
+  )
+}
+
+const HAS_ENDED: ReadonlySet<string> = new Set(["partially_paid", "finished", "failed", "refunded", "expired"])
+
+const foreignTo = ({ order_id, pay_currency }: Payment, { asked }: Own): string | undefined => {
+  if (order_id && order_id !== asked.orderNumber) return `it is of the order ${order_id}`
+  if (pay_currency.toLowerCase() !== asked.currency) return `${asked.currency} was asked for`
+  return undefined
+}
+
+/** Paid, when a finished repeat brought what was missing; else what it was. */
+const completed = (
+  observation: PaymentObservation,
+  own: ReadonlyArray<Own>,
+  repeats: ReadonlyArray<Repeat>
+): PaymentObservation => {
+  const finished = repeats.filter(({ finished }) => finished)
+  const [first] = own
+  if (observation._tag === "Paid" || finished.length === 0 || first === undefined) return observation
+  const arrived = sumOf([
+    ...own.map(({ payment, asked }) => (mismatchOf(payment, asked) === undefined ? arrivedIn(payment) : 0n)),
+    ...finished.map(({ broughtUsdMicro }) => broughtUsdMicro)
+  ])
+  if (arrived < first.asked.amount) return observation
+  const times = finished.flatMap(({ at }) => at?.getTime() ?? [])
+  const paidAt = times.length === 0 ? undefined : new Date(Math.max(...times))
+  return { _tag: "Paid", paidAt, received: observation.received, evidence: observation.evidence }
+}
+
+const sumOf = (amounts: ReadonlyArray<bigint>): UsdMicro => UsdMicro(amounts.reduce((sum, amount) => sum + amount, 0n))
