@@ -126,15 +126,16 @@ describe("a report of a repeated deposit", () => {
       )
     )[0]
 
-  it("completes the order that was paid in part, once", async () => {
+  it("of an order that was paid in part is received and remarked, and credits nothing: a person decides", async () => {
     const before = await quota()
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))
     const report = await reportOf(made, { amount: "2.5" })
     expect((await send(report)).status).toBe(200)
-    expect(await rowOf(made)).toEqual({ status: "credited", received: "5000000", remarks: 1, again: 1 })
+    expect(await rowOf(made)).toEqual({ status: "pending", received: "5000000", remarks: 1, again: 1 })
     expect((await send(report)).status).toBe(200)
-    expect(await quota()).toBe(before + 5_000_000n)
+    expect(await rowOf(made)).toEqual({ status: "pending", received: "5000000", remarks: 1, again: 1 })
+    expect(await quota()).toBe(before)
   })
 
   it("for a credited order credits nothing more, and what came is kept", async () => {

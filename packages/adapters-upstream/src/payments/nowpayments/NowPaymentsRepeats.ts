@@ -2,14 +2,14 @@
  * What is sent once more to an address of an order: at NOWPayments a payment of its own, that refers to the one it
  * repeats and often to no order.
  *
- * What it brought is received for the order once it has arrived. It completes an order only when it is finished, and
- * when what has arrived by all payments together is as much as was asked for: its own status says nothing of the
- * amount, because it is finished however little it brought. In another coin it is not worth a dollar and counts for
- * nothing. Whatever it is, it is remarked.
+ * What it brought is received for the order once it has arrived, and whatever it is, it is remarked. It completes no
+ * order: that would need the sum of what came by several payments, and nothing NOWPayments documents says that the
+ * amount of the first does not grow by the second. A person sees what came and decides. In another coin it is not worth a
+ * dollar and counts for nothing.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
-import { type Asked, arrivedIn, mismatchOf, timeOf } from "./NowPaymentsObservation.ts"
+import { type Asked, arrivedIn } from "./NowPaymentsObservation.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
 /** One of the order's own payments, and what was asked for by it. */
@@ -43,7 +43,7 @@ export const withRepeats = (
   const more = sumOf(seen.map(({ broughtUsdMicro }) => broughtUsdMicro))
   const all = sumOf([received?.receivedUsdMicro ?? 0n, more])
   return {
-    ...completed(observation, own, seen),
+    ...observation,
     received: all === 0n ? received : { receivedRaw: undefined, receivedUsdMicro: all },
     evidence: {
       transactions: [...(evidence?.transactions ?? []), ...seen.flatMap(({ transaction }) => transaction ?? [])],
@@ -54,8 +54,6 @@ export const withRepeats = (
 
 interface Repeat {
   readonly broughtUsdMicro: UsdMicro
-  readonly finished: boolean
-  readonly at: Date | undefined
   readonly transaction: string | undefined
   readonly remark: string
 }
@@ -64,14 +62,12 @@ interface Repeat {
 const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
-  const { payment_id, payment_status, actually_paid, pay_currency, payin_hash, updated_at } = payment
+  const { payment_id, payment_status, actually_paid, pay_currency, payin_hash } = payment
   const what = `payment ${payment_id} repeats ${original.payment.payment_id}: ${actually_paid ?? 0} ${pay_currency}`
   const foreign = foreignTo(payment, original)
   const broughtUsdMicro = foreign === undefined ? arrivedIn(payment) : UsdMicro(0n)
   return {
     broughtUsdMicro,
-    finished: broughtUsdMicro > 0n && payment_status === "finished",
-    at: timeOf(updated_at),
     transaction: payin_hash || undefined,
     remark: `${what}, ${payment_status}${foreign === undefined ? "" : `, not counted: ${foreign}`}`
   }
@@ -95,25 +91,6 @@ const foreignTo = ({ order_id, pay_currency }: Payment, { asked }: Own): string 
   if (order_id && order_id !== asked.orderNumber) return `it is of the order ${order_id}`
   if (pay_currency.toLowerCase() !== asked.currency) return `${asked.currency} was asked for`
   return undefined
-}
-
-/** Paid, when a finished repeat brought what was missing; else what it was. */
-const completed = (
-  observation: PaymentObservation,
-  own: ReadonlyArray<Own>,
-  repeats: ReadonlyArray<Repeat>
-): PaymentObservation => {
-  const finished = repeats.filter(({ finished }) => finished)
-  const [first] = own
-  if (observation._tag === "Paid" || finished.length === 0 || first === undefined) return observation
-  const arrived = sumOf([
-    ...own.map(({ payment, asked }) => (mismatchOf(payment, asked) === undefined ? arrivedIn(payment) : 0n)),
-    ...finished.map(({ broughtUsdMicro }) => broughtUsdMicro)
-  ])
-  if (arrived < first.asked.amount) return observation
-  const times = finished.flatMap(({ at }) => at?.getTime() ?? [])
-  const paidAt = times.length === 0 ? undefined : new Date(Math.max(...times))
-  return { _tag: "Paid", paidAt, received: observation.received, evidence: observation.evidence }
 }
 
 const sumOf = (amounts: ReadonlyArray<bigint>): UsdMicro => UsdMicro(amounts.reduce((sum, amount) => sum + amount, 0n))
