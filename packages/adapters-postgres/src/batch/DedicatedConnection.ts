@@ -36,6 +36,8 @@ export interface ConnectionLimits {
   readonly connectMillis: number
   /** For a whole transaction, seen from here; the server gives up on a statement after the same time. */
   readonly transactionMillis: number
+  /** A transaction that asks waits for a lock at most this long. */
+  readonly lockMillis: number
 }
 
 interface Open {
@@ -46,14 +48,16 @@ interface Open {
 /** Names a backend for as long as the server runs; process ids alone are used again. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-/** Whoever asks first waits for locks as long as it takes. */
-const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 0"
+/** Whoever asks first waits for locks, but not for whoever forgot that they have one. */
+const beginning = ({ lockMillis }: ConnectionLimits): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
 
 const NO_BACKEND: Backend = [0, "-infinity"]
 
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
+  readonly #begin: string
   #open: Open | undefined
   #opening: Socket | undefined
   #closed = false
@@ -62,6 +66,7 @@ export class DedicatedConnection {
   constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
     this.#settings = settings
     this.#limits = limits
+    this.#begin = beginning(limits)
   }
 
   /**
@@ -73,12 +78,19 @@ export class DedicatedConnection {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    // What is refused first is why the rest is, whichever of them the work hears of first.
+    let refused: unknown
     try {
-      const begun = query(client, BEGIN)
+      const begun = query(client, this.#begin)
       begun.catch(ignore)
-      const { result, write } = await work(
-        async (statement, values) => (await prepared(client, statement, values)).rows
-      )
+      const { result, write } = await work(async (statement, values) => {
+        try {
+          return (await prepared(client, statement, values)).rows
+        } catch (error) {
+          refused ??= error
+          throw error
+        }
+      })
       await begun
       try {
         await commit(client, write)
@@ -88,8 +100,9 @@ export class DedicatedConnection {
       }
       return result
     } catch (error) {
-      await this.#abandon(open, error)
-      throw error
+      const why = refused ?? error
+      await this.#abandon(open, why)
+      throw why
     } finally {
       clearTimeout(timer)
     }

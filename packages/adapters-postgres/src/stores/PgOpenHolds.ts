@@ -40,7 +40,7 @@ export interface OpenHoldsOptions {
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
 
 const AT_ONCE = 500
-const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000 }
+const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
 
 export const layer = ({
   nodeDeadAfterSeconds,
