@@ -8,6 +8,7 @@
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
+import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
 import { ConnectionLost, isUnfit } from "./DatabaseTrouble.ts"
 
 /** A statement of fixed text, prepared under its name. */
@@ -196,7 +197,7 @@ export class DedicatedConnection {
 // Plans are kept, so one made while the tables were small must not scan them.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
-  SET idle_in_transaction_session_timeout = ${transactionMillis};
+  SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};
   SET lock_timeout = 1;
   SET default_transaction_isolation = 'read committed';
   SET default_transaction_read_only = off;
