@@ -1,7 +1,7 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
+import type { Patience } from "@tollgate/adapters-postgres/batch/DedicatedConnection"
 import { Lane, type LaneLimits } from "@tollgate/adapters-postgres/batch/Lane"
 import type { LaneEvent } from "@tollgate/adapters-postgres/batch/LaneEvent"
-import type { Patience } from "@tollgate/adapters-postgres/batch/LedgerTransactions"
 import { divided, type LedgerOutcome, type LedgerWork, NOBODY } from "@tollgate/adapters-postgres/batch/LedgerWork"
 import type { Admission, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"

@@ -49,16 +49,22 @@ interface Open {
 /** Names a backend for as long as the server runs; process ids alone are used again. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
+/** How long a transaction waits for a lock: as long as the connection's limit says, or not at all. */
+export type Patience = "some" | "none"
+
 /** Whoever asks first waits for locks, but not for whoever forgot that they have one. */
-const beginning = ({ lockMillis }: ConnectionLimits): string =>
+const beginning = (lockMillis: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
+
+/** Milliseconds; 0 would be for ever. */
+const NOT_AT_ALL = 1
 
 const NO_BACKEND: Backend = [0, "-infinity"]
 
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
-  readonly #begin: string
+  readonly #begin: Readonly<Record<Patience, string>>
   #open: Open | undefined
   #opening: Socket | undefined
   #closed = false
@@ -67,7 +73,7 @@ export class DedicatedConnection {
   constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
     this.#settings = settings
     this.#limits = limits
-    this.#begin = beginning(limits)
+    this.#begin = { some: beginning(limits.lockMillis), none: beginning(NOT_AT_ALL) }
   }
 
   /**
@@ -75,14 +81,18 @@ export class DedicatedConnection {
    * then. Only when the connection breaks at the commit nobody knows, and `doubt` is told what it would have come to.
    * One at a time.
    */
-  async transact<A>(work: (ask: Ask) => Promise<Decided<A>>, doubt: (result: A) => void = ignore): Promise<A> {
+  async transact<A>(
+    work: (ask: Ask) => Promise<Decided<A>>,
+    doubt: (result: A) => void = ignore,
+    patience: Patience = "some"
+  ): Promise<A> {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     // What is refused first is why the rest is, whichever of them the work hears of first.
     let refused: unknown
     try {
-      const begun = query(client, this.#begin)
+      const begun = query(client, this.#begin[patience])
       begun.catch(ignore)
       const { result, write } = await work(async (statement, values) => {
         try {
@@ -198,7 +208,7 @@ export class DedicatedConnection {
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};
-  SET lock_timeout = 1;
+  SET lock_timeout = ${NOT_AT_ALL};
   SET default_transaction_isolation = 'read committed';
   SET default_transaction_read_only = off;
   SET plan_cache_mode = force_generic_plan;

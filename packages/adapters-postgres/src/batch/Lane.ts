@@ -28,8 +28,8 @@ import {
 } from "./Batch.ts"
 import { BusyUsers } from "./BusyUsers.ts"
 import { isTrouble } from "./DatabaseTrouble.ts"
+import type { Patience } from "./DedicatedConnection.ts"
 import type { LaneEvent } from "./LaneEvent.ts"
-import type { Patience } from "./LedgerTransactions.ts"
 import { divided, type LedgerOutcome, type LedgerWork } from "./LedgerWork.ts"
 
 export interface LaneLimits {

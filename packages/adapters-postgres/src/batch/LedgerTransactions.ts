@@ -17,7 +17,7 @@ import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "./DatabaseTrouble.ts"
-import type { Ask, Call, Decided, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
+import type { Ask, Call, Decided, DedicatedConnection, Patience, Statement } from "./DedicatedConnection.ts"
 import { validKeys } from "./HoldRows.ts"
 import { LaneMemory } from "./LaneMemory.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
@@ -34,9 +34,6 @@ import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
 /** Transactions that read again after the memory was found out of date: another node serves the same users. */
 const READING_AFTER_STALE = 8
 
-/** Whether a row that somebody else has is waited for, before its user is left out. */
-export type Patience = "some" | "none"
-
 /** The transactions of one lane, one at a time. */
 export class LedgerTransactions {
   readonly #nodeId: NodeId
@@ -49,7 +46,10 @@ export class LedgerTransactions {
     this.#connection = connection
   }
 
-  /** `doubt` takes what it came to when the connection breaks at the commit. */
+  /**
+   * `doubt` takes what it came to when the connection breaks at the commit. Without patience a user whose rows somebody
+   * else has is left out at once.
+   */
   async carryOut(
     work: LedgerWork,
     doubt: (outcome: LedgerOutcome) => void,
