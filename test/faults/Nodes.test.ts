@@ -14,7 +14,7 @@ import { StreamClient } from "../support/StreamClient.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
 import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
-import { signal } from "../support/upstream/Script.ts"
+import { signal, until as untilFired } from "../support/upstream/Script.ts"
 
 const DEAD_AFTER_SECONDS = "1"
 const operator = { actor: "test", reason: "a test asked for it" }
@@ -33,7 +33,12 @@ afterAll(async () => {
 })
 
 /** A whole answer from one of the nodes. */
-const ask = async (node: TestGateway, { key }: Customer, play: Play, more: object = {}): Promise<Response> => {
+const ask = async (
+  node: { readonly url: string },
+  { key }: Customer,
+  play: Play,
+  more: object = {}
+): Promise<Response> => {
   const messages = [{ role: "user", content: "Say hello." }]
   const response = await fetch(`${node.url}/v1/chat/completions`, {
     method: "POST",
@@ -61,6 +66,9 @@ const sweeping = (sweeper?: NodeId) => {
     dispose: () => runtime.dispose()
   }
 }
+
+const holdsOf = async ({ userId }: Customer): Promise<number> =>
+  (await a.query("SELECT FROM inference_hold WHERE user_id = $1", [userId])).length
 
 const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRow>> =>
   a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [userId])
@@ -201,6 +209,34 @@ describe("a node that others take for dead", () => {
     expect(await a.settlementOf(client.requestId)).toEqual(swept)
     const { paygPico } = await a.balances(customer)
     expect(paygPico).toBe(10_000n * 1_000_000n - swept.cost_pico - settled.cost_pico)
+    expect(await paused.stop()).toEqual({ code: 0, signal: null })
+    await sweeper.stop()
+    expect(await a.audit()).toEqual([])
+  })
+
+  it("gives no answer away whose request was settled meanwhile", async () => {
+    const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
+    const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
+    const customer = await a.newCustomer(10_000n)
+    const go = signal()
+    a.upstream.always((request) => {
+      const whole = asPlayed()(request)
+      return { ...whole, steps: [untilFired(go), ...whole.steps] }
+    })
+    const asked = ask(paused, customer, { deltas: 3 })
+    await until(async () => (await holdsOf(customer)) === 1)
+    paused.signal("SIGSTOP")
+    await until(async () => (await holdsOf(customer)) === 0)
+    paused.signal("SIGCONT")
+    go.fire()
+
+    const answer = await asked
+    expect(answer.status).toBe(503)
+    const requestId = answer.headers.get("x-request-id") ?? ""
+    expect(await settlementsOf(customer)).toMatchObject([{ request_id: requestId, ending: "failed", cost_pico: 0n }])
+    expect(paused.stderr).toContain("another server has settled its request")
+    a.upstream.always(asPlayed())
+    expect((await ask(paused, customer, { deltas: 3 })).status).toBe(200)
     expect(await paused.stop()).toEqual({ code: 0, signal: null })
     await sweeper.stop()
     expect(await a.audit()).toEqual([])

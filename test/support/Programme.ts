@@ -167,7 +167,7 @@ export const grant = (userId: string, modelId: string, tokens: bigint) =>
     yield* sql.unsafe(THE_HOUSE)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* sql`UPDATE account SET debits_posted = debits_posted + 1 WHERE id = ${HOUSE_QUOTA}`
+        yield* sql`UPDATE account SET debits_posted = debits_posted + ${CENT} WHERE id = ${HOUSE_QUOTA}`
         yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
           VALUES (gen_random_uuid(), 'plan', 'token', ${userId}, ${modelId}) ON CONFLICT DO NOTHING`
         yield* sql`INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale)
@@ -180,18 +180,19 @@ export const grant = (userId: string, modelId: string, tokens: bigint) =>
           booked AS (
             INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
             SELECT gen_random_uuid(), 'mint_pay', minted.id::text, 'usd_micro', ${HOUSE_QUOTA}::uuid,
-              '00000000-0000-0000-0000-000000000002'::uuid, 1, 'house' FROM minted
+              '00000000-0000-0000-0000-000000000002'::uuid, ${CENT}::bigint, 'house' FROM minted
             UNION ALL
             SELECT gen_random_uuid(), 'mint_grant', minted.id::text, 'token', '00000000-0000-0000-0000-000000000003',
               plan.id, ${tokens}::bigint, 'house' FROM minted, plan)
           INSERT INTO mint (id, reseller_id, operation_id, fingerprint, customer_user_id, model_id, plan_tier_id,
             granted_tokens, price_usd_micro, balance_after, minted_at)
           SELECT minted.id, ${HOUSE}::uuid, minted.id::text, 'any', ${userId}::uuid, t.model_id, t.id, ${tokens}::bigint,
-            1, 1, clock_timestamp() FROM minted, tier t WHERE t.model_id = ${modelId} AND t.tier_usd_cents = 1`
+            ${CENT}::bigint, 1, clock_timestamp() FROM minted, tier t WHERE t.model_id = ${modelId} AND t.tier_usd_cents = 1`
       })
     )
   }).pipe(Effect.orDie)
 
+const CENT = 10_000n
 const HOUSE = "00000000-0000-7000-8000-00000000000a"
 const HOUSE_QUOTA = "00000000-0000-7000-8000-00000000000b"
 const THE_HOUSE = `

@@ -65,6 +65,21 @@ describe("a whole answer", () => {
     ])
   })
 
+  it("is not delivered when another server has settled it: it was charged with nothing", async () => {
+    const { upstreams, gateway } = await start()
+    gateway.journal.settledElsewhere = true
+    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    answer(await upstreams.next())
+    const { status, headers, body } = await client.response()
+    expect([status, headers.get("retry-after")]).toEqual([503, "1"])
+    expect(JSON.parse(body)).toMatchObject({ error: { code: "overloaded" } })
+    expect(body).not.toContain("choices")
+    const warnings = gateway.logged.filter((line) => line.includes("another server has settled its request"))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain(headers.get("x-request-id"))
+    client.leave()
+  })
+
   it("may come in pieces", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())

@@ -29,7 +29,9 @@ import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
 import { type InsufficientBalance, InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
+import type { Settlement } from "@tollgate/domain/ledger/Settlement"
 import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as UsdPico from "@tollgate/domain/money/UsdPico"
 import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import * as NoProgramme from "../../support/NoProgramme.ts"
 import * as NoRankings from "../../support/NoRankings.ts"
@@ -49,7 +51,17 @@ export class Journal {
   beforeSettling: Effect.Effect<void> = Effect.void
   /** Runs before tokens are counted here, which a settlement of what no supplier counted waits for. */
   beforeCounting: Effect.Effect<void> = Effect.void
+  /** Another node has taken this one for dead and settled its requests. */
+  settledElsewhere = false
   reachable = true
+}
+
+const FREE: Settlement = {
+  costPico: UsdPico.zero,
+  planTokens: Tokens.zero,
+  planValuePico: UsdPico.zero,
+  paygPico: UsdPico.zero,
+  writeoffPico: UsdPico.zero
 }
 
 const ledger = (journal: Journal) =>
@@ -61,8 +73,9 @@ const ledger = (journal: Journal) =>
     settle: ({ admission, measure }, answer) => {
       Effect.runCallback(journal.beforeSettling, {
         onExit: () => {
-          journal.settled.push({ ...measure(), requestId: admission.requestId, waited: true })
-          answer(Exit.succeed(undefined))
+          const measured = measure()
+          journal.settled.push({ ...measured, requestId: admission.requestId, waited: true })
+          answer(Exit.succeed(journal.settledElsewhere ? undefined : { measured, settlement: FREE }))
         }
       })
     },

@@ -12,7 +12,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "../Cable.ts"
 import { terminateLedgers } from "./Customers.ts"
 
-const limits: ConnectionLimits = { connectMillis: 5_000, transactionMillis: 5_000 }
+const limits: ConnectionLimits = { connectMillis: 5_000, transactionMillis: 5_000, lockMillis: 5_000 }
 
 const opened = (settings: Pg.ClientConfig, changes: Partial<ConnectionLimits> = {}) =>
   Effect.acquireRelease(
@@ -81,6 +81,30 @@ describe("a connection of the ledger's own", () => {
         expect(thrown.error).toBeInstanceOf(RangeError)
         yield* Effect.promise(() => connection.transact(writing("e")))
         expect(yield* words).toEqual(["a", "b", "e"])
+      })
+    )
+
+    it.scoped("says what was refused first, though everything after it is refused too and heard of before", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const [connection, other] = [
+          yield* aConnection,
+          yield* opened((yield* TestDatabase.TestDatabase).settings, { lockMillis: 20 })
+        ]
+        yield* Effect.promise(() => connection.transact(writing("kept")))
+        const refused = yield* failing(() =>
+          connection.transact(async (ask) => {
+            await ask(lockAll, [])
+            const impatient = other.transact(async (ask) => {
+              const [first, second] = [ask(lockAll, []), ask({ name: "one", text: "SELECT 1" }, [])]
+              first.catch(() => {})
+              return { result: await second, write: undefined }
+            })
+            return { result: await impatient, write: undefined }
+          })
+        )
+        expect(refused).toMatchObject({ error: { code: "55P03" } })
+        expect(yield* Effect.promise(() => other.transact(writing("free")))).toBe(1)
       })
     )
 

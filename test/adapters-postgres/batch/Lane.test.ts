@@ -1,14 +1,19 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/batch/DatabaseTrouble"
-import { Lane, type LaneEvent, type LaneLimits } from "@tollgate/adapters-postgres/batch/Lane"
-import type { LedgerOutcome, LedgerWork } from "@tollgate/adapters-postgres/batch/LedgerWork"
+import type { Patience } from "@tollgate/adapters-postgres/batch/DedicatedConnection"
+import { Lane, type LaneLimits } from "@tollgate/adapters-postgres/batch/Lane"
+import type { LaneEvent } from "@tollgate/adapters-postgres/batch/LaneEvent"
+import { divided, type LedgerOutcome, type LedgerWork, NOBODY } from "@tollgate/adapters-postgres/batch/LedgerWork"
 import type { Admission, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
+import type { UserId } from "@tollgate/domain/customer/User"
 import { InsufficientBalance, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { Either, Exit } from "effect"
 import { describe, expect, it, vi } from "vitest"
 
 const limits: LaneLimits = { batchSize: 4, waitingAdmissions: 6, unsettled: 5, admissionMillis: 60_000 }
 
-const admission = (requestId: string) => ({ requestId }) as unknown as Admission
+/** A request "c1" is one of the user "c". */
+const admission = (requestId: string) =>
+  ({ requestId, principal: { userId: requestId.slice(0, 1) } }) as unknown as Admission
 const settling = (requestId: string) =>
   ({ admission: admission(requestId), measure: () => requestId }) as unknown as Settling
 const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
@@ -20,14 +25,22 @@ const idsOf = ({ settlings, admissions }: LedgerWork) => [
 
 /** Everything is done as asked. */
 const carriedOut = ({ settlings, admissions }: LedgerWork): LedgerOutcome => ({
+  busy: NOBODY,
   settled: settlings.map(({ settling }) => settled(settling.admission.requestId)),
   admitted: admissions.map(() => Either.right("held"))
 })
+
+/** The same, but for users whose rows somebody else has. */
+const carriedOutBut = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
+  const busy = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
+  return { ...carriedOut(divided(work, busy).others), busy }
+}
 
 interface Transaction {
   readonly ids: ReadonlyArray<string>
   readonly work: LedgerWork
   readonly doubt: (outcome: LedgerOutcome) => void
+  readonly patience: Patience
   readonly end: (outcome: LedgerOutcome) => void
   readonly commit: () => void
   readonly fail: (error: unknown) => void
@@ -39,9 +52,9 @@ const stage = (changes: Partial<LaneLimits> = {}) => {
   const events: Array<LaneEvent> = []
   const lane = new Lane(
     { ...limits, ...changes },
-    (work, doubt) =>
+    (work, doubt, patience) =>
       new Promise((end, fail) => {
-        transactions.push({ ids: idsOf(work), work, doubt, fail, end, commit: () => end(carriedOut(work)) })
+        transactions.push({ ids: idsOf(work), work, doubt, patience, fail, end, commit: () => end(carriedOut(work)) })
       }),
     (event) => events.push(event)
   )
@@ -99,7 +112,11 @@ describe("a lane", () => {
     admit("poor", "swept")
     settle("again")
     const first = await transaction(0)
-    first.end({ settled: [undefined], admitted: [Either.left(new InsufficientBalance()), Either.right("gone")] })
+    first.end({
+      busy: NOBODY,
+      settled: [undefined],
+      admitted: [Either.left(new InsufficientBalance()), Either.right("gone")]
+    })
     await eventually(() =>
       expect(answers).toEqual({
         "admit poor": "InsufficientBalance",
@@ -178,7 +195,7 @@ describe("a lane", () => {
     const { transaction, admit, answers } = stage({ admissionMillis: 50 })
     admit("doubtful", "other")
     const first = await transaction(0)
-    first.doubt({ settled: [], admitted: [Either.right("held"), Either.left(new InsufficientBalance())] })
+    first.doubt({ busy: NOBODY, settled: [], admitted: [Either.right("held"), Either.left(new InsufficientBalance())] })
     await eventually(() => expect(answers).toEqual({ "admit doubtful": "Overloaded", "admit other": "Overloaded" }))
     first.fail(new ConnectionLost("gone"))
     expect((await transaction(1)).ids).toEqual(["settle doubtful"])
@@ -201,6 +218,103 @@ describe("a lane", () => {
     expect(Object.keys(answers).filter((name) => answers[name] === "Die")).toEqual(["settle 13"])
     expect(events).toMatchObject([{ _tag: "SettlementRejected", admission: { requestId: "13" } }])
     expect(lane.unsettled).toBe(0)
+  })
+
+  describe("whose user's rows somebody else keeps", () => {
+    it("does everybody else's work, and tries that user's by itself, in its order, until it is done", async () => {
+      const { transaction, admit, settle, answers, events } = stage()
+      settle("c1", "a1", "c2")
+      admit("c3")
+      const first = await transaction(0)
+      settle("c4", "a2")
+      first.end(carriedOutBut(first.work, "c"))
+      const second = await transaction(1)
+      expect(second).toMatchObject({ ids: ["settle a2"], patience: "some" })
+      expect(answers).toEqual({ "settle a1": settled("a1") })
+      settle("c5")
+      second.commit()
+      const third = await transaction(2)
+      expect(third).toMatchObject({ ids: ["settle c1", "settle c2", "settle c4", "settle c5", "admit c3"] })
+      expect(third.patience).toBe("none")
+      admit("c6")
+      third.end(carriedOutBut(third.work, "c"))
+      const fourth = await transaction(3)
+      expect(fourth.ids).toEqual([...third.ids, "admit c6"])
+      settle("c7")
+      fourth.commit()
+      const fifth = await transaction(4)
+      expect(fifth).toMatchObject({ ids: ["settle c7"], patience: "some" })
+      fifth.commit()
+      await eventually(() => expect(Object.keys(answers)).toHaveLength(9))
+      expect(events).toEqual([{ _tag: "RowsKept", userIds: ["c"] }])
+    })
+
+    it("tries all such users in turn, however much there is to do for one of them", async () => {
+      const { transaction, settle } = stage({ batchSize: 2, unsettled: 64 })
+      settle("c1", "d1")
+      settle("c2", "c3")
+      const first = await transaction(0)
+      first.end(carriedOutBut(first.work, "c", "d"))
+      const second = await transaction(1)
+      expect(second.ids).toEqual(["settle c1", "settle c2"])
+      second.end(carriedOutBut(second.work, "c"))
+      expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
+    })
+
+    it("refuses that user's admissions in their time, does not make them afterwards, and does not forget", async () => {
+      const { transaction, transactions, admit, answers } = stage({ admissionMillis: 300 })
+      admit("c1")
+      const first = await transaction(0)
+      first.end(carriedOutBut(first.work, "c"))
+      const second = await transaction(1)
+      await eventually(() => expect(answers).toEqual({ "admit c1": "Overloaded" }))
+      second.end(carriedOutBut(second.work, "c"))
+      admit("a1")
+      ;(await transaction(2)).commit()
+      await eventually(() => expect(answers).toMatchObject({ "admit a1": "nothing" }))
+      admit("c2")
+      expect(await transaction(3)).toMatchObject({ ids: ["admit c2"], patience: "none" })
+      expect(transactions).toHaveLength(4)
+    })
+
+    it("still knows what an attempt in doubt had come to", async () => {
+      const { transaction, admit, settle } = stage()
+      admit("c1")
+      settle("c2", "a1")
+      const first = await transaction(0)
+      first.doubt(carriedOut(first.work))
+      first.fail(new ConnectionLost("gone"))
+      const second = await transaction(1)
+      second.doubt(carriedOutBut(second.work, "c"))
+      second.end(carriedOutBut(second.work, "c"))
+      expect((await transaction(2)).work).toMatchObject({
+        settlings: [{ perhaps: settled("c2") }],
+        admissions: [{ perhaps: true }]
+      })
+    })
+
+    it("on closing tries on for as long as is given, and says how much is left", async () => {
+      const { lane, transaction, admit, settle, answers } = stage()
+      settle("c1")
+      admit("c2")
+      const first = await transaction(0)
+      first.end(carriedOutBut(first.work, "c"))
+      const closing = lane.close(5_000)
+      const second = await transaction(1)
+      expect(answers).toEqual({ "admit c2": "Overloaded" })
+      expect(second.ids).toEqual(["settle c1"])
+      second.commit()
+      expect(await closing).toBe(0)
+      expect(answers).toMatchObject({ "settle c1": settled("c1") })
+
+      const other = stage()
+      other.settle("c1")
+      const before = await other.transaction(0)
+      before.end(carriedOutBut(before.work, "c"))
+      await other.transaction(1)
+      expect(await other.lane.close(20)).toBe(1)
+      expect(other.answers).toEqual({ "settle c1": "Die" })
+    })
   })
 
   it("on closing refuses who waits, writes every settlement, and takes no admission any more", async () => {

@@ -240,7 +240,7 @@ describe("the ledger of inference in Postgres", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger } = yield* aNode()
+        const { ledger } = yield* aNode({ lockMillis: 5_000 })
         const [before, request] = [aRequest(customer), aRequest(customer)]
         yield* Effect.all([ledger.admit(before), ledger.admit(request)])
         let left = false

@@ -46,7 +46,8 @@ describe("the settings of an address", () => {
             const client = new Pg.Client(settingsOf(url))
             await client.connect()
             const { rows } = await client.query(
-              "SELECT current_setting('application_name') AS app, count(*) AS n FROM account"
+              `SELECT current_setting('application_name') AS app,
+                current_setting('idle_in_transaction_session_timeout') AS idle, count(*) AS n FROM account`
             )
             await client.end()
             return rows[0]
@@ -54,7 +55,7 @@ describe("the settings of an address", () => {
         )
       )
     )
-    expect(database).toEqual({ app: "tollgate", n: 4n })
+    expect(database).toEqual({ app: "tollgate", idle: "5s", n: 4n })
   })
 
   it("are refused with a reason that does not repeat the address", () => {

@@ -184,7 +184,17 @@ const lies: ReadonlyArray<Lie> = [
   {
     what: "a mint that took another price than it says",
     statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
-    breaks: ["quotas-are-earned", "mints-are-booked"]
+    breaks: ["quotas-are-earned", "mints-are-booked", "mints-cost-their-tier"]
+  },
+  {
+    what: "a mint that cost less than its tier",
+    statements: ({ tier }) => `UPDATE tier SET tier_usd_cents = 501 WHERE id = '${tier}'`,
+    breaks: ["mints-cost-their-tier"]
+  },
+  {
+    what: "a mint of a tier of another model",
+    statements: ({ mint }, other) => `UPDATE mint SET plan_tier_id = '${other.tier}' WHERE id = '${mint}'`,
+    breaks: ["mints-cost-their-tier"]
   },
   {
     what: "a mint that gave other tokens than it says",
@@ -244,6 +254,11 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["failed-is-free"]
   },
   {
+    what: "a charge for what nobody counted",
+    statements: ({ settled }) => `UPDATE settlement SET usage_source = 'none' WHERE request_id = '${settled}'`,
+    breaks: ["charges-have-sources"]
+  },
+  {
     what: "more charged than was consumed",
     statements: ({ settled }) => `UPDATE settlement SET consumed_output = 4 WHERE request_id = '${settled}'`,
     breaks: ["charged-was-consumed", "usage-is-settled"]
@@ -267,6 +282,33 @@ const lies: ReadonlyArray<Lie> = [
       UPDATE inference_hold SET payg_account = '${other.payg}' WHERE request_id = '${ledger.held}';
       UPDATE inference_hold SET payg_account = '${ledger.payg}' WHERE request_id = '${other.held}'`,
     breaks: ["holders-are-owners"]
+  },
+  {
+    what: "a hold at the price of another model",
+    statements: ({ held }, other) =>
+      `UPDATE inference_hold SET price_id = '${other.priceId}' WHERE request_id = '${held}'`,
+    breaks: ["holds-can-be-settled"]
+  },
+  {
+    what: "a hold at a price that nobody knows",
+    statements: ({ held }) => `UPDATE inference_hold SET price_id = gen_random_uuid() WHERE request_id = '${held}'`,
+    breaks: ["holds-can-be-settled"]
+  },
+  {
+    what: "a hold for a model that nobody knows",
+    statements: ({
+      held,
+      plan
+    }) => `UPDATE inference_hold SET plan_account = NULL, plan_tokens = 0, model_id = gen_random_uuid()
+        WHERE request_id = '${held}';
+      UPDATE account SET debits_pending = 0 WHERE id = '${plan}'`,
+    breaks: ["holds-can-be-settled"]
+  },
+  {
+    what: "a hold with the key of somebody else",
+    statements: ({ held }, other) =>
+      `UPDATE inference_hold SET api_key_id = '${other.keyId}' WHERE request_id = '${held}'`,
+    breaks: ["holds-can-be-settled"]
   },
   {
     what: "a request that is both held and settled",

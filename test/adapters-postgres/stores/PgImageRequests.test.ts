@@ -425,6 +425,36 @@ describe("image requests in Postgres", () => {
       })
     )
 
+    it.scoped("wait for whoever keeps their account, and nobody else does", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))
+        if (one === undefined || idle === undefined) return yield* Effect.die("no customers")
+        const node = yield* anImageNode({ beginMillis: 1_500 })
+        const image = anImage(one)
+        expect(yield* node.tried(image)).toBe("begun")
+        const [told, finishing] = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT FROM account WHERE user_id IN (${one.user.id}, ${idle.user.id}) FOR NO KEY UPDATE`
+            const finishing = yield* Effect.forkScoped(node.finish(finished(image)))
+            const refused = yield* Effect.forkScoped(node.tried(anImage(idle)))
+            yield* Effect.yieldNow()
+            for (const other of [...others, ...others]) {
+              const theirs = anImage(other)
+              const both = Effect.zipRight(node.tried(theirs), node.finish(finished(theirs)))
+              expect(yield* Effect.timeout(both, "1 second")).toEqual(aMade)
+            }
+            return [yield* Fiber.join(refused), finishing] as const
+          })
+        )
+        expect(told).toBe("Overloaded")
+        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(aMade)
+        expect((yield* standing(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* node.tried(anImage(idle))).toBe("begun")
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
     it.scoped("are finished while a node stops", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)

@@ -165,6 +165,26 @@ describe("open holds in Postgres", () => {
       })
     )
 
+    it.scoped("are passed over while somebody has the account they are on, and nobody waits for that", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const [one, other] = [yield* aCustomer({ usdMicro: 1n }), yield* aCustomer({ usdMicro: 1n })]
+        const { ledger, nodes } = yield* aNode()
+        yield* Effect.all([aRequest(one), aRequest(other), aRequest(one)].map(ledger.admit))
+        yield* nodes.leave
+        const swept = yield* sql.withTransaction(
+          Effect.zipRight(
+            sql`SELECT FROM account WHERE user_id = ${one.user.id} FOR NO KEY UPDATE`,
+            Effect.timeout(sweep, "3 seconds")
+          )
+        )
+        expect(swept).toBe(1)
+        expect(yield* sweep).toBe(2)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
     it.scoped("that cannot be settled do not keep the others", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -13,11 +13,12 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 const atOnce = { concurrency: "unbounded" } as const
 
 /** Another node, with connections of its own. */
-const aNode = Effect.gen(function* () {
-  const database = yield* TestDatabase.TestDatabase
-  const built = yield* Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database))))
-  return Context.get(built, RankingsCache)
-})
+const aNodeOf = (database: TestDatabase.Database) =>
+  Effect.map(
+    Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))),
+    Context.get(RankingsCache)
+  )
+const aNode = Effect.flatMap(TestDatabase.TestDatabase, aNodeOf)
 
 const rankings = (now: Date, windows: ReadonlyArray<Window> = Window.literals): RankingsByWindow =>
   new Map(windows.map((window) => [window, ranksOf({ models: [], settlements: [] }, window, now)]))
@@ -74,6 +75,18 @@ describe("the cache of rankings in Postgres", () => {
         // Each node gives its own object again.
         expect(new Set(given).size).toBe(2)
         expect(first?.get("week")?.generatedAt).toEqual(computed[0])
+      })
+    )
+
+    it.scoped("may take longer to compute them than other transactions may wait for us", () =>
+      Effect.gen(function* () {
+        yield* earlyInTheMinute
+        const database = yield* TestDatabase.TestDatabase
+        const settings = { ...database.settings, idle_in_transaction_session_timeout: 50 }
+        const node = yield* aNodeOf({ ...database, settings })
+        yield* age
+        const made = yield* node.take((now) => Effect.delay(Effect.succeed(rankings(now)), "300 millis"))
+        expect(yield* node.atHand("week")).toBe(made.get("week"))
       })
     )
 

@@ -13,8 +13,9 @@ export class ConnectionLost extends Error {
 }
 
 const LOST_RACE = "40"
+const LOCKED = "55P03"
 /** What `refuse_stale` raises, and a lock that is not free: somebody else has changed a row, or is about to. */
-const STALE = new Set(["TG001", "55P03"])
+const STALE = new Set(["TG001", LOCKED])
 
 /**
  * SQLSTATE classes: connection, plans of an older schema, transaction state, prepared statements, authorization,
@@ -29,6 +30,9 @@ export const isTrouble = (error: unknown): boolean => isUnfit(error) || classOf(
 
 /** Nothing was written: what the decision relied on is no longer so. */
 export const isStale = (error: unknown): boolean => error instanceof Pg.DatabaseError && STALE.has(error.code ?? "")
+
+/** Somebody else has a row, and keeps it for longer than it was waited for. Nothing was written. */
+export const isLocked = (error: unknown): boolean => error instanceof Pg.DatabaseError && error.code === LOCKED
 
 /** Trouble that another connection may not have: with a server that took over, or a session of today's schema. */
 export const isUnfit = (error: unknown): boolean =>

@@ -8,6 +8,7 @@
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
+import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
 import { ConnectionLost, isUnfit } from "./DatabaseTrouble.ts"
 
 /** A statement of fixed text, prepared under its name. */
@@ -36,6 +37,8 @@ export interface ConnectionLimits {
   readonly connectMillis: number
   /** For a whole transaction, seen from here; the server gives up on a statement after the same time. */
   readonly transactionMillis: number
+  /** A transaction that asks waits for a lock at most this long. */
+  readonly lockMillis: number
 }
 
 interface Open {
@@ -46,14 +49,22 @@ interface Open {
 /** Names a backend for as long as the server runs; process ids alone are used again. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-/** Whoever asks first waits for locks as long as it takes. */
-const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 0"
+/** How long a transaction waits for a lock: as long as the connection's limit says, or not at all. */
+export type Patience = "some" | "none"
+
+/** Whoever asks first waits for locks, but not for whoever forgot that they have one. */
+const beginning = (lockMillis: number): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
+
+/** Milliseconds; 0 would be for ever. */
+const NOT_AT_ALL = 1
 
 const NO_BACKEND: Backend = [0, "-infinity"]
 
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
+  readonly #begin: Readonly<Record<Patience, string>>
   #open: Open | undefined
   #opening: Socket | undefined
   #closed = false
@@ -62,6 +73,7 @@ export class DedicatedConnection {
   constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
     this.#settings = settings
     this.#limits = limits
+    this.#begin = { some: beginning(limits.lockMillis), none: beginning(NOT_AT_ALL) }
   }
 
   /**
@@ -69,16 +81,27 @@ export class DedicatedConnection {
    * then. Only when the connection breaks at the commit nobody knows, and `doubt` is told what it would have come to.
    * One at a time.
    */
-  async transact<A>(work: (ask: Ask) => Promise<Decided<A>>, doubt: (result: A) => void = ignore): Promise<A> {
+  async transact<A>(
+    work: (ask: Ask) => Promise<Decided<A>>,
+    doubt: (result: A) => void = ignore,
+    patience: Patience = "some"
+  ): Promise<A> {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    // What is refused first is why the rest is, whichever of them the work hears of first.
+    let refused: unknown
     try {
-      const begun = query(client, BEGIN)
+      const begun = query(client, this.#begin[patience])
       begun.catch(ignore)
-      const { result, write } = await work(
-        async (statement, values) => (await prepared(client, statement, values)).rows
-      )
+      const { result, write } = await work(async (statement, values) => {
+        try {
+          return (await prepared(client, statement, values)).rows
+        } catch (error) {
+          refused ??= error
+          throw error
+        }
+      })
       await begun
       try {
         await commit(client, write)
@@ -88,8 +111,9 @@ export class DedicatedConnection {
       }
       return result
     } catch (error) {
-      await this.#abandon(open, error)
-      throw error
+      const why = refused ?? error
+      await this.#abandon(open, why)
+      throw why
     } finally {
       clearTimeout(timer)
     }
@@ -183,8 +207,8 @@ export class DedicatedConnection {
 // Plans are kept, so one made while the tables were small must not scan them.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
-  SET idle_in_transaction_session_timeout = ${transactionMillis};
-  SET lock_timeout = 1;
+  SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};
+  SET lock_timeout = ${NOT_AT_ALL};
   SET default_transaction_isolation = 'read committed';
   SET default_transaction_read_only = off;
   SET plan_cache_mode = force_generic_plan;

@@ -82,7 +82,26 @@ export const lockHolds = async (ask: Ask, requestIds: ReadonlyArray<RequestId>):
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-const LOCK = lockingHolds("lock_holds", "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE")
+/** Those of them that nobody has in hand, and the users of the others. */
+export const lockFreeHolds = async (
+  ask: Ask,
+  requestIds: ReadonlyArray<RequestId>
+): Promise<{ readonly free: Map<RequestId, Hold>; readonly busy: ReadonlyArray<UserId> }> => {
+  if (requestIds.length === 0) return { free: new Map(), busy: [] }
+  const [locked, standing] = await Promise.all([ask(LOCK_FREE, [requestIds]), ask(READ_USERS, [requestIds])])
+  const free = new Map(locked.map(lockedHold).map(({ requestId, hold }) => [requestId, hold]))
+  const rows = standing as unknown as ReadonlyArray<[requestId: RequestId, userId: UserId]>
+  return { free, busy: rows.filter(([requestId]) => !free.has(requestId)).map(([, userId]) => userId) }
+}
+
+const OF_REQUESTS = "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE"
+const LOCK = lockingHolds("lock_holds", OF_REQUESTS)
+const LOCK_FREE = lockingHolds("lock_free_holds", `${OF_REQUESTS} SKIP LOCKED`)
+
+const READ_USERS: Statement = {
+  name: "read_hold_users",
+  text: "SELECT request_id, user_id FROM inference_hold WHERE request_id = ANY ($1::uuid[])"
+}
 
 export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
   const [requestId, userId, modelId, priceId, plan, payg, seenIn, seenOut] = row as HoldRow

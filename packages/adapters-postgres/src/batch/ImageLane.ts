@@ -3,7 +3,8 @@
  * that nobody who wants to begin keeps anybody from being settled.
  *
  * To begin is refused when too many wait or it takes too long; to finish never is, and is tried again until the database
- * is back. An answer that comes too late, or of which nobody knows whether it was committed, is taken back.
+ * is back. An answer that comes too late, or of which nobody knows whether it was committed, is taken back. Whoever
+ * finds that somebody keeps a row of theirs lets the others go first.
  */
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/ports/ImageRequests"
 import type { NodeId } from "@tollgate/application/ports/Nodes"
@@ -12,10 +13,10 @@ import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Exit from "effect/Exit"
 import { afterBackoff } from "./Backoff.ts"
-import { isTrouble } from "./DatabaseTrouble.ts"
-import type { DedicatedConnection } from "./DedicatedConnection.ts"
+import { isLocked, isTrouble } from "./DatabaseTrouble.ts"
+import type { DedicatedConnection, Patience } from "./DedicatedConnection.ts"
 import { abandon, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
-import { inChunks } from "./InChunks.ts"
+import { type Chunk, inChunks } from "./InChunks.ts"
 
 export interface ImageLaneLimits {
   /** Longer than a request may take, so that it passes only when its node is gone. */
@@ -41,6 +42,12 @@ interface Waiting {
   answer: ((begun: ImageBegun) => void) | undefined
 }
 
+interface Finishing {
+  readonly finished: FinishedImage
+  /** What an attempt came to whose commit nobody knows the outcome of. */
+  perhaps: ImageOutcome | undefined
+}
+
 const OVERLOADED = new Overloaded({ retryAfterSeconds: 1 })
 const ABANDONED_AT_ONCE = 100
 
@@ -55,6 +62,8 @@ export class ImageLane {
   readonly #tell: (event: ImageLaneEvent) => void
   readonly #begins = new OneAtATime()
   readonly #finishes = new OneAtATime()
+  /** Everything that waits for its turn, has it, or will come again. */
+  readonly #underWay = new Set<Promise<unknown>>()
   #waiting = 0
   #unfinished = 0
   #open = true
@@ -81,31 +90,27 @@ export class ImageLane {
     const waiting: Waiting = { image, perhaps: false, answer }
     const late = setTimeout(() => reply(waiting, Exit.fail(OVERLOADED)), this.#limits.beginMillis)
     this.#waiting += 1
-    void this.#begins
-      .run(() => this.#begin(waiting))
-      .finally(() => {
-        clearTimeout(late)
-        this.#waiting -= 1
-      })
+    void this.#inTurn(this.#begins, (patience) => this.#begin(waiting, patience)).finally(() => {
+      clearTimeout(late)
+      this.#waiting -= 1
+    })
   }
 
   finish(finished: FinishedImage): Promise<ImageOutcome | undefined> {
     this.#unfinished += 1
-    return this.#finishes
-      .run(() => this.#finish(this.#finisher, finished))
-      .finally(() => {
-        this.#unfinished -= 1
-      })
+    const finishing: Finishing = { finished, perhaps: undefined }
+    return this.#inTurn(this.#finishes, (patience) => this.#finish(this.#finisher, finishing, patience)).finally(() => {
+      this.#unfinished -= 1
+    })
   }
 
   abandon(): Promise<number> {
-    return this.#finishes.run(() =>
-      inChunks(
-        ABANDONED_AT_ONCE,
-        (passedOver, atMost, locked) => this.#finisher.transact((ask) => abandon(ask, passedOver, atMost, locked)),
-        (requestIds, error) => this.#tell({ _tag: "Rejected", requestIds, error })
-      )
-    )
+    // Whoever waits to be finished does not wait for what can be given up later as well.
+    const giveUp: Chunk = (passedOver, atMost, locked) =>
+      this.#finisher.transact((ask) => abandon(ask, passedOver, atMost, locked), undefined, "none")
+    const passOver = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+      this.#tell({ _tag: "Rejected", requestIds, error })
+    return this.#finishes.run(() => inChunks(ABANDONED_AT_ONCE, giveUp, passOver))
   }
 
   /** Begins nothing more and finishes what there is to finish, for as long as is given; how many are left over. */
@@ -115,13 +120,16 @@ export class ImageLane {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, flushMillis)
     })
-    await Promise.race([Promise.all([this.#begins.idle(), this.#finishes.idle()]), late])
+    const idle = async () => {
+      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    }
+    await Promise.race([idle(), late])
     clearTimeout(timer)
     this.#stopped = true
     return this.#unfinished
   }
 
-  async #begin(waiting: Waiting): Promise<void> {
+  async #begin(waiting: Waiting, patience: Patience): Promise<void> {
     for (let attempt = 0; !this.#stopped && stillWanted(waiting); attempt++) {
       if (!this.#open && !waiting.perhaps) break
       try {
@@ -129,7 +137,8 @@ export class ImageLane {
           (ask) => begin(ask, waiting.image, this.#nodeId, this.#limits.leaseSeconds),
           (doubtful) => {
             if (doubtful._tag === "Right" && doubtful.right === "begun") waiting.perhaps = true
-          }
+          },
+          patience
         )
         if (begun._tag === "Left") reply(waiting, Exit.fail(begun.left))
         else if (begun.right === "gave up") continue
@@ -137,6 +146,7 @@ export class ImageLane {
         else if (!reply(waiting, Exit.void)) await this.#takeBack(waiting.image)
         return
       } catch (error) {
+        if (isLocked(error)) throw error
         if (!isTrouble(error)) {
           this.#tell({ _tag: "Rejected", requestIds: [waiting.image.admission.requestId], error })
           reply(waiting, Exit.die(error))
@@ -150,20 +160,31 @@ export class ImageLane {
 
   /** On the connection that began it: what it has in doubt has come to its end before that does anything else. */
   async #takeBack({ admission }: ImageAdmission): Promise<void> {
-    await this.#finish(this.#beginner, { admission, outcome: () => taken, durationMillis: 0 }).catch(() => undefined)
+    const finished = { admission, outcome: () => taken, durationMillis: 0 }
+    const finishing: Finishing = { finished, perhaps: undefined }
+    const take = (patience: Patience) => this.#finish(this.#beginner, finishing, patience)
+    await take("some").catch((error) => {
+      if (isLocked(error)) void this.#inTurn(this.#begins, take).catch(() => undefined)
+    })
   }
 
-  async #finish(connection: DedicatedConnection, finished: FinishedImage): Promise<ImageOutcome | undefined> {
-    let perhaps: ImageOutcome | undefined
+  async #finish(
+    connection: DedicatedConnection,
+    finishing: Finishing,
+    patience: Patience
+  ): Promise<ImageOutcome | undefined> {
+    const { finished } = finishing
     for (let attempt = 0; !this.#stopped; attempt++) {
       try {
         return await connection.transact(
-          (ask) => finish(ask, finished, perhaps),
+          (ask) => finish(ask, finished, finishing.perhaps),
           (doubtful) => {
-            perhaps = doubtful
-          }
+            finishing.perhaps = doubtful
+          },
+          patience
         )
       } catch (error) {
+        if (isLocked(error)) throw error
         if (!isTrouble(error)) {
           this.#tell({ _tag: "Rejected", requestIds: [finished.admission.requestId], error })
           throw error
@@ -172,6 +193,23 @@ export class ImageLane {
       }
     }
     throw new Error("the image requests stopped before this one was finished")
+  }
+
+  /** Whoever meets a lock that is kept goes to the end of the queue, and does not wait for it there again. */
+  #inTurn<A>(queue: OneAtATime, task: (patience: Patience) => Promise<A>): Promise<A> {
+    const inTurn = async (): Promise<A> => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await queue.run(() => task(attempt === 0 ? "some" : "none"))
+        } catch (error) {
+          if (!isLocked(error)) throw error
+          await this.#afterTrouble(attempt, error)
+        }
+      }
+    }
+    const underWay = inTurn().finally(() => this.#underWay.delete(underWay))
+    this.#underWay.add(underWay)
+    return underWay
   }
 
   async #afterTrouble(attempt: number, error: unknown): Promise<void> {
@@ -198,12 +236,5 @@ class OneAtATime {
     const result = this.#last.then(task)
     this.#last = result.catch(() => undefined)
     return result
-  }
-
-  async idle(): Promise<void> {
-    for (let last: unknown; last !== this.#last; ) {
-      last = this.#last
-      await last
-    }
   }
 }

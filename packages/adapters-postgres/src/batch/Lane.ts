@@ -4,9 +4,11 @@
  * An idle lane starts at once; a busy one takes everything that waits, up to a bound, into one transaction. Admissions
  * are refused when too much is queued or when they have waited for too long; settlements never are, so too many of
  * them refuse admissions instead. A batch that meets trouble is tried again until the trouble is over; one that holds
- * a row the database will not take is halved until that row is alone.
+ * a row the database will not take is halved until that row is alone. Users whose rows somebody else keeps wait by
+ * themselves.
  */
 import type { Admission, LedgerLoad, Settling } from "@tollgate/application/ports/InferenceLedger"
+import type { UserId } from "@tollgate/domain/customer/User"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import { afterBackoff } from "./Backoff.ts"
@@ -24,8 +26,11 @@ import {
   type WaitingAdmission,
   type WaitingSettling
 } from "./Batch.ts"
+import { BusyUsers } from "./BusyUsers.ts"
 import { isTrouble } from "./DatabaseTrouble.ts"
-import type { LedgerOutcome, LedgerWork } from "./LedgerWork.ts"
+import type { Patience } from "./DedicatedConnection.ts"
+import type { LaneEvent } from "./LaneEvent.ts"
+import { divided, type LedgerOutcome, type LedgerWork } from "./LedgerWork.ts"
 
 export interface LaneLimits {
   /** Admissions, and settlements, in one transaction. */
@@ -38,15 +43,12 @@ export interface LaneLimits {
   readonly admissionMillis: number
 }
 
-/** What a lane tells its operator. */
-export type LaneEvent =
-  | { readonly _tag: "Troubled"; readonly error: unknown }
-  | { readonly _tag: "Recovered"; readonly afterMillis: number }
-  | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
-  | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
-
 /** Carries out work in one transaction; `doubt` takes what it came to when the outcome of the commit is unknown. */
-export type CarryOut = (work: LedgerWork, doubt: (outcome: LedgerOutcome) => void) => Promise<LedgerOutcome>
+export type CarryOut = (
+  work: LedgerWork,
+  doubt: (outcome: LedgerOutcome) => void,
+  patience: Patience
+) => Promise<LedgerOutcome>
 
 const OVERLOADED: Admit = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
 const STOPPED: Settle = Exit.die(new Error("the ledger stopped before the settlement was written"))
@@ -59,6 +61,7 @@ export class Lane {
   #admissions: Array<WaitingAdmission> = []
   #settlings: Array<WaitingSettling> = []
   #batch: Batch = EMPTY
+  readonly #busy = new BusyUsers()
   /** What became of batches that are over, still to be told. */
   readonly #decided: Array<() => void> = []
   #working = false
@@ -77,12 +80,12 @@ export class Lane {
   }
 
   get unsettled(): number {
-    return this.#settlings.length + this.#batch.settlings.length
+    return this.#settlings.length + this.#batch.settlings.length + this.#busy.settlings.length
   }
 
   get load(): LedgerLoad {
     return {
-      waitingAdmissions: this.#admissions.length + this.#batch.admissions.length,
+      waitingAdmissions: this.#waitingAdmissions,
       unsettled: this.unsettled,
       transactions: this.#transactions,
       transactionMillis: this.#transactionMillis
@@ -91,11 +94,15 @@ export class Lane {
 
   admit(admission: Admission, answer: (admit: Admit) => void): void {
     const { waitingAdmissions, unsettled } = this.#limits
-    if (!this.#open || this.#admissions.length >= waitingAdmissions || this.unsettled >= unsettled) {
+    const isBusy = this.#busy.has(admission.principal.userId)
+    const waiting = isBusy ? this.#busy.admissions : this.#admissions
+    if (!this.#open || waiting.length >= waitingAdmissions || this.unsettled >= unsettled) {
       answer(OVERLOADED)
       return
     }
-    this.#admissions.push({ admission, perhaps: false, since: performance.now(), answer })
+    const entry = { admission, perhaps: false, since: performance.now(), answer }
+    if (isBusy) this.#busy.add({ settlings: [], admissions: [entry] })
+    else this.#admissions.push(entry)
     this.#watch()
     this.#wake()
   }
@@ -105,15 +112,17 @@ export class Lane {
       answer?.(STOPPED)
       return
     }
-    this.#settlings.push({ settling, perhaps: undefined, answer })
+    const entry = { settling, perhaps: undefined, answer }
+    if (this.#busy.has(settling.admission.principal.userId)) this.#busy.add({ settlings: [entry], admissions: [] })
+    else this.#settlings.push(entry)
     this.#wake()
   }
 
   /** Takes no more admissions and settles what there is to settle, for as long as is given; how many are left over. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
-    for (const waiting of this.#admissions.splice(0)) reply(waiting, OVERLOADED)
-    if (this.#working) {
+    for (const waiting of [...this.#admissions.splice(0), ...this.#busy.admissions]) reply(waiting, OVERLOADED)
+    if (this.#working || this.#busy.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
         this.#idle = () => {
@@ -123,9 +132,13 @@ export class Lane {
       })
     }
     this.#stopped = true
-    const left = this.unsettled
-    for (const { answer } of [...this.#batch.settlings, ...this.#settlings.splice(0)]) answer?.(STOPPED)
-    return left
+    const left = new Set([...this.#batch.settlings, ...this.#settlings.splice(0), ...this.#busy.settlings])
+    for (const { answer } of left) answer?.(STOPPED)
+    return left.size
+  }
+
+  get #waitingAdmissions(): number {
+    return this.#admissions.length + this.#batch.admissions.length + this.#busy.admissions.length
   }
 
   #wake(): void {
@@ -137,12 +150,10 @@ export class Lane {
 
   async #work(): Promise<void> {
     do {
-      while (!this.#stopped && this.#admissions.length + this.#settlings.length > 0) {
-        this.#batch = {
-          settlings: this.#settlings.splice(0, this.#limits.batchSize),
-          admissions: this.#admissions.splice(0, this.#limits.batchSize)
-        }
-        const finished = this.#finish(this.#batch)
+      while (!this.#stopped && (this.#admissions.length + this.#settlings.length > 0 || this.#busy.due)) {
+        const patience = this.#busy.due ? "none" : "some"
+        this.#batch = this.#next(patience)
+        const finished = this.#finish(this.#batch, patience)
         // Those who waited for the batch before go on while the database is busy with this one.
         this.#tellDecided()
         await finished
@@ -150,7 +161,14 @@ export class Lane {
       }
     } while (this.#tellDecided())
     this.#working = false
-    this.#idle()
+    if (!this.#busy.waiting) this.#idle()
+    else if (!this.#stopped) this.#busy.whenDue(() => this.#wake())
+  }
+
+  #next(patience: Patience): Batch {
+    const { batchSize } = this.#limits
+    if (patience === "none") return this.#busy.take(batchSize)
+    return { settlings: this.#settlings.splice(0, batchSize), admissions: this.#admissions.splice(0, batchSize) }
   }
 
   /** Whether there was anything to tell, which may have brought more work. */
@@ -160,17 +178,21 @@ export class Lane {
     return decided.length > 0
   }
 
-  async #finish(batch: Batch): Promise<void> {
+  async #finish(batch: Batch, patience: Patience): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
-      const wanted = attempt === 0 ? batch : stillWanted(batch)
+      const wanted = attempt === 0 && patience === "some" ? batch : stillWanted(batch)
       if (size(wanted) === 0) return
       try {
         const begunAt = performance.now()
-        const outcome = await this.#carryOut(wanted, (outcome) => doubted(wanted, outcome))
+        const doubt = (outcome: LedgerOutcome) => doubted(divided(wanted, outcome.busy).others, outcome)
+        const outcome = await this.#carryOut(wanted, doubt, patience)
         this.#transactions += 1
         this.#transactionMillis += performance.now() - begunAt
         this.#recovered()
-        this.#decided.push(() => this.#answer(wanted, outcome))
+        const { others, theirs } = divided(wanted, outcome.busy)
+        if (patience === "none") this.#queue(this.#busy.release(others))
+        if (size(theirs) > 0) this.#leaveOut(theirs, outcome.busy)
+        this.#decided.push(() => this.#answer(others, outcome))
         return
       } catch (error) {
         if (isTrouble(error)) {
@@ -180,11 +202,28 @@ export class Lane {
           this.#reject(wanted, error)
           return
         } else {
-          for (const half of halves(wanted)) await this.#finish(half)
+          for (const half of halves(wanted)) await this.#finish(half, patience)
           return
         }
       }
     }
+  }
+
+  /** What waits for the same users waits with it. */
+  #leaveOut(tried: Batch, users: ReadonlySet<UserId>): void {
+    if (!this.#open) for (const waiting of tried.admissions) reply(waiting, OVERLOADED)
+    if (this.#busy.none) this.#tell({ _tag: "RowsKept", userIds: [...users] })
+    const { others, theirs } = divided({ settlings: this.#settlings, admissions: this.#admissions }, users)
+    this.#busy.putBack(tried)
+    this.#busy.add(theirs)
+    this.#settlings = []
+    this.#admissions = []
+    this.#queue(others)
+  }
+
+  #queue({ settlings, admissions }: Batch): void {
+    this.#settlings.push(...settlings)
+    this.#admissions.push(...admissions)
   }
 
   #answer({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void {
@@ -218,12 +257,11 @@ export class Lane {
       this.#watching = false
       // Who cannot wait for the next look is answered now.
       const late = performance.now() - this.#limits.admissionMillis + tick
-      for (const waiting of this.#batch.admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)
-      const queued = this.#admissions.findIndex(({ since }) => since > late)
-      for (const waiting of this.#admissions.splice(0, queued < 0 ? this.#admissions.length : queued)) {
-        reply(waiting, OVERLOADED)
-      }
-      if (this.#admissions.length + this.#batch.admissions.length > 0) this.#watch()
+      const isLate = ({ since }: WaitingAdmission) => since <= late
+      const all = [...this.#batch.admissions, ...this.#admissions, ...this.#busy.admissions]
+      for (const waiting of all.filter(isLate)) reply(waiting, OVERLOADED)
+      this.#admissions = this.#admissions.filter((waiting) => !isLate(waiting))
+      if (this.#waitingAdmissions > 0) this.#watch()
     }, tick).unref()
   }
 

@@ -5,13 +5,21 @@
  */
 import type { Admission, Settled } from "@tollgate/application/ports/InferenceLedger"
 import type { NodeId } from "@tollgate/application/ports/Nodes"
+import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import { decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
 import type { Call } from "./DedicatedConnection.ts"
 import { insertHolds, type NewHold } from "./HoldRows.ts"
 import type { LaneMemory } from "./LaneMemory.ts"
-import { type Admitted, type LedgerOutcome, type LedgerWork, ownerOf, type SettlingEntry } from "./LedgerWork.ts"
+import {
+  type Admitted,
+  type LedgerOutcome,
+  type LedgerWork,
+  NOBODY,
+  ownerOf,
+  type SettlingEntry
+} from "./LedgerWork.ts"
 import type { RunningAccounts } from "./RunningAccounts.ts"
 import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts"
 import { inOneStatement, type Writing } from "./Writing.ts"
@@ -32,7 +40,12 @@ export class LedgerDecisions {
   readonly #settlements: Array<NewSettlement> = []
   readonly #holds: Array<NewHold> = []
 
-  constructor({ settlings, admissions }: LedgerWork, accounts: RunningAccounts, facts: Facts) {
+  constructor(
+    { settlings, admissions }: LedgerWork,
+    accounts: RunningAccounts,
+    facts: Facts,
+    busy: ReadonlySet<UserId> = NOBODY
+  ) {
     this.#accounts = accounts
     const taken = new Set<RequestId>()
     const settled = settlings.map((entry): Settled | undefined => {
@@ -55,7 +68,7 @@ export class LedgerDecisions {
         return "held"
       })
     })
-    this.outcome = { settled, admitted }
+    this.outcome = { busy, settled, admitted }
   }
 
   /** Holds before accounts, as every transaction locks them. */

@@ -7,19 +7,29 @@
  *     lock the holds and the accounts, read the keys        one round trip
  *     decide                                                in memory
  *     write accounts, settlements and holds, commit         one round trip
+ *
+ * Where somebody keeps one of those rows for longer than rows are waited for, the same is done once more with the rows
+ * that are free, and the users of the others are left out.
  */
 import type { NodeId } from "@tollgate/application/ports/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Either from "effect/Either"
-import { isStale } from "./DatabaseTrouble.ts"
-import type { Ask, Call, Decided, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
-import { lockHolds, validKeys } from "./HoldRows.ts"
+import { isLocked, isStale } from "./DatabaseTrouble.ts"
+import type { Ask, Call, Decided, DedicatedConnection, Patience, Statement } from "./DedicatedConnection.ts"
+import { validKeys } from "./HoldRows.ts"
 import { LaneMemory } from "./LaneMemory.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
-import { type AdmissionEntry, type Admitted, type LedgerOutcome, type LedgerWork, ownersOf } from "./LedgerWork.ts"
-import { lockAccounts } from "./LockedAccounts.ts"
+import {
+  type AdmissionEntry,
+  type Admitted,
+  divided,
+  type LedgerOutcome,
+  type LedgerWork,
+  ownersOf
+} from "./LedgerWork.ts"
+import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
 
 /** Transactions that read again after the memory was found out of date: another node serves the same users. */
 const READING_AFTER_STALE = 8
@@ -36,8 +46,16 @@ export class LedgerTransactions {
     this.#connection = connection
   }
 
-  /** `doubt` takes what it came to when the connection breaks at the commit. */
-  async carryOut(work: LedgerWork, doubt: (outcome: LedgerOutcome) => void): Promise<LedgerOutcome> {
+  /**
+   * `doubt` takes what it came to when the connection breaks at the commit. Without patience a user whose rows somebody
+   * else has is left out at once.
+   */
+  async carryOut(
+    work: LedgerWork,
+    doubt: (outcome: LedgerOutcome) => void,
+    patience: Patience
+  ): Promise<LedgerOutcome> {
+    if (patience === "none") return this.#read(work, doubt, lockFreeRows)
     const remembered = this.#reading > 0 ? undefined : this.#fromMemory(work)
     if (remembered !== undefined) {
       const { decisions, write } = remembered
@@ -51,8 +69,17 @@ export class LedgerTransactions {
       }
     }
     if (this.#reading > 0) this.#reading -= 1
+    try {
+      return await this.#read(work, doubt, lockAllRows)
+    } catch (error) {
+      if (!isLocked(error)) throw error
+      return this.#read(work, doubt, lockFreeRows)
+    }
+  }
+
+  async #read(work: LedgerWork, doubt: (outcome: LedgerOutcome) => void, lock: LockRows): Promise<LedgerOutcome> {
     const decisions = await this.#connection.transact(
-      (ask) => this.#fromDatabase(work, ask),
+      (ask) => this.#fromDatabase(work, ask, lock),
       ({ outcome }) => doubt(outcome)
     )
     return this.#committed(decisions)
@@ -81,18 +108,16 @@ export class LedgerTransactions {
     return write && { decisions, write }
   }
 
-  async #fromDatabase(work: LedgerWork, ask: Ask): Promise<Decided<LedgerDecisions>> {
-    const { settlings, admissions } = work
-    const [holds, accounts, keys, traces] = await Promise.all([
-      lockHolds(
-        ask,
-        settlings.map(({ settling }) => settling.admission.requestId)
-      ),
-      lockAccounts(ask, ownersOf(work)),
-      keysOf(ask, admissions),
+  async #fromDatabase(work: LedgerWork, ask: Ask, lock: LockRows): Promise<Decided<LedgerDecisions>> {
+    const [{ accounts, busy, holds }, keys, traces] = await Promise.all([
+      lock(ask, work),
+      keysOf(ask, work.admissions),
       tracesOf(ask, work)
     ])
-    for (const { settling } of settlings) this.#memory.dropHold(settling.admission.requestId)
+    const { others, theirs } = divided(work, busy)
+    // Whoever has their rows is about to change them.
+    this.#memory.forget(ownersOf(theirs))
+    for (const { settling } of others.settlings) this.#memory.dropHold(settling.admission.requestId)
     const facts: Facts = {
       hold: (requestId) => holds.get(requestId),
       settledBefore: ({ settling, perhaps }) =>
@@ -105,7 +130,7 @@ export class LedgerTransactions {
         return keys.has(principal.keyId) ? undefined : KEY_INVALID
       }
     }
-    const decisions = new LedgerDecisions(work, accounts, facts)
+    const decisions = new LedgerDecisions(others, accounts, facts, busy)
     return { result: decisions, write: decisions.write(this.#nodeId, accounts.changes) }
   }
 }

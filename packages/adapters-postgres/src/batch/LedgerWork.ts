@@ -2,6 +2,7 @@
  * What one transaction of the ledger is to do, and what it came to.
  */
 import type { Admission, Settled, Settling } from "@tollgate/application/ports/InferenceLedger"
+import type { UserId } from "@tollgate/domain/customer/User"
 import type { InsufficientBalance, InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Either from "effect/Either"
 import type { Owner } from "./RunningAccounts.ts"
@@ -26,8 +27,10 @@ export interface LedgerWork {
 /** `gone`: an earlier attempt made the hold, and it has been settled since. */
 export type Admitted = Either.Either<"held" | "gone", InsufficientBalance | InvalidApiKey>
 
-/** In the order of the work. */
+/** In the order of the work, of which that of busy users is left out. */
 export interface LedgerOutcome {
+  /** Somebody else has rows of theirs, so nothing of theirs was done. */
+  readonly busy: ReadonlySet<UserId>
   readonly settled: ReadonlyArray<Settled | undefined>
   readonly admitted: ReadonlyArray<Admitted>
 }
@@ -39,3 +42,22 @@ export const ownersOf = ({ settlings, admissions }: LedgerWork): ReadonlyArray<O
   ...settlings.map(({ settling }) => ownerOf(settling.admission)),
   ...admissions.map(({ admission }) => ownerOf(admission))
 ]
+
+export const NOBODY: ReadonlySet<UserId> = new Set()
+
+export const userOf = (entry: SettlingEntry | AdmissionEntry): UserId =>
+  ("settling" in entry ? entry.settling.admission : entry.admission).principal.userId
+
+/** Its part that is about these users, and the rest. */
+export const divided = <S extends SettlingEntry, A extends AdmissionEntry>(
+  work: { readonly settlings: ReadonlyArray<S>; readonly admissions: ReadonlyArray<A> },
+  users: ReadonlySet<UserId>
+) => {
+  if (users.size === 0) return { theirs: { settlings: [], admissions: [] }, others: work }
+  const isTheirs = (entry: S | A) => users.has(userOf(entry))
+  const isOthers = (entry: S | A) => !isTheirs(entry)
+  return {
+    theirs: { settlings: work.settlings.filter(isTheirs), admissions: work.admissions.filter(isTheirs) },
+    others: { settlings: work.settlings.filter(isOthers), admissions: work.admissions.filter(isOthers) }
+  }
+}

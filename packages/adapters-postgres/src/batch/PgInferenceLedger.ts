@@ -12,9 +12,9 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { saveCheckpoints } from "./Checkpoints.ts"
-import { describe } from "./DatabaseTrouble.ts"
 import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
-import { Lane, type LaneEvent, type LaneLimits } from "./Lane.ts"
+import { Lane, type LaneLimits } from "./Lane.ts"
+import { type LaneEvent, logged } from "./LaneEvent.ts"
 import { LedgerTransactions } from "./LedgerTransactions.ts"
 
 export interface LedgerOptions extends LaneLimits, ConnectionLimits {
@@ -34,6 +34,9 @@ export const defaults: LedgerOptions = {
   admissionMillis: 5_000,
   connectMillis: 3_000,
   transactionMillis: 4_000,
+  // Nodes that serve the same users wait for each other for a few milliseconds; who has a row for longer than this is
+  // stuck, and only the users of that row shall wait.
+  lockMillis: 250,
   flushMillis: 10_000
 }
 
@@ -47,7 +50,7 @@ export const make = (options: LedgerOptions = defaults) =>
     const lanes = yield* Effect.forEach(Array.from({ length: options.lanes }), () =>
       Effect.map(connection(settings, options), (own) => {
         const transactions = new LedgerTransactions(self, own)
-        return new Lane(options, (work, doubt) => transactions.carryOut(work, doubt), tell)
+        return new Lane(options, (work, doubt, patience) => transactions.carryOut(work, doubt, patience), tell)
       })
     )
     yield* Effect.addFinalizer(() =>
@@ -99,20 +102,3 @@ const closed =
               Effect.annotateLogs({ left })
             )
     )
-
-const logged = (event: LaneEvent): Effect.Effect<void> => {
-  switch (event._tag) {
-    case "Troubled":
-      return Effect.logWarning(`the ledger is waiting for the database: ${describe(event.error)}`)
-    case "Recovered":
-      return Effect.logInfo(`the ledger has its database back after ${event.afterMillis} ms`)
-    case "AdmissionRejected":
-      return Effect.logError(`the database will not take an admission: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestId: event.admission.requestId })
-      )
-    case "SettlementRejected":
-      return Effect.logError(`a request cannot be settled, its hold stays: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId })
-      )
-  }
-}

@@ -27,12 +27,18 @@ const types: Pg.CustomTypesConfig = {
       : Pg.types.getTypeParser(oid, format)) as Pg.CustomTypesConfig["getTypeParser"]
 }
 
+/**
+ * What a transaction may wait for us between two statements. Nothing is asked of anybody else in one, so whoever takes
+ * this long is stuck, and others wait for its locks.
+ */
+export const IDLE_IN_TRANSACTION_MILLIS = 5_000
+
 /** Bounds on everything that could wait for ever; long work (the audit, migrations) lifts its own inside its transaction. */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",
   connectionTimeoutMillis: 5_000,
   statement_timeout: 30_000,
-  idle_in_transaction_session_timeout: 30_000,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLIS,
   keepAlive: true,
   keepAliveInitialDelayMillis: 30_000,
   types

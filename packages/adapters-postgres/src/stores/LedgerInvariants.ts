@@ -140,6 +140,13 @@ export const invariants: ReadonlyArray<Invariant> = [
         AND given.user_id = m.customer_user_id AND given.model_id = m.model_id) IS NOT TRUE`
   },
   {
+    id: "mints-cost-their-tier",
+    // How many tokens a tier gives may be changed later; what it costs never.
+    invariant: "The price of a mint is that of its tier, which is one of its model.",
+    violations: `SELECT count(*) FROM mint m LEFT JOIN tier t ON t.id = m.plan_tier_id AND t.model_id = m.model_id
+      WHERE m.price_usd_micro IS DISTINCT FROM t.tier_usd_cents * 10000`
+  },
+  {
     id: "units-are-conserved",
     invariant: "In every unit: what came in from outside is what accounts have left and what was used.",
     violations: `WITH outside AS (SELECT id FROM account WHERE kind = 'system'),
@@ -169,6 +176,12 @@ export const invariants: ReadonlyArray<Invariant> = [
     violations: "SELECT count(*) FROM settlement WHERE ending = 'failed' AND (cost_pico <> 0 OR plan_tokens <> 0)"
   },
   {
+    id: "charges-have-sources",
+    invariant: "Nobody is charged for tokens that nobody counted.",
+    violations: `SELECT count(*) FROM settlement WHERE usage_source = 'none'
+      AND charged_input + charged_cache_write + charged_cache_read + charged_output <> 0`
+  },
+  {
     id: "charged-was-consumed",
     invariant: "Nobody is charged for more tokens than the supplier is known to have used.",
     violations: `SELECT count(*) FROM settlement WHERE charged_input > consumed_input
@@ -195,6 +208,14 @@ export const invariants: ReadonlyArray<Invariant> = [
       LEFT JOIN account payg ON payg.id = h.payg_account AND payg.kind = 'payg' AND payg.user_id = h.user_id
       WHERE (h.plan_account IS NOT NULL AND plan.id IS NULL) OR (h.plan_account IS NULL AND h.plan_tokens <> 0)
         OR (h.payg_account IS NOT NULL AND payg.id IS NULL) OR (h.payg_account IS NULL AND h.payg_pico <> 0)`
+  },
+  {
+    id: "holds-can-be-settled",
+    invariant: "A hold names a key of its user and a price of its model.",
+    violations: `SELECT count(*) FROM inference_hold h
+      LEFT JOIN api_key k ON k.id = h.api_key_id AND k.user_id = h.user_id
+      LEFT JOIN price p ON p.id = h.price_id AND p.model_id = h.model_id
+      WHERE k.id IS NULL OR p.id IS NULL`
   },
   {
     id: "held-or-settled",

@@ -25,6 +25,7 @@ export const defaults: ImageRequestsOptions = {
   beginMillis: 5_000,
   connectMillis: 3_000,
   transactionMillis: 4_000,
+  lockMillis: 250,
   flushMillis: 10_000
 }
 

@@ -3,7 +3,7 @@
  *
  * A node is dead when it said goodbye, when its row is gone, or when it has not been heard of for too long by the
  * database's clock. Its holds are settled at their last checkpoints by whoever comes first: holds that somebody else
- * has in hand are passed over.
+ * has in hand are passed over, and so are those on accounts that somebody has, until the next sweep.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ports/InferenceLedger"
@@ -21,8 +21,9 @@ import { describe } from "../batch/DatabaseTrouble.ts"
 import { type Ask, type Decided, DedicatedConnection } from "../batch/DedicatedConnection.ts"
 import { lockedHold, lockingHolds } from "../batch/HoldRows.ts"
 import { inChunks } from "../batch/InChunks.ts"
-import { lockAccounts } from "../batch/LockedAccounts.ts"
+import { lockFreeAccounts } from "../batch/LockedAccounts.ts"
 import { readPrices } from "../batch/Prices.ts"
+import { RunningAccounts } from "../batch/RunningAccounts.ts"
 import { settleHold, settleHolds } from "../batch/SettlementRows.ts"
 import { inOneStatement } from "../batch/Writing.ts"
 import { PgSettings } from "../client/PgSettings.ts"
@@ -40,7 +41,7 @@ export interface OpenHoldsOptions {
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
 
 const AT_ONCE = 500
-const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000 }
+const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
 
 export const layer = ({
   nodeDeadAfterSeconds,
@@ -66,40 +67,60 @@ export const layer = ({
           Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
         ),
         sweep: oneAtATime.withPermits(1)(
-          Effect.promise(() =>
-            inChunks(
+          Effect.promise(async () => {
+            const left: Array<RequestId> = []
+            const taken = await inChunks(
               AT_ONCE,
-              (passedOver, atMost, locked) =>
-                connection.transact((ask) =>
-                  settleOrphans(ask, [nodeDeadAfterSeconds, passedOver, atMost, sweeper ?? null], locked)
-                ),
+              async (passedOver, atMost, locked) => {
+                const which = [nodeDeadAfterSeconds, [...passedOver, ...left], atMost, sweeper ?? null]
+                const orphans = await connection.transact((ask) => settleOrphans(ask, which, locked))
+                left.push(...orphans.left)
+                return orphans.taken
+              },
               passOver
             )
-          )
+            return taken - left.length
+          })
         )
       }
     })
   )
 
+interface Orphans {
+  readonly taken: number
+  /** Of those the ones that were not settled, because somebody has an account of theirs. */
+  readonly left: ReadonlyArray<RequestId>
+}
+
 const settleOrphans = async (
   ask: Ask,
   which: ReadonlyArray<unknown>,
   locked: (requestIds: ReadonlyArray<RequestId>) => void
-): Promise<Decided<number>> => {
+): Promise<Decided<Orphans>> => {
   const holds = (await ask(LOCK, which)).map(lockedHold)
   locked(holds.map(({ requestId }) => requestId))
-  if (holds.length === 0) return { result: 0, write: undefined }
-  const [prices, accounts] = await Promise.all([
+  if (holds.length === 0) return { result: { taken: 0, left: [] }, write: undefined }
+  const [prices, { busy, standings }] = await Promise.all([
     readPrices(
       ask,
       holds.map(({ priceId }) => priceId)
     ),
-    lockAccounts(ask, holds)
+    lockFreeAccounts(ask, holds)
   ])
-  const settlements = holds.map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
-    settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
-  )
-  return { result: settlements.length, write: inOneStatement([settleHolds(settlements), ...accounts.changes]) }
+  const isLeft = new Set(busy)
+  const accounts = new RunningAccounts(standings)
+  const settlements = holds
+    .filter(({ userId }) => !isLeft.has(userId))
+    .map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
+      settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
+    )
+  return {
+    result: {
+      taken: holds.length,
+      left: holds.filter(({ userId }) => isLeft.has(userId)).map(({ requestId }) => requestId)
+    },
+    write: settlements.length === 0 ? undefined : inOneStatement([settleHolds(settlements), ...accounts.changes])
+  }
 }
 
 /** When the node died nobody knows, so neither how long it took. */

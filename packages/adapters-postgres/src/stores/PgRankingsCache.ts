@@ -22,6 +22,8 @@ const MINUTE = 60_000
 const NANOS = 1_000_000n
 /** Any number, the same in every version of this program. */
 const MAKING = 843_620_177
+/** As long as a statement of the computing may take. */
+const COMPUTING_MILLIS = 30_000
 
 interface Row {
   readonly now: Date
@@ -75,6 +77,8 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
+          // While the computing reads elsewhere, this transaction does nothing, and has no row that anybody waits for.
+          yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTING_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${MAKING})`
           const { askedAt, now, rankings } = yield* stored
           if (rankings !== undefined) return Either.right(rankings)

@@ -5,7 +5,8 @@
  *
  * Nothing is sent to a supplier before the hold is durable, and once it is, every way of ending settles: success,
  * failure, a fault of ours, and the client that left. A stream ends first and is settled after; a whole answer is
- * settled first and written after, so that its receiver finds the charge booked.
+ * settled first and written after, so that its receiver finds the charge booked; one that another node has settled in the
+ * meantime is not written.
  */
 
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -13,11 +14,11 @@ import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@t
 import {
   type InsufficientBalance,
   type InvalidApiKey,
-  type Overloaded,
+  Overloaded,
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
 import * as Cause from "effect/Cause"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
@@ -140,11 +141,26 @@ export class HeldRequest<Request extends InferenceRequest> {
       const measure = () => measured(this.#client.gone() ? left : complete, counts, this.#delivery)
       this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
         this.#step(() => {
-          if (Exit.isSuccess(exit)) write()
-          this.#over(Exit.asVoid(exit))
+          if (Exit.isFailure(exit)) this.#over(exit)
+          else if (exit.value === undefined) this.#keepBack()
+          else {
+            write()
+            this.#over(Exit.void)
+          }
         })
       })
     })
+  }
+
+  /**
+   * This node was taken for dead, and another one has settled the request with what had been delivered by then: nothing.
+   * So nothing is, and who comes again is charged once.
+   */
+  #keepBack(): void {
+    const { requestId } = this.#admission
+    const warning = Effect.logWarning("an answer is not delivered: another server has settled its request with nothing")
+    this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
+    this.#over(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
   /** Nothing more comes: what was delivered is settled in the background. */

@@ -82,7 +82,10 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
       admission: Admission,
       answer: Answer<void, InsufficientBalance | InvalidApiKey | Overloaded>
     ) => void
-    /** Settles, and answers when it is durable. Settled before: `undefined`, and nothing moves. Retries until the database is back. */
+    /**
+     * Settles, and answers when it is durable. Settled before by somebody else: `undefined`, and nothing moves. Retries
+     * until the database is back.
+     */
     readonly settle: (settling: Settling, answer: Answer<Settled | undefined>) => void
     /** Settles in the background; awaited at shutdown. Never dropped. */
     readonly settleLater: (settling: Settling) => void
