@@ -32,7 +32,7 @@ beforeAll(async () => {
         name: "scripted-supplier",
         base_url: gateway.upstream.baseUrl,
         api_key_env: "SUPPLIER_KEY",
-        protocols: ["chat"]
+        protocols: ["chat", "images"]
       }
     ],
     models: [
