@@ -13,6 +13,9 @@ export interface PgPoolOptions {
   readonly maxConnections: number
 }
 
+/** Longer than the minute after which rankings are made again: a new session has to learn every table anew. */
+const IDLE_MILLIS = 5 * 60_000
+
 /** Does not connect before the first statement, so that a server can start while its database is still away. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
@@ -21,7 +24,7 @@ export const layer = (
     PgClient.layerFromPool({
       acquire: Effect.acquireRelease(
         Effect.sync(() => {
-          const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: 60_000 })
+          const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: IDLE_MILLIS })
           // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
           pool.on("error", () => {})
           return pool

@@ -27,7 +27,7 @@ const COMPUTING_MILLIS = 30_000
 
 interface Row {
   readonly now: Date
-  readonly documents: unknown
+  readonly documents: ReadonlyArray<unknown>
 }
 
 /** Documents, and when on this process's own clock their minute is over at the earliest. */
@@ -63,7 +63,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
           ON date_bin('1 minute', kept.generated_at, 'epoch') = date_bin('1 minute', clock.now, 'epoch')
         GROUP BY clock.now`
       if (row === undefined) return yield* Effect.dieMessage("the database did not say its time")
-      const found = yield* Effect.orDie(decode(row.documents))
+      const found = yield* Effect.orDie(Effect.forEach(row.documents, decode))
       const rankings =
         found.length === 0
           ? undefined
@@ -86,7 +86,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
             Effect.mapInputContext(compute(now), (_: Context.Context<never>) => outside)
           )
           if (Either.isLeft(made)) return made
-          const documents = yield* Effect.orDie(encode([...made.right.values()]))
+          const documents = yield* Effect.orDie(Effect.forEach(made.right.values(), encode))
           yield* sql`
             INSERT INTO rankings_document AS kept (period, generated_at, document)
             SELECT document ->> 'window', ${now}, document FROM jsonb_array_elements(${JSON.stringify(documents)}::jsonb) AS document
@@ -108,6 +108,13 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
   })
 )
 
-const Documents = Schema.Array(Rankings)
-const encode = Schema.encode(Documents)
-const decode = Schema.decodeUnknown(Documents)
+/** A document takes some milliseconds, and whoever is being served goes first. */
+const afterOthers = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const encodeNow = Schema.encode(Rankings)
+const encode = (rankings: Rankings) => Effect.zipRight(afterOthers, encodeNow(rankings))
+
+const decodeNow = Schema.decodeUnknown(Rankings)
+const decode = (document: unknown) => Effect.zipRight(afterOthers, decodeNow(document))
