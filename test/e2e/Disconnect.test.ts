@@ -252,7 +252,7 @@ describe("a whole answer whose client does not wait for it", () => {
       await request.over
       await waitingForLocks(1)
       client.reset()
-      await oneTurn()
+      await isNoticed(client)
     })
     await nothingIsLeft()
     expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
@@ -266,7 +266,7 @@ it("a request whose client leaves while its hold is being made is never sent to 
     const client = await ask({}, customer)
     await waitingForLocks(1)
     client.reset()
-    await oneTurn()
+    await isNoticed(client)
   })
   await nothingIsLeft()
   expect(gateway.upstream.requests.length).toBe(asked)
@@ -287,8 +287,9 @@ it("a client that leaves in the middle of its upload leaves nothing", async () =
   expect(await gateway.query("SELECT 1 FROM settlement")).toHaveLength(settled.length)
 })
 
-/** The gateway has answered somebody who came later, and so has seen whatever happened before. */
-const oneTurn = async (): Promise<void> => {
+/** The connection is closed, and the gateway has answered somebody who came later: it has seen whatever happened before. */
+const isNoticed = async (client: RawClient): Promise<void> => {
+  await until(() => client.ended)
   await (await fetch(`${gateway.url}/healthz`)).text()
 }
 
