@@ -3,7 +3,7 @@
  *
  * Workspace packages are found through their `source` condition, so a rule sees `packages/*\/src`, never `dist`.
  */
-const UPSTREAM_OF_DOMAIN = "^(packages/(application|adapters-[a-z]+)|apps)/"
+const UPSTREAM_OF_DOMAIN = "^(packages/(application|adapters-[a-z]+|simulators|embedded-postgres)|apps)/"
 
 export default {
   forbidden: [
@@ -26,7 +26,7 @@ export default {
       comment: "Use cases and ports depend on the domain; who implements a port is decided in the apps.",
       severity: "error",
       from: { path: "^packages/application/" },
-      to: { path: "^(packages/adapters-[a-z]+|apps)/" }
+      to: { path: "^(packages/(adapters-[a-z]+|simulators|embedded-postgres)|apps)/" }
     },
     {
       name: "application-imports-effect-only",
@@ -40,7 +40,7 @@ export default {
       comment: "Two adapters meet only in apps/*/src/Live.ts; what they share is a port.",
       severity: "error",
       from: { path: "^packages/(adapters-[a-z]+)/" },
-      to: { path: "^packages/adapters-[a-z]+/", pathNot: "^packages/$1/" }
+      to: { path: "^packages/(adapters-[a-z]+|simulators|embedded-postgres)/", pathNot: "^packages/$1/" }
     },
     {
       name: "nobody-imports-an-app",

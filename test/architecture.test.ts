@@ -98,7 +98,7 @@ describe("errors", () => {
     [...read(path).matchAll(/^ {2}(\w+): \{\n {4}status: /gm)].map(([, tag]) => tag ?? "")
 
   it.each([
-    ["inference", "inference/InferenceErrors.ts", "InferenceErrors.ts", ["InternalError"]],
+    ["inference", "inference/InferenceErrors.ts", "InferenceErrors.ts", ["InternalError", "InsufficientBalance"]],
     ["images", "images/ImageErrors.ts", "ImageErrors.ts", []]
   ])("of %s each have exactly one row in the wire table", (_, domain, wire, beside) => {
     const tags = tagsIn(`${DOMAIN}/${domain}`)

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { SqlClient } from "@effect/sql"
 import { Console, Effect, Layer } from "effect"
 import { expect } from "vitest"
-import { execute } from "../../apps/cli/src/Execution.ts"
+import { execute } from "../../apps/cli/src/runtime/RunCommand.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
 export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

@@ -4,11 +4,11 @@
  */
 
 import { randomBytes } from "node:crypto"
-import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
 import { fixedWidth } from "@tollgate/domain/customer/Base62"
 import { crc32 } from "@tollgate/domain/customer/Crc32"
-import { Email } from "@tollgate/domain/customer/Email"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Redacted } from "effect"
 import OpenAI, * as Errors from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -1,6 +1,11 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { catalogOf, closeGateways, startGateway, type TestGateway } from "../adapters-http/relay/TestGateway.ts"
+import {
+  catalogOf,
+  closeGateways,
+  startGateway,
+  type TestGateway
+} from "../adapters-http/inference/relay/TestGateway.ts"
 import * as BelievableHistory from "../support/rankings/BelievableHistory.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 import { contrast, headingsOf, namelessControls } from "../support/rankings/PageChecks.ts"

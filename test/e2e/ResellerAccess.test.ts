@@ -3,8 +3,8 @@
  * opens.
  */
 import { OpenApi } from "@effect/platform"
-import { GatewayApi } from "@tollgate/adapters-http/docs/GatewayApi"
-import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
+import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
+import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { Effect, Redacted } from "effect"
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"

@@ -1,7 +1,7 @@
 /**
  * Specification: Reseller: authentication, Reseller: account, and the rows of its error table for signup and login.
  */
-import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
 import { Effect } from "effect"
 import { decodeJwt } from "jose"

@@ -3,7 +3,7 @@
  * a client would; in the end everything is there once, whole, and the books agree.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import * as PaymentSimulator from "@tollgate/adapters-upstream/simulator/payments/PaymentSimulator"
+import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"

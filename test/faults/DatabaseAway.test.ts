@@ -2,12 +2,12 @@
  * A gateway whose database refuses, hangs up, or says nothing: nobody is served for nothing, nobody is told that his
  * key is wrong, what had begun is finished, and is charged as soon as the database is back.
  */
-import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
-import { Email } from "@tollgate/domain/customer/Email"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import OpenAI, { APIError } from "openai"
 import { describe, expect, inject, it } from "vitest"
-import { Cable } from "../adapters-postgres/Cable.ts"
+import { Cable } from "../adapters-postgres/client/Cable.ts"
 import { administer } from "../support/TestCluster.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 import { chunk, completion, usage, usageChunk } from "../support/upstream/ChatWire.ts"

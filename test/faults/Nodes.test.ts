@@ -2,11 +2,11 @@
  * Several gateways on one database: money, keys and the catalog are the same everywhere, and a node that is taken for
  * dead while it lives does no harm.
  */
-import * as PgOpenHolds from "@tollgate/adapters-postgres/stores/PgOpenHolds"
-import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
-import type { NodeId } from "@tollgate/application/ports/Nodes"
-import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
-import { Email } from "@tollgate/domain/customer/Email"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { NodeId } from "@tollgate/application/operations/Nodes"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"

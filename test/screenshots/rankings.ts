@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { BrowserContextOptions } from "playwright-core"
-import { catalogOf, closeGateways, startGateway } from "../adapters-http/relay/TestGateway.ts"
+import { catalogOf, closeGateways, startGateway } from "../adapters-http/inference/relay/TestGateway.ts"
 import * as BelievableHistory from "../support/rankings/BelievableHistory.ts"
 import * as Browser from "../support/rankings/Browser.ts"
 import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"

@@ -3,7 +3,7 @@
  * hold and a settlement, all in order.
  */
 import { SqlClient } from "@effect/sql"
-import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { Effect } from "effect"
 import { counted } from "./rankings/StoredUsage.ts"
 import * as Stores from "./Stores.ts"

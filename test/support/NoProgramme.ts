@@ -3,24 +3,24 @@
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
 import { PublicAddress } from "@tollgate/adapters-http/reseller/PublicAddress"
-import { QrLinks } from "@tollgate/adapters-http/reseller/QrLinks"
+import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
+import { Balances } from "@tollgate/application/customer/Balances"
+import { CursorSealer } from "@tollgate/application/customer/CursorSealer"
+import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
-import { Balances } from "@tollgate/application/ports/Balances"
-import { Blacklist } from "@tollgate/application/ports/Blacklist"
-import { CursorSealer } from "@tollgate/application/ports/CursorSealer"
-import { CustomerKeys } from "@tollgate/application/ports/CustomerKeys"
-import { Customers } from "@tollgate/application/ports/Customers"
-import { LoginAttempts } from "@tollgate/application/ports/LoginAttempts"
-import { Mints } from "@tollgate/application/ports/Mints"
-import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
-import { PaymentProviders } from "@tollgate/application/ports/PaymentProviders"
-import { Quota } from "@tollgate/application/ports/Quota"
-import { Resellers } from "@tollgate/application/ports/Resellers"
-import { SettledUsage } from "@tollgate/application/ports/SettledUsage"
-import { Tiers } from "@tollgate/application/ports/Tiers"
-import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
-import { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
-import { PaymentDesk } from "@tollgate/application/topup/PaymentDesk"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { Mints } from "@tollgate/application/mint/Mints"
+import { Tiers } from "@tollgate/application/mint/Tiers"
+import { Blacklist } from "@tollgate/application/reseller/Blacklist"
+import { LoginAttempts } from "@tollgate/application/reseller/LoginAttempts"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { Quota } from "@tollgate/application/reseller/Quota"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
+import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import { type Context, Effect, Layer } from "effect"
 
@@ -38,7 +38,7 @@ export const layer = Layer.mergeAll(
   absent(TokenSigner),
   absent(TopUpOrders),
   absent(PaymentProviders),
-  absent(PaymentDesk),
+  absent(PaymentRefresher),
   absent(TopUpPolicy),
   absent(Quota),
   absent(Tiers),

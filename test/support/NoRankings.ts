@@ -1,8 +1,8 @@
 /**
  * The ports of the rankings for a gateway that publishes none.
  */
-import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
+import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
+import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
 import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import { Effect, Layer } from "effect"
 

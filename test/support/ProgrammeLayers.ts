@@ -7,45 +7,45 @@ import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer
 import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
-import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
-import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
-import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
-import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
+import * as InFlight from "@tollgate/adapters-http/http/InFlight"
+import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
+import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
-import * as QrLinks from "@tollgate/adapters-http/reseller/QrLinks"
+import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
-import * as InFlight from "@tollgate/adapters-http/server/InFlight"
-import * as PgInferenceLedger from "@tollgate/adapters-postgres/batch/PgInferenceLedger"
-import * as PgBalances from "@tollgate/adapters-postgres/stores/PgBalances"
-import * as PgBlacklist from "@tollgate/adapters-postgres/stores/PgBlacklist"
-import * as PgCurrentCatalog from "@tollgate/adapters-postgres/stores/PgCurrentCatalog"
-import * as PgCustomerKeys from "@tollgate/adapters-postgres/stores/PgCustomerKeys"
-import * as PgCustomers from "@tollgate/adapters-postgres/stores/PgCustomers"
-import * as PgImageRequests from "@tollgate/adapters-postgres/stores/PgImageRequests"
-import * as PgKeyRing from "@tollgate/adapters-postgres/stores/PgKeyRing"
-import * as PgLoginAttempts from "@tollgate/adapters-postgres/stores/PgLoginAttempts"
-import * as PgMints from "@tollgate/adapters-postgres/stores/PgMints"
-import * as PgNodes from "@tollgate/adapters-postgres/stores/PgNodes"
-import * as PgNotifications from "@tollgate/adapters-postgres/stores/PgNotifications"
-import * as PgQuota from "@tollgate/adapters-postgres/stores/PgQuota"
-import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
-import * as PgSettledUsage from "@tollgate/adapters-postgres/stores/PgSettledUsage"
-import * as PgTiers from "@tollgate/adapters-postgres/stores/PgTiers"
-import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
+import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
+import * as PgCurrentCatalog from "@tollgate/adapters-postgres/catalog/PgCurrentCatalog"
+import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
+import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
+import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
+import * as PgCustomerKeys from "@tollgate/adapters-postgres/customer/PgCustomerKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
+import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequests"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
+import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
+import * as PgTiers from "@tollgate/adapters-postgres/mint/PgTiers"
+import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
+import * as PgLoginAttempts from "@tollgate/adapters-postgres/reseller/PgLoginAttempts"
+import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
-import * as ConfiguredProviders from "@tollgate/adapters-upstream/payments/ConfiguredProviders"
-import { announced } from "@tollgate/adapters-upstream/simulator/payments/AnnouncedOrders"
-import { simulatorSettings } from "@tollgate/adapters-upstream/simulator/payments/SimulatorSettings"
+import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
-import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
-import type { PaymentProvider } from "@tollgate/application/ports/PaymentProviders"
-import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
+import { announced } from "@tollgate/simulators/topup/AnnouncedOrders"
+import { simulatorSettings } from "@tollgate/simulators/topup/SimulatorSettings"
 import { Effect, Either, Layer, Logger, LogLevel, Redacted } from "effect"
 import * as NoRankings from "./NoRankings.ts"
 import * as Stores from "./Stores.ts"
@@ -116,7 +116,7 @@ const stores = Layer.mergeAll(
   PgCustomerKeys.layer,
   PgBalances.layer,
   PgSettledUsage.layer,
-  PgKeyRing.layer(),
+  PgApiKeyAuthenticator.layer(),
   PgCurrentCatalog.layer(),
   PgInferenceLedger.layer(),
   PgImageRequests.layer()
@@ -134,7 +134,7 @@ const ports = (settings: ProgrammeSettings) => {
     Layer.succeed(TopUpPolicy, { bounds: defaultBounds }),
     Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
     NoRankings.layer,
-    PaymentDesk.layer,
+    PaymentRefresher.layer,
     UndiciUpstreams.layer({ keys: () => Redacted.make("sk-supplier") }),
     GptTokenCounter.layer,
     OpenRequests.layer,

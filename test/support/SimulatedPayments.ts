@@ -2,7 +2,7 @@
  * A payment simulator for a test, somebody to speak to it over HTTP, and a merchant who listens for webhooks.
  */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
-import * as PaymentSimulator from "@tollgate/adapters-upstream/simulator/payments/PaymentSimulator"
+import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect } from "effect"
 
 /** JSON of which a test says what it expects. */

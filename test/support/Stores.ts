@@ -1,22 +1,23 @@
 /**
  * The stores over a database of their own, and what a test puts into them first.
  */
-import * as KeyMac from "@tollgate/adapters-postgres/stores/KeyMac"
-import * as PgApiKeys from "@tollgate/adapters-postgres/stores/PgApiKeys"
-import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
-import * as PgCatalogs from "@tollgate/adapters-postgres/stores/PgCatalogs"
-import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
-import * as PgPaygAccounts from "@tollgate/adapters-postgres/stores/PgPaygAccounts"
-import * as PgUsers from "@tollgate/adapters-postgres/stores/PgUsers"
-import { Books } from "@tollgate/application/ports/Books"
-import { Catalogs } from "@tollgate/application/ports/Catalogs"
-import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
-import { Users } from "@tollgate/application/ports/Users"
+
+import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
+import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
+import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
+import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
+import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
+import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
+import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { Users } from "@tollgate/application/customer/Users"
+import { Audit } from "@tollgate/application/operations/Audit"
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
-import { Email } from "@tollgate/domain/customer/Email"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import type { Operator } from "@tollgate/domain/operations/Operator"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Either, Layer, Redacted } from "effect"
 import * as TestDatabase from "./TestDatabase.ts"
 
@@ -32,7 +33,7 @@ export const stores = Layer.mergeAll(
   PgApiKeys.layer,
   PgPaygAccounts.layer,
   PgCatalogs.layer,
-  PgBooks.layer,
+  PgAudit.layer,
   PgDatabase.layer
 ).pipe(Layer.provideMerge(keyMac))
 
@@ -87,6 +88,6 @@ export const aModel = (publicName: string) =>
 
 /** The checks of the audit that found something. */
 export const brokenInvariants = Effect.map(
-  Effect.flatMap(Books, (books) => books.audit),
+  Effect.flatMap(Audit, (books) => books.audit),
   ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)
 )

@@ -8,19 +8,19 @@
  *     await gateway.close()        // audits the books, and fails when they do not agree
  */
 
-import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/relay/RelayMetrics"
+import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
-import * as PgBooks from "@tollgate/adapters-postgres/stores/PgBooks"
-import { ApiKeys } from "@tollgate/application/ports/ApiKeys"
-import { Books } from "@tollgate/application/ports/Books"
-import { Catalogs, CurrentCatalog } from "@tollgate/application/ports/Catalogs"
-import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
-import { Users } from "@tollgate/application/ports/Users"
+import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { Users } from "@tollgate/application/customer/Users"
+import { Audit } from "@tollgate/application/operations/Audit"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import type { CustomerBalances } from "@tollgate/domain/customer/CustomerBalances"
-import { Email } from "@tollgate/domain/customer/Email"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Context, Effect, Either, Exit, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import { type Config, readConfig } from "../../apps/server/src/Config.ts"
@@ -259,7 +259,7 @@ export class TestGateway {
   audit(): Promise<ReadonlyArray<string>> {
     return this.run(
       Effect.map(
-        Effect.flatMap(Books, (books) => books.audit),
+        Effect.flatMap(Audit, (books) => books.audit),
         ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
       )
     )
@@ -299,7 +299,7 @@ const addressOf = (ports: Ports): string => `http://127.0.0.1:${Context.get(port
 
 const layers = (config: Config, unsettleable: Array<string>, log: ((line: string) => void) | undefined) =>
   Layer.provideMerge(
-    Layer.merge(Live.server(config), PgBooks.layer),
+    Layer.merge(Live.server(config), PgAudit.layer),
     Live.ports(config, (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined))
   ).pipe(
     Layer.provide(

@@ -8,21 +8,21 @@
  *     await programme.close()        // fails when the books do not agree, or an error was logged
  */
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
-import { Books } from "@tollgate/application/ports/Books"
-import { Catalogs, CurrentCatalog } from "@tollgate/application/ports/Catalogs"
-import { Customers } from "@tollgate/application/ports/Customers"
-import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
-import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
-import { Quota } from "@tollgate/application/ports/Quota"
-import { Resellers } from "@tollgate/application/ports/Resellers"
-import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { Audit } from "@tollgate/application/operations/Audit"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { Quota } from "@tollgate/application/reseller/Quota"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
-import { Email } from "@tollgate/domain/customer/Email"
-import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Context, Effect, Either, Exit, Layer, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import { layers, type ProgrammePorts, type ProgrammeSettings } from "./ProgrammeLayers.ts"
@@ -228,7 +228,7 @@ export class TestProgramme {
   async close(): Promise<void> {
     try {
       await this.settled()
-      const { checks } = await this.run(Effect.flatMap(Books, (books) => books.audit))
+      const { checks } = await this.run(Effect.flatMap(Audit, (books) => books.audit))
       const broken = checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
       if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
       const { faults } = this.settings

@@ -1,10 +1,11 @@
 /**
  * Random money, usages and balances, as the domain's own types.
  */
-import type { TokenUsage } from "@tollgate/domain/inference/TokenUsage"
+
 import { AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
 import type { Balances, Estimate } from "@tollgate/domain/ledger/Hold"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { FastCheck } from "effect"

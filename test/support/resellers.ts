@@ -2,18 +2,18 @@
  * Resellers, orders, tiers and quota as tests need them: in order unless a test says otherwise.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
-import type { Email } from "@tollgate/domain/customer/Email"
 import { AccountId, type QuotaAccount } from "@tollgate/domain/ledger/Account"
+import { type Tier, TierId } from "@tollgate/domain/mint/Tier"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw, tokenRawOf } from "@tollgate/domain/money/TokenRaw"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { type Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { type Tier, TierId } from "@tollgate/domain/tier/Tier"
 import { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
 import { noEvidence, nothingReceived, type TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import type { Email } from "@tollgate/domain/validation/Email"
 import { FastCheck } from "effect"
 
 export const instant = (millis: number) => new Date(Date.UTC(2026, 10, 20) + millis)

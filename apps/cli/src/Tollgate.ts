@@ -6,7 +6,6 @@ import * as Command from "@effect/cli/Command"
 import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { CommandFailed } from "./CommandFailed.ts"
 import { audit } from "./commands/Audit.ts"
 import { blacklist } from "./commands/Blacklist.ts"
 import { catalog } from "./commands/Catalog.ts"
@@ -22,7 +21,8 @@ import { rankings } from "./commands/Rankings.ts"
 import { resellers } from "./commands/Resellers.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
 import { users } from "./commands/Users.ts"
-import * as Live from "./Live.ts"
+import { CommandFailed } from "./runtime/CommandFailed.ts"
+import * as Live from "./runtime/Live.ts"
 
 /** Gives a command what it needs, once it is known that it will run: help and mistakes open nothing. */
 const withLive =

@@ -3,8 +3,8 @@
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Exit from "effect/Exit"
-import { exitCodes } from "./CommandFailed.ts"
-import { execute } from "./Execution.ts"
+import { exitCodes } from "./runtime/CommandFailed.ts"
+import { execute } from "./runtime/RunCommand.ts"
 
 // Whoever reads our output may leave early, as `head` does; the command still comes to its proper end.
 process.stdout.on("error", () => {})

@@ -1,7 +1,7 @@
 /**
  * Applies a catalog before anything is served, and waits until this process serves from it.
  */
-import { Catalogs, CurrentCatalog } from "@tollgate/application/ports/Catalogs"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import type { Operator } from "@tollgate/domain/operations/Operator"
 import * as Effect from "effect/Effect"

@@ -5,10 +5,10 @@
  * fit for a laptop: demo data, simulators, missing or weak secrets.
  */
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
-import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/payments/PaymentConfig"
-import { PaymentVariables } from "@tollgate/adapters-upstream/payments/PaymentVariables"
-import * as Setting from "@tollgate/application/operations/Setting"
-import { optional, withDefault } from "@tollgate/application/operations/Setting"
+import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
+import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
+import * as Setting from "@tollgate/application/operations/EnvironmentSchema"
+import { optional, withDefault } from "@tollgate/application/operations/EnvironmentSchema"
 import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"

@@ -8,28 +8,28 @@ import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPassword
 import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
 import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
-import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
-import * as GatewayApiLive from "@tollgate/adapters-http/docs/GatewayApiLive"
+import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
-import { countTokensRoute } from "@tollgate/adapters-http/messages/CountTokens"
-import { messagesProtocol } from "@tollgate/adapters-http/messages/MessagesProtocol"
+import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
+import { countTokensRoute } from "@tollgate/adapters-http/inference/messages/CountTokens"
+import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
+import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
-import { relayRoute } from "@tollgate/adapters-http/relay/Relay"
-import * as RelayMetrics from "@tollgate/adapters-http/relay/RelayMetrics"
 import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
-import * as QrLinks from "@tollgate/adapters-http/reseller/QrLinks"
-import { responsesProtocol } from "@tollgate/adapters-http/responses/ResponsesProtocol"
+import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
-import * as InFlight from "@tollgate/adapters-http/server/InFlight"
+import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import { imageLeaseReaper } from "@tollgate/application/background/ImageLeaseReaper"
+import { nodeHeartbeat } from "@tollgate/application/background/NodeHeartbeat"
+import { usageFold } from "@tollgate/application/background/UsageFold"
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
-import { foldUsage } from "@tollgate/application/operations/FoldUsage"
-import { keepImages } from "@tollgate/application/operations/KeepImages"
-import { keepNode } from "@tollgate/application/operations/KeepNode"
-import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -81,7 +81,7 @@ export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
     signing(config),
     addresses(config),
     policies(config),
-    PaymentDesk.layer
+    PaymentRefresher.layer
   ).pipe(Layer.provideMerge(Payments.providers(config)), Layer.provideMerge(stores(config)))
 
 /** The inference protocols this server relays. A new one is one line. */
@@ -95,13 +95,13 @@ const relayed = [
 /** Outlives the server above it: a node that takes its time to drain must not be taken for dead. */
 const keeper = ({ NODE_DEAD_AFTER_SECONDS }: Config) =>
   Layer.mergeAll(
-    Layer.scopedDiscard(Effect.forkScoped(keepNode(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))),
-    Layer.scopedDiscard(Effect.forkScoped(keepImages())),
+    Layer.scopedDiscard(Effect.forkScoped(nodeHeartbeat(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))),
+    Layer.scopedDiscard(Effect.forkScoped(imageLeaseReaper())),
     Payments.keeper
   )
 
 /** Also where no rankings are published: what is not folded piles up. */
-const folder = Layer.scopedDiscard(Effect.forkScoped(foldUsage()))
+const folder = Layer.scopedDiscard(Effect.forkScoped(usageFold()))
 
 /** What is named after the service. */
 const named = ({ SERVICE_NAME }: Config) =>

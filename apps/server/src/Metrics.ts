@@ -3,9 +3,9 @@
  * a key or a customer.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { RelayCounters } from "@tollgate/adapters-http/relay/RelayMetrics"
-import { RelayMetrics } from "@tollgate/adapters-http/relay/RelayMetrics"
-import { InferenceLedger, type LedgerLoad } from "@tollgate/application/ports/InferenceLedger"
+import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import { RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import { InferenceLedger, type LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"

@@ -2,11 +2,12 @@
  * Payments on this server: the simulator where it takes them, the providers behind the application's port, and the
  * duties that come with them.
  */
-import * as PaymentDeployment from "@tollgate/adapters-upstream/payments/PaymentDeployment"
-import { startOrJoin } from "@tollgate/adapters-upstream/simulator/payments/SharedPaymentSimulator"
-import { Database } from "@tollgate/application/ports/Database"
-import { type PaymentProvider, PaymentProviders } from "@tollgate/application/ports/PaymentProviders"
-import { keepTopUps } from "@tollgate/application/topup/SweepTopUps"
+
+import { Database } from "@tollgate/application/operations/Database"
+import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import { topUpRefresh } from "@tollgate/application/topup/TopUpRefresh"
+import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
+import { startOrJoin } from "@tollgate/simulators/topup/SharedPaymentSimulator"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -45,7 +46,7 @@ export const providers = (config: Config) =>
   ).pipe(Layer.provideMerge(simulator(config)))
 
 /** Looks at open orders for as long as the server runs. */
-export const keeper = Layer.scopedDiscard(Effect.forkScoped(keepTopUps()))
+export const keeper = Layer.scopedDiscard(Effect.forkScoped(topUpRefresh()))
 
 /** Says who takes payments, and which of them cannot be used. */
 export const announce = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /**
  * The secrets of this installation.
  */
-import * as LocalSecrets from "@tollgate/adapters-postgres/embedded/LocalSecrets"
+import * as LocalSecrets from "@tollgate/embedded-postgres/LocalSecrets"
 import * as Effect from "effect/Effect"
 import type { Config } from "./Config.ts"
 import { StartFailed } from "./StartFailed.ts"

@@ -1,7 +1,7 @@
 /**
  * The smallest and largest top-up of each method, as variables of the environment (gap D1).
  */
-import { amount, withDefault } from "@tollgate/application/operations/Setting"
+import { amount, withDefault } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import { defaultBounds, type TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Either from "effect/Either"

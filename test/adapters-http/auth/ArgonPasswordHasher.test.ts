@@ -1,7 +1,7 @@
 import { parseOptions } from "@node-rs/argon2"
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
-import { PasswordHash } from "@tollgate/application/ports/PasswordHasher"
-import { RateLimited } from "@tollgate/domain/reseller/ResellerErrors"
+import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"
+import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 

@@ -1,11 +1,12 @@
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
-import { InsufficientBalance, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
-import { RawClient } from "../relay/RawClient.ts"
+import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
+import { RawClient } from "../inference/relay/RawClient.ts"
 import {
   aModel,
   catalogOf,
@@ -16,7 +17,7 @@ import {
   startGateway,
   type TestGateway,
   type TestGatewayOptions
-} from "../relay/TestGateway.ts"
+} from "../inference/relay/TestGateway.ts"
 import { aForm, aPng, aWebp, BOUNDARY, image, model, type Part, prompt } from "./Pictures.ts"
 import { RememberedImages } from "./RememberedImages.ts"
 

@@ -1,7 +1,7 @@
 /**
  * Files that are pictures as far as their headers go, and forms around them.
  */
-import { chunk } from "@tollgate/adapters-upstream/simulator/SimulatedPicture"
+import { chunk } from "@tollgate/simulators/images/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
 

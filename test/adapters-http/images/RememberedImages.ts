@@ -1,10 +1,11 @@
 /**
  * Image requests on paper: what was begun, and how each ended.
  */
-import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/ports/ImageRequests"
+import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
-import type { InsufficientBalance, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect, Layer } from "effect"
 
 export class RememberedImages {

@@ -1,5 +1,5 @@
 import { readSource } from "@tollgate/adapters-http/images/SourceHeader"
-import { pictureOf } from "@tollgate/adapters-upstream/simulator/SimulatedPicture"
+import { pictureOf } from "@tollgate/simulators/images/SimulatedPicture"
 import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 import { aJpeg, aPng, aWebp, canvas, lossless, lossy, riff } from "./Pictures.ts"

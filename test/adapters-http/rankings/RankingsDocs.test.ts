@@ -1,5 +1,5 @@
 import { OpenApi } from "@effect/platform"
-import { GatewayApi } from "@tollgate/adapters-http/docs/GatewayApi"
+import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
 import { describe, expect, it } from "vitest"
 
 interface JsonSchema {

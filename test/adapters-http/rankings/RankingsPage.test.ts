@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { routes } from "@tollgate/adapters-http/rankings/RankingsPage"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { catalogOf, closeGateways, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+import { catalogOf, closeGateways, startGateway, type TestGateway } from "../inference/relay/TestGateway.ts"
 
 const folder = resolve(import.meta.dirname, "../../../packages/adapters-http/assets/rankings")
 const files = readdirSync(folder)

@@ -3,8 +3,14 @@ import { Schema } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import * as BelievableHistory from "../../support/rankings/BelievableHistory.ts"
 import { RememberedRankings } from "../../support/rankings/RememberedRankings.ts"
-import { RawClient } from "../relay/RawClient.ts"
-import { catalogOf, closeGateways, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+import { RawClient } from "../inference/relay/RawClient.ts"
+import {
+  catalogOf,
+  closeGateways,
+  nothingLeft,
+  startGateway,
+  type TestGateway
+} from "../inference/relay/TestGateway.ts"
 
 let rankings: RememberedRankings
 let gateway: TestGateway

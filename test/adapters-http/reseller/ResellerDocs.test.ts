@@ -1,5 +1,5 @@
 import { OpenApi } from "@effect/platform"
-import { GatewayApi } from "@tollgate/adapters-http/docs/GatewayApi"
+import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
 import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import { MintRequest } from "@tollgate/domain/mint/Mint"
 import { Login, Signup } from "@tollgate/domain/reseller/Signup"

@@ -1,10 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { type ResellerFailure, refusalOf } from "@tollgate/adapters-http/reseller/ResellerErrors"
-import { BadSignature } from "@tollgate/application/ports/PaymentProviders"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
+import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import * as Errors from "@tollgate/domain/reseller/ResellerErrors"
-import { invalid } from "@tollgate/domain/reseller/Validation"
+import { AmountOutOfRange, PaymentProviderUnavailable, TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { invalid, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import { describe, expect, it } from "vitest"
 
 const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
@@ -13,14 +17,14 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new Errors.EmailBlacklisted(), "403 email_blacklisted"],
   [new Errors.InvalidCredentials(), "401 invalid_credentials"],
   [new Errors.ResellerNotActive({ status: "suspended" }), "403 reseller_not_active"],
-  [new Errors.RateLimited({ retryAfterSeconds: 12 }), "429 rate_limited"],
-  [new Errors.AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
-  [new Errors.PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],
-  [new Errors.TopUpNotFound(), "404 topup_not_found"],
-  [new Errors.InsufficientQuota({ balanceUsdMicro: 1n, neededUsdMicro: 2n }), "402 insufficient_quota"],
-  [new Errors.IdempotencyConflict(), "409 idempotency_conflict"],
-  [new Errors.TierNotAvailable(), "422 tier_not_available"],
-  [new Errors.NotFound({ what: "key" }), "404 not_found"],
+  [new RateLimited({ retryAfterSeconds: 12 }), "429 rate_limited"],
+  [new AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
+  [new PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],
+  [new TopUpNotFound(), "404 topup_not_found"],
+  [new InsufficientQuota({ balanceUsdMicro: 1n, neededUsdMicro: 2n }), "402 insufficient_quota"],
+  [new IdempotencyConflict(), "409 idempotency_conflict"],
+  [new TierNotAvailable(), "422 tier_not_available"],
+  [new NotFound({ what: "key" }), "404 not_found"],
   [new BadSignature({ provider: "midtrans" }), "401 invalid_signature"],
   [new RequestTooLarge({ limitBytes: 65_536 }), "413 request_too_large"],
   [new Overloaded({ retryAfterSeconds: 1 }), "503 overloaded"]
@@ -36,9 +40,15 @@ describe("an error of the programme", () => {
   })
 
   it("of the domain has exactly one row in the table", () => {
-    const domain = resolve(import.meta.dirname, "../../../packages/domain/src/reseller")
-    const tags = readdirSync(domain)
-      .filter((file) => file === "ResellerErrors.ts")
+    const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
+    const tags = [
+      "reseller/ResellerErrors.ts",
+      "reseller/QuotaAdjustment.ts",
+      "mint/MintErrors.ts",
+      "topup/TopUpErrors.ts",
+      "validation/RequestErrors.ts",
+      "validation/Validation.ts"
+    ]
       .flatMap((file) => [...readFileSync(join(domain, file), "utf8").matchAll(/TaggedError<\w+>\(\)\(\s*"(\w+)"/g)])
       .map(([, tag]) => tag)
     const tried = all.map(([failure]) => failure._tag as string)
@@ -58,13 +68,13 @@ describe("an error of the programme", () => {
       { path: "email", message: "a string" },
       { path: "name", message: "is missing" }
     ]
-    const { body } = refusalOf(new Errors.ValidationFailed({ details }), "")
+    const { body } = refusalOf(new ValidationFailed({ details }), "")
     expect(body.error).toMatchObject({ message: "email: a string.", details })
     expect(refusalOf(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
   })
 
   it("of a provider's own limit does not make up bounds", () => {
-    const refusal = refusalOf(new Errors.AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
+    const refusal = refusalOf(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
     expect(refusal.body.error.message).not.toMatch(/null|undefined|\d/)
   })
 })

@@ -2,9 +2,9 @@ import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
 import { signal } from "../../support/upstream/Script.ts"
-import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
-import { contents, hello, helloStream, RawClient } from "../relay/RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
+import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
+import { contents, hello, helloStream, RawClient } from "../inference/relay/RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())

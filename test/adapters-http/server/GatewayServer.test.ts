@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
-import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
-import { hello, helloStream, RawClient } from "../relay/RawClient.ts"
-import { catalogOf, closeGateways, KEY, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
+import { hello, helloStream, RawClient } from "../inference/relay/RawClient.ts"
+import {
+  catalogOf,
+  closeGateways,
+  KEY,
+  nothingLeft,
+  startGateway,
+  type TestGateway
+} from "../inference/relay/TestGateway.ts"
 
 let gateway: TestGateway
 let upstreams: FakeUpstreams

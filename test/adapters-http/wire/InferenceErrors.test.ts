@@ -1,6 +1,7 @@
-import { chatProtocol } from "@tollgate/adapters-http/chat/ChatProtocol"
+import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import { errorBody, type RelayError } from "@tollgate/adapters-http/wire/InferenceErrors"
 import * as Errors from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { describe, expect, it } from "vitest"
 
 type Row = readonly [RelayError, number, string, string, string, object]
@@ -32,7 +33,7 @@ const rows: ReadonlyArray<Row> = [
     { "www-authenticate": "Bearer" }
   ],
   [
-    new Errors.InsufficientBalance(),
+    new InsufficientBalance(),
     402,
     "insufficient_balance",
     "insufficient_quota",

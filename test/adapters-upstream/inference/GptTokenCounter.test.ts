@@ -1,6 +1,6 @@
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import { WINDOW_BYTES, windowEnd } from "@tollgate/adapters-upstream/inference/GptTokenCounter"
-import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { Effect, FastCheck } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { describe, expect, it } from "vitest"

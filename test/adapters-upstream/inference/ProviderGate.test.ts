@@ -1,5 +1,5 @@
 import * as ProviderGate from "@tollgate/adapters-upstream/inference/ProviderGate"
-import type { Verdict } from "@tollgate/application/ports/Upstreams"
+import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { ProviderName } from "@tollgate/domain/catalog/Provider"
 import { Either, FastCheck } from "effect"

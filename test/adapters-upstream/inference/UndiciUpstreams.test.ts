@@ -1,5 +1,5 @@
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
-import type { UpstreamEvents, UpstreamHead, Upstreams, Verdict } from "@tollgate/application/ports/Upstreams"
+import type { UpstreamEvents, UpstreamHead, Upstreams, Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { Effect, Either, Exit, Logger, Redacted, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"

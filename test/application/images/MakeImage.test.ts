@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { ImageAnswer } from "@tollgate/application/images/ImageClient"
+import type { ImageAnswer } from "@tollgate/application/images/ImageConnection"
 import { IMAGE_TIMEOUT_MILLIS } from "@tollgate/application/images/MakeImage"
-import type { AttemptFailed } from "@tollgate/application/inference/RelayClient"
+import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
 import {
   ContentPolicyViolation,
   IdempotencyKeyReused,
@@ -12,7 +12,6 @@ import {
 import { type EndState, reviewOf } from "@tollgate/domain/images/ImageOutcome"
 import {
   CircuitOpen,
-  InsufficientBalance,
   InvalidApiKey,
   InvalidRequest,
   Overloaded,
@@ -21,7 +20,8 @@ import {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import { unreported } from "@tollgate/domain/inference/ReportedUsage"
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Cause, Effect, Either, Exit, FastCheck, Fiber, Option, TestClock } from "effect"
 import { A_KEY, A_USER, PICTURE, pictured, Studio, USED } from "./Studio.ts"
 

@@ -2,12 +2,13 @@
  * Everything around one image request: a customer who asks, a supplier that does as it is told, and a store that keeps
  * a record. What a real store adds (locks, uniqueness, leases) is tested with the real store.
  */
-import type { ImageAnswer, ImageClient } from "@tollgate/application/images/ImageClient"
+
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import type { ImageAnswer, ImageConnection } from "@tollgate/application/images/ImageConnection"
+import { type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { makeImage } from "@tollgate/application/images/MakeImage"
-import type { AttemptFailed } from "@tollgate/application/inference/RelayClient"
-import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
-import { type ImageAdmission, ImageRequests } from "@tollgate/application/ports/ImageRequests"
-import { KeyRing } from "@tollgate/application/ports/KeyRing"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
 import type { Candidate, Catalog } from "@tollgate/domain/catalog/Catalog"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -16,8 +17,8 @@ import { UserId } from "@tollgate/domain/customer/User"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { RequestId } from "@tollgate/domain/inference/RequestId"
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { type Duration, Effect, Either, Layer, Redacted } from "effect"
 import { aProvider, aRoute } from "../../support/upstream/Candidates.ts"
@@ -82,11 +83,11 @@ export class Studio {
     ask: 0,
     finish: 0
   }
-  presentedKey: ImageClient<string>["presentedKey"] = Either.right(Redacted.make("key"))
-  idempotencyKey: ImageClient<string>["idempotencyKey"] = Either.right("once")
+  presentedKey: ImageConnection<string>["presentedKey"] = Either.right(Redacted.make("key"))
+  idempotencyKey: ImageConnection<string>["idempotencyKey"] = Either.right("once")
   request: Partial<ImageRequest> = {}
-  authenticates: Effect.Effect<void, Refusal<KeyRing["Type"]["authenticate"]>> = Effect.void
-  reads: Effect.Effect<void, Refusal<ImageClient<string>["takeRequest"]>> = Effect.void
+  authenticates: Effect.Effect<void, Refusal<ApiKeyAuthenticator["Type"]["authenticate"]>> = Effect.void
+  reads: Effect.Effect<void, Refusal<ImageConnection<string>["takeRequest"]>> = Effect.void
   begins: Effect.Effect<void, Refusal<ImageRequests["Type"]["begin"]>> = Effect.void
   /** By the supplier's name. */
   answers: Readonly<Record<string, Effect.Effect<ImageAnswer<string>, AttemptFailed>>> = {}
@@ -103,7 +104,7 @@ export class Studio {
   /** The request, accepted now. */
   readonly made = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
-      const client: ImageClient<string> = {
+      const client: ImageConnection<string> = {
         requestId: RequestId("request"),
         operation: this.request.operation ?? "generate",
         presentedKey: this.presentedKey,
@@ -118,7 +119,7 @@ export class Studio {
     })
   )
 
-  #read(capable: (model: string) => Either.Either<void, Refusal<ImageClient<string>["takeRequest"]>>) {
+  #read(capable: (model: string) => Either.Either<void, Refusal<ImageConnection<string>["takeRequest"]>>) {
     return Effect.gen(this, function* () {
       yield* Effect.sleep(this.takes.read)
       yield* this.reads
@@ -146,7 +147,7 @@ export class Studio {
   }
 
   readonly #ports = Layer.mergeAll(
-    Layer.succeed(KeyRing, {
+    Layer.succeed(ApiKeyAuthenticator, {
       authenticate: () =>
         Effect.as(
           Effect.zipRight(

@@ -1,15 +1,15 @@
 import { it } from "@effect/vitest"
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { type CountClient, countPrompt } from "@tollgate/application/inference/CountPrompt"
-import type { InferenceRequest } from "@tollgate/application/inference/RelayClient"
-import { CurrentCatalog } from "@tollgate/application/ports/Catalogs"
-import { KeyRing } from "@tollgate/application/ports/KeyRing"
-import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Effect, Either, Exit, Fiber, Layer, Option, Redacted, TestClock } from "effect"
 import { expect } from "vitest"
-import { catalogOf } from "../../adapters-http/relay/TestGateway.ts"
+import { catalogOf } from "../../adapters-http/inference/relay/TestGateway.ts"
 
 const request: InferenceRequest = {
   model: "m",
@@ -20,7 +20,7 @@ const request: InferenceRequest = {
 
 /** Counts characters. */
 const ports = Layer.mergeAll(
-  Layer.succeed(KeyRing, {
+  Layer.succeed(ApiKeyAuthenticator, {
     authenticate: () =>
       Effect.succeed({
         keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { RankingsCache } from "@tollgate/application/ports/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/ports/RankingsHistory"
+import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
+import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
 import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { Effect, Fiber, Layer, Logger, TestClock } from "effect"

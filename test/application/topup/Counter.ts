@@ -10,13 +10,13 @@ import {
   PaymentProviders,
   type ProviderUnavailable,
   type Reported
-} from "@tollgate/application/ports/PaymentProviders"
-import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
-import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
-import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+} from "@tollgate/application/topup/PaymentProviders"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import { Clock, Effect, Layer, Logger, Option } from "effect"
 import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
@@ -167,7 +167,7 @@ export class Counter {
   )
 
   /** The desk and its ports, and no logging. */
-  readonly layer = PaymentDesk.layer.pipe(
+  readonly layer = PaymentRefresher.layer.pipe(
     Layer.provideMerge(Layer.suspend(() => this.ports)),
     Layer.merge(Logger.remove(Logger.defaultLogger))
   )

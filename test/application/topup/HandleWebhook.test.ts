@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { BadSignature } from "@tollgate/application/ports/PaymentProviders"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"

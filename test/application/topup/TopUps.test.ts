@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { createTopUp } from "@tollgate/application/topup/CreateTopUp"
-import { reconcileForOperator, reconcileTopUp } from "@tollgate/application/topup/ReconcileTopUp"
+import { reconcileForOperator, reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"

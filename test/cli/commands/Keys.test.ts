@@ -1,7 +1,7 @@
 import { userInfo } from "node:os"
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { make } from "@tollgate/adapters-postgres/stores/KeyMac"
+import { make } from "@tollgate/adapters-postgres/customer/KeyMac"
 import { parse } from "@tollgate/domain/customer/ApiKey"
 import { Effect, Either, Redacted } from "effect"
 import { A_TIME, AN_ID, audited, layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"

@@ -1,13 +1,13 @@
 /**
  * Resellers and orders in the database that commands of this process use, made as the service makes them.
  */
-import * as PgResellers from "@tollgate/adapters-postgres/stores/PgResellers"
-import * as PgTopUpOrders from "@tollgate/adapters-postgres/stores/PgTopUpOrders"
-import { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
-import { Email } from "@tollgate/domain/customer/Email"
+import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Layer } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import { layer as commandLine } from "../CommandLine.ts"

@@ -1,13 +1,13 @@
 import { describe, expect, layer } from "@effect/vitest"
-import * as PgDatabase from "@tollgate/adapters-postgres/stores/PgDatabase"
-import * as PaymentDeployment from "@tollgate/adapters-upstream/payments/PaymentDeployment"
-import { Database } from "@tollgate/application/ports/Database"
+import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import { Database } from "@tollgate/application/operations/Database"
 import { createTopUp } from "@tollgate/application/topup/CreateTopUp"
-import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
+import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
 import { Effect, Layer } from "effect"
 import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
@@ -27,7 +27,7 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
   const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
   const providers = PaymentDeployment.layer({ simulatorPort: 1, accounts: {}, expiryMinutes }, simulated)
   return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
-    Effect.provide(Layer.provideMerge(PaymentDesk.layer, providers)),
+    Effect.provide(Layer.provideMerge(PaymentRefresher.layer, providers)),
     Effect.provideService(TopUpPolicy, { bounds: defaultBounds })
   )
 }

@@ -3,7 +3,7 @@ import { type ImageEnd, outcomeOf, reviewOf } from "@tollgate/domain/images/Imag
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { zero } from "@tollgate/domain/money/Tokens"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"

@@ -1,6 +1,6 @@
 import { chargeFor, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"

@@ -1,7 +1,7 @@
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
 import * as Account from "@tollgate/domain/ledger/Account"
 import { type Balances, decideHold } from "@tollgate/domain/ledger/Hold"
 import * as Price from "@tollgate/domain/ledger/Price"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"

@@ -1,5 +1,5 @@
-import * as TokenUsage from "@tollgate/domain/inference/TokenUsage"
 import * as Price from "@tollgate/domain/ledger/Price"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { describe, expect, it } from "vitest"
 import { price, tokens, usage } from "../../support/arbitraries.ts"

@@ -1,4 +1,3 @@
-import type { Email } from "@tollgate/domain/customer/Email"
 import type { UserId } from "@tollgate/domain/customer/User"
 import * as Account from "@tollgate/domain/ledger/Account"
 import {
@@ -10,12 +9,13 @@ import {
   MintRequest,
   mintLimit
 } from "@tollgate/domain/mint/Mint"
+import { priceUsdMicroOf } from "@tollgate/domain/mint/Tier"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
-import { read } from "@tollgate/domain/reseller/Validation"
-import { priceUsdMicroOf } from "@tollgate/domain/tier/Tier"
+import type { Email } from "@tollgate/domain/validation/Email"
+import { read } from "@tollgate/domain/validation/Validation"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"

@@ -1,5 +1,5 @@
-import type { Email } from "@tollgate/domain/customer/Email"
 import { BlacklistPattern, patternsAgainst } from "@tollgate/domain/reseller/Blacklist"
+import type { Email } from "@tollgate/domain/validation/Email"
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 

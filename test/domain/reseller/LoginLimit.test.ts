@@ -1,4 +1,3 @@
-import type { Email } from "@tollgate/domain/customer/Email"
 import {
   type ClientAddress,
   type CountedWindow,
@@ -6,6 +5,7 @@ import {
   type LoginAttempt,
   windowsOf
 } from "@tollgate/domain/reseller/LoginLimit"
+import type { Email } from "@tollgate/domain/validation/Email"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"

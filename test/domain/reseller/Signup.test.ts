@@ -1,5 +1,5 @@
 import { Login, Signup } from "@tollgate/domain/reseller/Signup"
-import { read } from "@tollgate/domain/reseller/Validation"
+import { read } from "@tollgate/domain/validation/Validation"
 import { Either, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 

@@ -1,4 +1,3 @@
-import { read } from "@tollgate/domain/reseller/Validation"
 import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import {
   amountPathOf,
@@ -7,6 +6,7 @@ import {
   type TopUpBounds,
   TopUpRequest
 } from "@tollgate/domain/topup/TopUpRequest"
+import { read } from "@tollgate/domain/validation/Validation"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"

@@ -5,7 +5,7 @@
  *     needPostgres <directory> write   prints every number that it has written durably
  */
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
-import * as EmbeddedPostgres from "@tollgate/adapters-postgres/embedded/EmbeddedPostgres"
+import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Fiber } from "effect"
 import * as Pg from "pg"
 

@@ -4,7 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed } from "../runtime/CommandFailed.ts"
 import { type Answer, print } from "../terminal/Output.ts"
 
 const json = Options.boolean("json").pipe(Options.withDescription("Print one JSON document, for programs."))

@@ -1,7 +1,7 @@
 /**
  * `tollgate audit`: every balance recomputed from the journals.
  */
-import { Books } from "@tollgate/application/ports/Books"
+import { Audit } from "@tollgate/application/operations/Audit"
 import * as Effect from "effect/Effect"
 import { count } from "../terminal/JsonDocument.ts"
 import type { Answer } from "../terminal/Output.ts"
@@ -14,7 +14,7 @@ export const audit = answering(
   {},
   () =>
     Effect.gen(function* () {
-      const { checks, figures } = yield* Effect.flatMap(Books, (books) => books.audit)
+      const { checks, figures } = yield* Effect.flatMap(Audit, (books) => books.audit)
       const broken = checks.filter(({ violations }) => violations > 0n)
       const answer: Answer = {
         document: {

@@ -3,10 +3,10 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Blacklist } from "@tollgate/application/ports/Blacklist"
+import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { type BlacklistEntry, BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../Actor.ts"
+import { operatorFor } from "../runtime/Actor.ts"
 import { timestamp } from "../terminal/JsonDocument.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"

@@ -6,8 +6,8 @@ import * as Path from "node:path"
 import { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { CommandFailed } from "../CommandFailed.ts"
-import { readJson } from "../JsonText.ts"
+import { CommandFailed } from "../runtime/CommandFailed.ts"
+import { readJson } from "../runtime/JsonText.ts"
 
 const MAX_BYTES = 4 * 1024 * 1024
 

@@ -1,7 +1,7 @@
 /**
  * The stored catalog, as a document with the members of a catalog file and as tables.
  */
-import type { StoredCatalog } from "@tollgate/application/ports/Catalogs"
+import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Model } from "@tollgate/domain/catalog/Model"
 import type { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { toUsdMicro } from "@tollgate/domain/money/UsdCents"

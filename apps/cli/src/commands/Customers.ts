@@ -3,10 +3,10 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Customers } from "@tollgate/application/ports/Customers"
-import { Resellers } from "@tollgate/application/ports/Resellers"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../Actor.ts"
+import { operatorFor } from "../runtime/Actor.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"
 import { reason, reseller, user } from "./SharedOptions.ts"

@@ -1,17 +1,17 @@
 /**
  * `tollgate doctor`: looks at everything a gateway needs, and says what to do about what is not well.
  */
-import type { Catalogs } from "@tollgate/application/ports/Catalogs"
-import type { Database } from "@tollgate/application/ports/Database"
-import type { ImageReviews } from "@tollgate/application/ports/ImageReviews"
-import type { OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import type { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type { CommandFailed } from "../CommandFailed.ts"
 import { databaseFindings } from "../diagnosis/DatabaseHealth.ts"
 import { type Finding, orFinding } from "../diagnosis/Finding.ts"
 import { machineFindings } from "../diagnosis/Machine.ts"
-import type { Settings } from "../Settings.ts"
+import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import type { Settings } from "../runtime/Settings.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { answering } from "./AnsweringCommand.ts"

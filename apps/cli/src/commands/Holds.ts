@@ -2,7 +2,7 @@
  * `tollgate holds`: what running requests have set aside.
  */
 import * as Command from "@effect/cli/Command"
-import { type OpenHold, OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import { count, timestamp } from "../terminal/JsonDocument.ts"

@@ -1,7 +1,7 @@
 /**
  * `tollgate migrate`: brings the database to the form this version works with.
  */
-import { Database } from "@tollgate/application/ports/Database"
+import { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"

@@ -2,13 +2,13 @@
  * `tollgate payg`: pay-as-you-go balances.
  */
 import * as Command from "@effect/cli/Command"
-import { PaygAccounts } from "@tollgate/application/ports/PaygAccounts"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { operatorFor } from "../Actor.ts"
+import { operatorFor } from "../runtime/Actor.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"
 import { paygDocument, paygText } from "./PaygBalance.ts"

@@ -2,7 +2,7 @@
  * `tollgate rankings`: the sums that the public rankings are made from.
  */
 import * as Command from "@effect/cli/Command"
-import { UsageRollUps } from "@tollgate/application/ports/UsageRollUps"
+import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import * as Effect from "effect/Effect"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"

@@ -4,20 +4,20 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import type { PaymentProviders } from "@tollgate/application/ports/PaymentProviders"
-import { Resellers } from "@tollgate/application/ports/Resellers"
-import { TopUpOrders } from "@tollgate/application/ports/TopUpOrders"
-import * as PaymentDesk from "@tollgate/application/topup/PaymentDesk"
-import { reconcileOpen } from "@tollgate/application/topup/ReconcileOpen"
-import { reconcileForOperator } from "@tollgate/application/topup/ReconcileTopUp"
-import { TopUpNotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import type { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import { reconcileForOperator } from "@tollgate/application/topup/ReadTopUp"
+import { reconcileOpen } from "@tollgate/application/topup/RefreshOpenTopUps"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { OrderId } from "@tollgate/domain/topup/OrderId"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { CommandFailed } from "../CommandFailed.ts"
+import type { CommandFailed } from "../runtime/CommandFailed.ts"
 import type { Answer } from "../terminal/Output.ts"
 import { answering } from "./AnsweringCommand.ts"
 import { argument, limit, oneOf, reseller } from "./SharedOptions.ts"
@@ -73,7 +73,7 @@ const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed
     { order: Args.optional(order) },
     ({ order }) =>
       (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
-        Effect.provide(PaymentDesk.layer.pipe(Layer.provideMerge(providers)))
+        Effect.provide(PaymentRefresher.layer.pipe(Layer.provideMerge(providers)))
       )
   )
 

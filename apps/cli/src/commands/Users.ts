@@ -3,11 +3,11 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Users } from "@tollgate/application/ports/Users"
+import { Users } from "@tollgate/application/customer/Users"
 import type { TokenPlan } from "@tollgate/domain/customer/CustomerBalances"
 import type { User } from "@tollgate/domain/customer/User"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../Actor.ts"
+import { operatorFor } from "../runtime/Actor.ts"
 import { facts } from "../terminal/Facts.ts"
 import { count, timestamp } from "../terminal/JsonDocument.ts"
 import type { Answer } from "../terminal/Output.ts"

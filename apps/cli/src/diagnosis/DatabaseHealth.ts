@@ -1,15 +1,15 @@
 /**
  * What the doctor sees of the database, the catalog in it, and the holds and images that wait.
  */
-import { Catalogs } from "@tollgate/application/ports/Catalogs"
-import type { Database, DatabaseState } from "@tollgate/application/ports/Database"
-import { ImageReviews } from "@tollgate/application/ports/ImageReviews"
-import { OpenHolds } from "@tollgate/application/ports/OpenHolds"
+import { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { Database, DatabaseState } from "@tollgate/application/operations/Database"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../CommandFailed.ts"
-import { reachDatabase } from "../ReachDatabase.ts"
-import { Settings } from "../Settings.ts"
+import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import { reachDatabase } from "../runtime/ReachDatabase.ts"
+import { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, ok, orFinding, warn } from "./Finding.ts"
 
 const OLDEST_VERSION = 15

@@ -3,8 +3,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../CommandFailed.ts"
-import { troubleOf } from "../Trouble.ts"
+import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import { troubleOf } from "../runtime/RootCause.ts"
 
 export interface Finding {
   readonly check: string

@@ -1,16 +1,17 @@
 /**
  * What the doctor sees of payments: whether each provider answers and takes us for whom we are.
  */
-import { addressOf } from "@tollgate/adapters-upstream/simulator/payments/PaymentSimulator"
+
 import {
   type PaymentProvider,
   PaymentProviders,
   type ProviderUnavailable
-} from "@tollgate/application/ports/PaymentProviders"
+} from "@tollgate/application/topup/PaymentProviders"
+import { addressOf } from "@tollgate/simulators/topup/PaymentSimulator"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../CommandFailed.ts"
-import { config, providersAs } from "../Payments.ts"
-import type { Settings } from "../Settings.ts"
+import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import { config, providersAs } from "../runtime/Payments.ts"
+import type { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {

@@ -3,7 +3,7 @@
  */
 import * as Readline from "node:readline"
 import * as Effect from "effect/Effect"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed } from "../runtime/CommandFailed.ts"
 import { printableLine } from "./Printable.ts"
 
 export const confirm = (question: string, yes: boolean): Effect.Effect<void, CommandFailed> =>

@@ -2,7 +2,7 @@
  * Everything a demo needs: a simulated supplier, a catalog that points to it, a customer with a key and money, and a
  * reseller with quota.
  */
-import { startOrJoin } from "@tollgate/adapters-upstream/simulator/SharedSimulation"
+import { startOrJoin } from "@tollgate/simulators/sharing/SharedSimulation"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { applyCatalog } from "../ApplyCatalog.ts"

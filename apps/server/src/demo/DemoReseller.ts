@@ -2,13 +2,13 @@
  * The reseller of a demo: active, with a hundred dollars of quota, and the demo's customer for a customer. Its password
  * is printed, which is fine for play money on a laptop; production refuses the demo.
  */
-import { Customers } from "@tollgate/application/ports/Customers"
-import { PasswordHasher } from "@tollgate/application/ports/PasswordHasher"
-import { Quota } from "@tollgate/application/ports/Quota"
-import { Resellers } from "@tollgate/application/ports/Resellers"
-import { Email } from "@tollgate/domain/customer/Email"
-import { QuotaChange } from "@tollgate/domain/ledger/QuotaAdjustment"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { Quota } from "@tollgate/application/reseller/Quota"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
+import { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"

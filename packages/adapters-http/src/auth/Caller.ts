@@ -3,7 +3,7 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { KeyRing, type Principal } from "@tollgate/application/ports/KeyRing"
+import { ApiKeyAuthenticator, type Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import { presentedKey } from "./PresentedKey.ts"
@@ -11,9 +11,9 @@ import { presentedKey } from "./PresentedKey.ts"
 export const caller: Effect.Effect<
   Principal,
   InvalidApiKey | Overloaded,
-  KeyRing | HttpServerRequest.HttpServerRequest
+  ApiKeyAuthenticator | HttpServerRequest.HttpServerRequest
 > = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const presented = yield* presentedKey(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders)
-  return yield* (yield* KeyRing).authenticate(presented)
+  return yield* (yield* ApiKeyAuthenticator).authenticate(presented)
 })

@@ -3,7 +3,7 @@
  * names one of our secrets and is used for nothing but finding it.
  */
 import { randomUUID } from "node:crypto"
-import { TokenSigner } from "@tollgate/application/ports/TokenSigner"
+import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
 import { AUDIENCE, LIFETIME_SECONDS } from "@tollgate/domain/reseller/ResellerToken"

@@ -4,7 +4,7 @@
  * Each field is judged when it is whole, and whether the model can edit is asked as soon as it is named, so that no file
  * is read for nothing where the model comes first.
  */
-import type { Capable } from "@tollgate/application/images/ImageClient"
+import type { Capable } from "@tollgate/application/images/ImageConnection"
 import { ImageTooLarge, type UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
 import { type FieldFault, fieldOf, readField } from "@tollgate/domain/images/RequestTable"
 import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"

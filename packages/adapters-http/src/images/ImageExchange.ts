@@ -4,7 +4,7 @@
  * The head comes when the image is made, so that the time to the first byte is that of the whole: it is bounded by the
  * provider's total, and silence counts from the head on.
  */
-import type { AttemptFailed } from "@tollgate/application/inference/RelayClient"
+import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
 import type {
   UpstreamEvents,
   UpstreamExchange,
@@ -12,11 +12,11 @@ import type {
   UpstreamRequest,
   Upstreams,
   Verdict
-} from "@tollgate/application/ports/Upstreams"
+} from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { RelayCounters } from "../relay/RelayMetrics.ts"
+import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { AnswerMemory, type GatheredAnswer } from "./AnswerMemory.ts"
 import type { ImageLease } from "./ImageLease.ts"
 

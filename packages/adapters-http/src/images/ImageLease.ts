@@ -1,7 +1,7 @@
 /**
  * The share of the memory for images that one request holds, from the first byte of its form until its answer was taken.
  */
-import type { RelayCounters } from "../relay/RelayMetrics.ts"
+import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 
 export class ImageLease {
   readonly #counters: RelayCounters

@@ -2,7 +2,7 @@
  * Whether a supplier's error says that it declined the prompt or the source image: a code says so, never words.
  */
 import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
-import { cleanText, type SupplierNames } from "../wire/CleanText.ts"
+import { cleanText, type ProviderNames } from "../wire/CleanText.ts"
 import type { Said } from "../wire/UpstreamRefusal.ts"
 
 const POLICY =
@@ -13,7 +13,7 @@ const STATUSES: ReadonlySet<number> = new Set([200, 400, 403, 422])
 
 const DECLINED = "The prompt or the image was declined by the model's content policy. Change it and try again."
 
-export const declined = (status: number, said: Said, names: SupplierNames): ContentPolicyViolation | undefined =>
+export const declined = (status: number, said: Said, names: ProviderNames): ContentPolicyViolation | undefined =>
   STATUSES.has(status) && said.signs.some((sign) => POLICY.test(sign))
     ? new ContentPolicyViolation({ message: cleanText(said.message, names) ?? DECLINED })
     : undefined

@@ -6,8 +6,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { imageRefusals } from "../docs/RefusalDocs.ts"
-import { keyNeeded } from "../docs/SecurityDocs.ts"
+import { imageRefusals } from "../openapi/RefusalDocs.ts"
+import { keyNeeded } from "../openapi/SecurityDocs.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })

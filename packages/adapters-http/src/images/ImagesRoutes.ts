@@ -6,7 +6,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { type MadeImage, makeImage } from "@tollgate/application/images/MakeImage"
-import { Upstreams } from "@tollgate/application/ports/Upstreams"
+import { Upstreams } from "@tollgate/application/inference/Upstreams"
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOperation } from "@tollgate/domain/images/ImageRequest"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -17,11 +17,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { GatewayApi } from "../docs/GatewayApi.ts"
-import { RelayMetrics } from "../relay/RelayMetrics.ts"
-import { requestIdOf } from "../server/RequestIds.ts"
+import { requestIdOf } from "../http/RequestIds.ts"
+import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
+import { GatewayApi } from "../server/GatewayApi.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
-import { HttpImageClient } from "./HttpImageClient.ts"
+import { HttpImageConnection } from "./HttpImageConnection.ts"
 import { ImageLease } from "./ImageLease.ts"
 import { writePicture, writeRefusal } from "./ImageResponse.ts"
 import { ImageSettings } from "./ImageSettings.ts"
@@ -36,7 +36,7 @@ const served = (operation: ImageOperation) =>
     const counters = yield* RelayMetrics
     const lease = new ImageLease(counters, allImageBytes)
     const createdAtSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-    const client = new HttpImageClient(operation, request, response, {
+    const client = new HttpImageConnection(operation, request, response, {
       requestId,
       upstreams: yield* Upstreams,
       counters,

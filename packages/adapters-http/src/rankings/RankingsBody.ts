@@ -40,7 +40,7 @@ const LeaderBody = Schema.Struct({
 }).annotations({ identifier: "RankedModel" })
 
 const PointBody = Schema.Struct({
-  start: timestamp("Where the whole bucket begins, perhaps before the window does.", "2026-11-13T17:00:00.000Z"),
+  start: timestamp("Where the whole bucket begins; this can be before the window does.", "2026-11-13T17:00:00.000Z"),
   partial: flag("Cut by the edge of the window.", true),
   values: Schema.Record({ key: Schema.String, value: Schema.Number }).annotations({
     jsonSchema: {

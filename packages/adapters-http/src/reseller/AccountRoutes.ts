@@ -2,9 +2,9 @@
  * The reseller itself, and its quota.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import { Quota } from "@tollgate/application/ports/Quota"
+import { Quota } from "@tollgate/application/reseller/Quota"
 import * as Effect from "effect/Effect"
-import { GatewayApi } from "../docs/GatewayApi.ts"
+import { GatewayApi } from "../server/GatewayApi.ts"
 import type { QuotaBalance } from "./AccountApi.ts"
 import { toAccount } from "./ResellerAccount.ts"
 import { forReseller } from "./ResellerAnswer.ts"

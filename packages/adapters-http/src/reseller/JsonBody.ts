@@ -4,8 +4,8 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import type { ValidationFailed } from "@tollgate/domain/reseller/ResellerErrors"
-import { invalid, read } from "@tollgate/domain/reseller/Validation"
+import type { ValidationFailed } from "@tollgate/domain/validation/Validation"
+import { invalid, read } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * Query parameters that are read by the domain, after the token: declared here for the documentation only, so that
  * nothing a caller sends is refused before it is known who the caller is.
  */
-import { ValidationFailed } from "@tollgate/domain/reseller/ResellerErrors"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 

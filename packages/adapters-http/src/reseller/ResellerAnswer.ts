@@ -9,7 +9,7 @@ import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
 import * as Effect from "effect/Effect"
 import { bearerToken } from "../auth/BearerToken.ts"
-import { requestIdOf } from "../server/RequestIds.ts"
+import { requestIdOf } from "../http/RequestIds.ts"
 import { type ResellerFailure, refusalOf } from "./ResellerErrors.ts"
 
 export const answered = <A, E extends ResellerFailure, R>(answer: Effect.Effect<A, E, R>, status: 200 | 201 = 200) =>

@@ -12,31 +12,26 @@ import type { readUsage } from "@tollgate/application/customer/ReadUsage"
 import type { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
 import type { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
 import type { mintTier } from "@tollgate/application/mint/MintTier"
-import { BadSignature } from "@tollgate/application/ports/PaymentProviders"
 import type { authenticate } from "@tollgate/application/reseller/Authenticate"
 import type { logIn } from "@tollgate/application/reseller/LogIn"
 import type { signUp } from "@tollgate/application/reseller/SignUp"
 import type { createTopUp } from "@tollgate/application/topup/CreateTopUp"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import type { listTopUps } from "@tollgate/application/topup/ListTopUps"
-import type { reconcileTopUp } from "@tollgate/application/topup/ReconcileTopUp"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
+import type { reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
+import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import {
-  AmountOutOfRange,
   EmailBlacklisted,
   EmailExists,
-  type FieldIssue,
-  IdempotencyConflict,
-  InsufficientQuota,
   InvalidCredentials,
-  NotFound,
-  PaymentProviderUnavailable,
-  RateLimited,
-  ResellerNotActive,
-  TierNotAvailable,
-  TopUpNotFound,
-  ValidationFailed
+  ResellerNotActive
 } from "@tollgate/domain/reseller/ResellerErrors"
+import { AmountOutOfRange, PaymentProviderUnavailable, TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"
 
 type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<

@@ -4,8 +4,8 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { resellerTokenNeeded } from "../docs/SecurityDocs.ts"
-import { internalError, statusOf } from "../server/SurfaceError.ts"
+import { internalError, statusOf } from "../http/SurfaceError.ts"
+import { resellerTokenNeeded } from "../openapi/SecurityDocs.ts"
 import { documentedRow, type ResellerErrorTag, refusalOf } from "./ResellerErrors.ts"
 
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"

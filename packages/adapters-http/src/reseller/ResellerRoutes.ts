@@ -2,16 +2,16 @@
  * The whole reseller programme, served.
  */
 import * as Layer from "effect/Layer"
+import * as BalancesRoutes from "../customer/BalancesRoutes.ts"
+import * as CustomersRoutes from "../customer/CustomersRoutes.ts"
+import * as UsageRoutes from "../customer/UsageRoutes.ts"
+import * as MintRoutes from "../mint/MintRoutes.ts"
+import * as QrPictureRoutes from "../topup/QrPictureRoutes.ts"
+import * as TopUpsRoutes from "../topup/TopUpsRoutes.ts"
+import * as WebhooksRoutes from "../topup/WebhooksRoutes.ts"
 import * as AccountRoutes from "./AccountRoutes.ts"
-import * as BalancesRoutes from "./BalancesRoutes.ts"
-import * as CustomersRoutes from "./CustomersRoutes.ts"
-import * as MintRoutes from "./MintRoutes.ts"
-import * as QrPictureRoutes from "./QrPictureRoutes.ts"
 import * as ResellerAuthRoutes from "./ResellerAuthRoutes.ts"
 import * as SmallBodies from "./SmallBodies.ts"
-import * as TopUpsRoutes from "./TopUpsRoutes.ts"
-import * as UsageRoutes from "./UsageRoutes.ts"
-import * as WebhooksRoutes from "./WebhooksRoutes.ts"
 
 export const layer = Layer.mergeAll(
   ResellerAuthRoutes.layer,

@@ -12,8 +12,8 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
-import type { CommonHeaders } from "./CommonHeaders.ts"
-import type { InFlightRequests } from "./InFlight.ts"
+import type { CommonHeaders } from "../http/CommonHeaders.ts"
+import type { InFlightRequests } from "../http/InFlight.ts"
 
 export interface ApiListener {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => void

@@ -5,7 +5,7 @@
 import type { Server } from "node:http"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { InFlightRequests } from "./InFlight.ts"
+import type { InFlightRequests } from "../http/InFlight.ts"
 import { stopListening } from "./NodeServer.ts"
 
 /** For the last words of those that are cut off. */

@@ -12,10 +12,10 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
-import { requestIdOf } from "./RequestIds.ts"
-import { pathOf } from "./RequestPath.ts"
+import { requestIdOf } from "../http/RequestIds.ts"
+import { pathOf } from "../http/RequestPath.ts"
+import { internalError, type SurfaceError, statusOf, surfaceErrorBody } from "../http/SurfaceError.ts"
 import { type KnownRoute, meantPath, methodsOf, notFoundMessage } from "./RouteHint.ts"
-import { internalError, type SurfaceError, statusOf, surfaceErrorBody } from "./SurfaceError.ts"
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
 

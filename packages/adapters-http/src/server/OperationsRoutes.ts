@@ -2,10 +2,10 @@
  * Answers about the server itself.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import { Database } from "@tollgate/application/ports/Database"
+import { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
-import { GatewayApi } from "../docs/GatewayApi.ts"
-import { InFlight } from "./InFlight.ts"
+import { InFlight } from "../http/InFlight.ts"
+import { GatewayApi } from "./GatewayApi.ts"
 import { NotReady } from "./OperationsApi.ts"
 
 const notReady = (reason: NotReady["reason"]) => Effect.fail(new NotReady({ status: "not_ready", reason }))

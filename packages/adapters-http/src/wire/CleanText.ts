@@ -7,14 +7,14 @@
  */
 
 /** Names that must never reach a client: the supplier's, its host's, its models'. */
-export interface SupplierNames {
+export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
   readonly secretWords: ReadonlyArray<string>
 }
 
 /** The text as a client may see it; undefined when none of it can be shown. */
-export const cleanText = (text: string, names: SupplierNames): string | undefined => {
+export const cleanText = (text: string, names: ProviderNames): string | undefined => {
   // No refusal is that long; what is may be an attempt to keep the patterns below busy.
   if (text.length > MAX_SEARCHED_CHARACTERS) return undefined
   const visible = text.replace(INVISIBLE, " ").trim()
@@ -27,7 +27,7 @@ export const cleanText = (text: string, names: SupplierNames): string | undefine
 }
 
 /** The path of a member, if it is nothing else. */
-export const cleanParam = (param: unknown, names: SupplierNames): string | null =>
+export const cleanParam = (param: unknown, names: ProviderNames): string | null =>
   typeof param === "string" && PARAM.test(param) && cleanText(param, names) === param ? param : null
 
 const MAX_SHOWN_CHARACTERS = 1_000

@@ -6,7 +6,6 @@
  */
 import type {
   CircuitOpen,
-  InsufficientBalance,
   InvalidApiKey,
   InvalidRequest,
   ModelNotFound,
@@ -16,6 +15,7 @@ import type {
   UpstreamFailed,
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 
 /** Everything a relayed request can fail with. A defect is told as `InternalError`. */
 export type RelayError =

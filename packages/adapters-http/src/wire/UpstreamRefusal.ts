@@ -11,7 +11,7 @@ import {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import { cleanParam, cleanText, type SupplierNames } from "./CleanText.ts"
+import { cleanParam, cleanText, type ProviderNames } from "./CleanText.ts"
 
 export type UpstreamRefusal = UpstreamRejected | RequestTooLarge | TechnicalLimit | UpstreamFailed
 
@@ -20,7 +20,7 @@ export const refusalOfStatus = (
   status: number,
   retryAfter: string | undefined,
   body: Buffer,
-  names: SupplierNames
+  names: ProviderNames
 ): UpstreamRefusal => {
   switch (status) {
     case 400:
@@ -71,7 +71,7 @@ const REJECTED = "The model does not accept this request. Check its parameters a
  */
 const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low|Billing hard limit has been reached)/
 
-const rejected = (status: number, said: Said, names: SupplierNames): UpstreamRejected | UpstreamFailed =>
+const rejected = (status: number, said: Said, names: ProviderNames): UpstreamRejected | UpstreamFailed =>
   OUR_ACCOUNT.test(said.message)
     ? new UpstreamFailed({ cause: `status ${status}, about our account` })
     : new UpstreamRejected({

@@ -5,7 +5,7 @@
  * so text is counted in windows of bounded size, cut before a blank where there is one: a blank begins a token, so
  * such a cut does not change the count. The vocabulary is loaded when it is first needed.
  */
-import { TokenCounter } from "@tollgate/application/ports/TokenCounter"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -5,7 +5,7 @@
  * every request, so a change applies at once. A route on which our key or our account was refused is off for
  * a while, or until the catalog is replaced: routes are new objects then.
  */
-import type { Verdict } from "@tollgate/application/ports/Upstreams"
+import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Route } from "@tollgate/domain/catalog/Model"
 import type { ProviderName } from "@tollgate/domain/catalog/Provider"

@@ -4,7 +4,7 @@
  * Its slot is given back once the relay has closed it and undici has let go of it, whichever comes last: a slot
  * stands for a connection, and one that is still being opened cannot be taken back.
  */
-import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/ports/Upstreams"
+import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import type { Dispatcher } from "undici"

@@ -9,7 +9,7 @@ import {
   type UpstreamExchange,
   type UpstreamRequest,
   Upstreams
-} from "@tollgate/application/ports/Upstreams"
+} from "@tollgate/application/inference/Upstreams"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import { type CircuitOpen, type Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"

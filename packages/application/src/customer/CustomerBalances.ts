@@ -3,11 +3,11 @@
  */
 import { UserId } from "@tollgate/domain/customer/User"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { invalid } from "@tollgate/domain/reseller/Validation"
+import { invalid } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Balances } from "../ports/Balances.ts"
+import { Balances } from "./Balances.ts"
 
 const readId = Schema.decodeOption(UserId)
 

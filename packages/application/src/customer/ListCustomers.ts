@@ -3,6 +3,6 @@
  */
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
-import { Customers } from "../ports/Customers.ts"
+import { Customers } from "./Customers.ts"
 
 export const listCustomers = (resellerId: ResellerId) => Effect.flatMap(Customers, ({ list }) => list(resellerId))

@@ -1,12 +1,12 @@
 /**
  * Settled usage of a reseller's customers, page by page, newest first (spec: GET /api/reseller/usage; gap E5).
  */
-import * as UsagePosition from "@tollgate/domain/paging/UsagePosition"
-import { readUsagePage, type UsageQuery } from "@tollgate/domain/paging/UsageQuery"
+import * as UsagePosition from "@tollgate/domain/customer/UsagePosition"
+import { readUsagePage, type UsageQuery } from "@tollgate/domain/customer/UsageQuery"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
-import { CursorSealer } from "../ports/CursorSealer.ts"
-import { SettledUsage } from "../ports/SettledUsage.ts"
+import { CursorSealer } from "./CursorSealer.ts"
+import { SettledUsage } from "./SettledUsage.ts"
 
 export const readUsage = (resellerId: ResellerId, query: UsageQuery) =>
   Effect.gen(function* () {

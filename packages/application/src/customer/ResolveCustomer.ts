@@ -1,11 +1,12 @@
 /**
  * The user of an email, made and linked where there is none yet (spec: POST /api/reseller/customers; gap E4).
  */
-import type { Email } from "@tollgate/domain/customer/Email"
+
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
-import { Customers } from "../ports/Customers.ts"
 import { CustomerPolicy } from "./CustomerPolicy.ts"
+import { Customers } from "./Customers.ts"
 
 export const resolveCustomer = (resellerId: ResellerId, email: Email) =>
   Effect.gen(function* () {

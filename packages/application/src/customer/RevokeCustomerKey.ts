@@ -3,11 +3,11 @@
  */
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { NotFound } from "@tollgate/domain/reseller/ResellerErrors"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { CustomerKeys } from "../ports/CustomerKeys.ts"
+import { CustomerKeys } from "./CustomerKeys.ts"
 
 const readId = Schema.decodeOption(ApiKeyId)
 

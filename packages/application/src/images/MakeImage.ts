@@ -19,25 +19,22 @@ import {
 import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
 import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
-import {
-  type InsufficientBalance,
-  type InvalidApiKey,
-  UpstreamFailed
-} from "@tollgate/domain/inference/InferenceErrors"
+import { type InvalidApiKey, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type { AttemptError } from "../inference/RelayClient.ts"
+import { CurrentCatalog } from "../catalog/Catalogs.ts"
+import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
+import type { AttemptError } from "../inference/RelayConnection.ts"
 import { inOrder, mostTelling } from "../inference/TryRoutes.ts"
-import { CurrentCatalog } from "../ports/Catalogs.ts"
-import { ImageRequests } from "../ports/ImageRequests.ts"
-import type { Admission } from "../ports/InferenceLedger.ts"
-import { KeyRing } from "../ports/KeyRing.ts"
-import type { ImageAnswer, ImageBodyRefusal, ImageClient } from "./ImageClient.ts"
+import type { Admission } from "../ledger/InferenceLedger.ts"
+import type { ImageAnswer, ImageBodyRefusal, ImageConnection } from "./ImageConnection.ts"
+import { ImageRequests } from "./ImageRequests.ts"
 
 export interface MadeImage<Picture> {
   readonly picture: Picture
@@ -60,8 +57,8 @@ export type ImageRequestError =
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Picture>(
-  client: ImageClient<Picture>
-): Effect.Effect<MadeImage<Picture>, ImageRequestError, KeyRing | CurrentCatalog | ImageRequests> =>
+  client: ImageConnection<Picture>
+): Effect.Effect<MadeImage<Picture>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
   // Leaving interrupts what can be interrupted; what is begun is finished whatever happens.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -93,9 +90,9 @@ interface Admissible {
 }
 
 /** Everything that can be said against a request without touching money. */
-const admissible = <Picture>(client: ImageClient<Picture>) =>
+const admissible = <Picture>(client: ImageConnection<Picture>) =>
   Effect.gen(function* () {
-    const principal = yield* (yield* KeyRing).authenticate(yield* client.presentedKey)
+    const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
     const idempotencyKey = yield* client.idempotencyKey
     const catalog = (yield* CurrentCatalog).get()
     const request = yield* client.takeRequest((model) =>
@@ -119,11 +116,11 @@ const admissible = <Picture>(client: ImageClient<Picture>) =>
 class Trial<Picture> {
   /** Something was, or is being, sent to a supplier. */
   dispatched = false
-  readonly #client: ImageClient<Picture>
+  readonly #client: ImageConnection<Picture>
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
 
-  constructor(client: ImageClient<Picture>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
+  constructor(client: ImageConnection<Picture>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
     this.#client = client
     this.#request = request
     this.#candidates = candidates
@@ -153,7 +150,7 @@ class Trial<Picture> {
 
 const endOf = <Picture>(
   exit: Exit.Exit<ImageAnswer<Picture>, AttemptError | ImageTimeout>,
-  client: ImageClient<Picture>
+  client: ImageConnection<Picture>
 ): ImageEnd => {
   if (Exit.isSuccess(exit)) {
     const answer = exit.value
@@ -171,7 +168,7 @@ const isFault = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
 /** The time of a request begins with its acceptance, however long it took to be read. */
-const inTime = <A, E, R>(client: ImageClient<unknown>, effect: Effect.Effect<A, E, R>) =>
+const inTime = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const left = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()
     const late = () => new ImageTimeout()

@@ -12,13 +12,13 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { CurrentCatalog } from "../ports/Catalogs.ts"
-import { KeyRing } from "../ports/KeyRing.ts"
-import { TokenCounter } from "../ports/TokenCounter.ts"
-import type { BodyRefusal, InferenceRequest, RelayClient } from "./RelayClient.ts"
+import { CurrentCatalog } from "../catalog/Catalogs.ts"
+import { ApiKeyAuthenticator } from "./ApiKeyAuthenticator.ts"
+import type { BodyRefusal, InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import { TokenCounter } from "./TokenCounter.ts"
 
 export interface CountClient<Request extends InferenceRequest>
-  extends Pick<RelayClient<Request>, "protocol" | "presentedKey" | "takeBody" | "read"> {
+  extends Pick<RelayConnection<Request>, "protocol" | "presentedKey" | "takeBody" | "read"> {
   /** What this supplier says, if it says anything. Interrupting it aborts the supplier at once. */
   readonly ask: (request: Request, candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 }
@@ -31,7 +31,7 @@ const COUNTED_CHARACTERS = 200_000
 export const countPrompt = <Request extends InferenceRequest>(client: CountClient<Request>) =>
   Effect.gen(function* () {
     const presented = yield* client.presentedKey
-    yield* (yield* KeyRing).authenticate(presented)
+    yield* (yield* ApiKeyAuthenticator).authenticate(presented)
     const body = yield* Effect.async<Buffer, BodyRefusal>((resume) => client.takeBody(resume))
     const request = yield* client.read(body)
     const catalog = (yield* CurrentCatalog).get()

@@ -10,7 +10,7 @@ import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import { DeliveredText, type Turn } from "./DeliveredText.ts"
-import type { Member } from "./Roster.ts"
+import type { Member } from "./IndexedSet.ts"
 
 /** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
 export interface RequestClock {

@@ -8,10 +8,10 @@ import { chargeFor, type LocalCounts, type Outcome, reportedPrompt } from "@toll
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Measured } from "../ports/InferenceLedger.ts"
-import type { TokenCounter } from "../ports/TokenCounter.ts"
+import type { Measured } from "../ledger/InferenceLedger.ts"
 import type { Delivery } from "./Delivery.ts"
-import type { InferenceRequest } from "./RelayClient.ts"
+import type { InferenceRequest } from "./RelayConnection.ts"
+import type { TokenCounter } from "./TokenCounter.ts"
 
 /** The counts that {@link measured} needs for an outcome that `needsLocalCount`, of the content that was delivered of each choice. */
 export const countsFor = (

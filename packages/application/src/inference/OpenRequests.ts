@@ -6,13 +6,16 @@ import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { InferenceLedger } from "../ports/InferenceLedger.ts"
+import { InferenceLedger } from "../ledger/InferenceLedger.ts"
 import type { Delivery } from "./Delivery.ts"
-import { Roster } from "./Roster.ts"
+import { IndexedSet } from "./IndexedSet.ts"
 
-export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequests")<OpenRequests, Roster<Delivery>>() {}
+export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequests")<
+  OpenRequests,
+  IndexedSet<Delivery>
+>() {}
 
-export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new Roster<Delivery>())
+export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new IndexedSet<Delivery>())
 
 /** Saves what every running request has delivered so far; requests that delivered nothing have nothing to save. */
 export const checkpointOpenRequests: Effect.Effect<void, never, OpenRequests | InferenceLedger> = Effect.gen(

@@ -13,25 +13,25 @@
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import type {
-  InsufficientBalance,
   InvalidApiKey,
   InvalidRequest,
   ModelNotFound,
   Overloaded,
   RequestTooLarge
 } from "@tollgate/domain/inference/InferenceErrors"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import type * as Redacted from "effect/Redacted"
-import { CurrentCatalog } from "../ports/Catalogs.ts"
-import { type Admission, type Answer, InferenceLedger } from "../ports/InferenceLedger.ts"
-import { KeyRing, type Principal } from "../ports/KeyRing.ts"
-import { TokenCounter } from "../ports/TokenCounter.ts"
-import { HeldRequest, type HeldRequestPorts, type Run } from "./HeldRequest.ts"
+import { CurrentCatalog } from "../catalog/Catalogs.ts"
+import { type Admission, type Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import { AdmittedRequest, type AdmittedRequestPorts, type Run } from "./AdmittedRequest.ts"
+import { ApiKeyAuthenticator, type Principal } from "./ApiKeyAuthenticator.ts"
 import { OpenRequests } from "./OpenRequests.ts"
-import type { AttemptError, InferenceRequest, RelayClient } from "./RelayClient.ts"
+import type { AttemptError, InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import { TokenCounter } from "./TokenCounter.ts"
 
 export type RelayRequestError =
   | InvalidApiKey
@@ -44,41 +44,45 @@ export type RelayRequestError =
 
 /** Answers once, when the request is over: settled, or with nothing left to settle but in the background. */
 export type RelayRequest = <Request extends InferenceRequest>(
-  client: RelayClient<Request>,
-  answer: Answer<void, RelayRequestError>
+  client: RelayConnection<Request>,
+  answer: Callback<void, RelayRequestError>
 ) => void
 
-interface Ports extends HeldRequestPorts {
-  readonly keyRing: KeyRing["Type"]
+interface Ports extends AdmittedRequestPorts {
+  readonly authenticator: ApiKeyAuthenticator["Type"]
   readonly catalog: CurrentCatalog["Type"]
 }
 
 /** The ports are looked up once, not for every request. `run` carries out what hardly any request needs. */
 export const makeRelayRequest = (
   run: Run
-): Effect.Effect<RelayRequest, never, KeyRing | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter> =>
+): Effect.Effect<
+  RelayRequest,
+  never,
+  ApiKeyAuthenticator | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
+> =>
   Effect.gen(function* () {
     const ports: Ports = {
-      keyRing: yield* KeyRing,
+      authenticator: yield* ApiKeyAuthenticator,
       catalog: yield* CurrentCatalog,
       ledger: yield* InferenceLedger,
       open: yield* OpenRequests,
       counter: yield* TokenCounter,
       run
     }
-    return (client, answer) => new Arrival(client, ports, answer).start()
+    return (client, answer) => new UnadmittedRequest(client, ports, answer).start()
   })
 
 const LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
 /** A request that holds nothing yet: it may be refused, or its client may leave, and there is nothing to settle. */
-class Arrival<Request extends InferenceRequest> {
-  readonly #client: RelayClient<Request>
+class UnadmittedRequest<Request extends InferenceRequest> {
+  readonly #client: RelayConnection<Request>
   readonly #ports: Ports
-  readonly #answer: Answer<void, RelayRequestError>
+  readonly #answer: Callback<void, RelayRequestError>
   #over = false
 
-  constructor(client: RelayClient<Request>, ports: Ports, answer: Answer<void, RelayRequestError>) {
+  constructor(client: RelayConnection<Request>, ports: Ports, answer: Callback<void, RelayRequestError>) {
     this.#client = client
     this.#ports = ports
     this.#answer = answer
@@ -93,12 +97,12 @@ class Arrival<Request extends InferenceRequest> {
   }
 
   #identify(presented: Redacted.Redacted<string>): void {
-    const { keyRing, run } = this.#ports
-    const recalled = keyRing.recall(presented)
+    const { authenticator, run } = this.#ports
+    const recalled = authenticator.recall(presented)
     if (recalled?._tag === "Right") this.#takeBody(recalled.right)
     else if (recalled?._tag === "Left") this.#end(Exit.fail(recalled.left))
     else {
-      run(keyRing.authenticate(presented), (exit) => {
+      run(authenticator.authenticate(presented), (exit) => {
         if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
         else this.#step(() => this.#takeBody(exit.value))
       })
@@ -132,7 +136,7 @@ class Arrival<Request extends InferenceRequest> {
       estimate: estimate(request.size)
     }
     this.#over = true
-    new HeldRequest(client, request, found.candidates, admission, this.#ports, this.#answer).admit()
+    new AdmittedRequest(client, request, found.candidates, admission, this.#ports, this.#answer).admit()
   }
 
   #step(step: () => void): void {

@@ -4,7 +4,7 @@
 import { type Candidate, orderCandidates } from "@tollgate/domain/catalog/Catalog"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type { AttemptError } from "./RelayClient.ts"
+import type { AttemptError } from "./RelayConnection.ts"
 
 /** By priority, and by weight where that is equal: drawn anew for every request. */
 export const inOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effect<ReadonlyArray<Candidate>> =>

@@ -4,7 +4,7 @@
 import type { MintRequest } from "@tollgate/domain/mint/Mint"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
-import { Mints } from "../ports/Mints.ts"
+import { Mints } from "./Mints.ts"
 
 export const mintTier = (resellerId: ResellerId, request: MintRequest) =>
   Effect.flatMap(Mints, ({ mint }) => mint(resellerId, request))

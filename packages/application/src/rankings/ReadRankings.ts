@@ -14,8 +14,8 @@ import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf } from "@tollgate/domain/rankings/Window"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { RankingsCache } from "../ports/RankingsCache.ts"
-import { RankingsHistory } from "../ports/RankingsHistory.ts"
+import { RankingsCache } from "./RankingsCache.ts"
+import { RankingsHistory } from "./RankingsHistory.ts"
 import { RankingsPolicy } from "./RankingsPolicy.ts"
 
 /** Nobody waits longer for a document than this. */

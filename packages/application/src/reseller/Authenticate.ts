@@ -6,8 +6,8 @@ import { decideAccess } from "@tollgate/domain/reseller/ResellerToken"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
-import { Resellers } from "../ports/Resellers.ts"
-import { TokenSigner } from "../ports/TokenSigner.ts"
+import { Resellers } from "./Resellers.ts"
+import { TokenSigner } from "./TokenSigner.ts"
 
 export const authenticate = (token: Redacted.Redacted<string> | undefined) =>
   Effect.gen(function* () {

@@ -5,20 +5,21 @@
  *
  * An unknown email is verified against nothing at the same cost, and only who knows the password learns the status.
  */
-import { Email } from "@tollgate/domain/customer/Email"
+
 import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { InvalidCredentials, ResellerNotActive } from "@tollgate/domain/reseller/ResellerErrors"
 import { claimsOf } from "@tollgate/domain/reseller/ResellerToken"
 import type { Login } from "@tollgate/domain/reseller/Signup"
+import { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { LoginAttempts } from "../ports/LoginAttempts.ts"
-import { PasswordHasher } from "../ports/PasswordHasher.ts"
-import { Resellers } from "../ports/Resellers.ts"
-import { TokenSigner } from "../ports/TokenSigner.ts"
+import { LoginAttempts } from "./LoginAttempts.ts"
+import { PasswordHasher } from "./PasswordHasher.ts"
+import { Resellers } from "./Resellers.ts"
+import { TokenSigner } from "./TokenSigner.ts"
 
 export interface LoggedIn {
   readonly token: Redacted.Redacted<string>

@@ -4,7 +4,7 @@
 import type { Operator } from "@tollgate/domain/operations/Operator"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
-import { Resellers } from "../ports/Resellers.ts"
+import { Resellers } from "./Resellers.ts"
 
 export const reviewReseller = (idOrEmail: string, move: ReviewMove, operator: Operator) =>
   Effect.gen(function* () {

@@ -8,9 +8,9 @@
 import { EmailBlacklisted } from "@tollgate/domain/reseller/ResellerErrors"
 import type { Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
-import { Blacklist } from "../ports/Blacklist.ts"
-import { PasswordHasher } from "../ports/PasswordHasher.ts"
-import { Resellers } from "../ports/Resellers.ts"
+import { Blacklist } from "./Blacklist.ts"
+import { PasswordHasher } from "./PasswordHasher.ts"
+import { Resellers } from "./Resellers.ts"
 
 export const signUp = ({ email, password, name, waNumber }: Signup) =>
   Effect.gen(function* () {

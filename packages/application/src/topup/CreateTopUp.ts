@@ -9,10 +9,10 @@ import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { decideTerms, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { PaymentProviders } from "../ports/PaymentProviders.ts"
-import { TopUpOrders } from "../ports/TopUpOrders.ts"
 import { unavailable } from "./OpenPayment.ts"
-import { PaymentDesk } from "./PaymentDesk.ts"
+import { PaymentProviders } from "./PaymentProviders.ts"
+import { PaymentRefresher } from "./PaymentRefresher.ts"
+import { TopUpOrders } from "./TopUpOrders.ts"
 import { TopUpPolicy } from "./TopUpPolicy.ts"
 
 export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: TopUpRequest) =>
@@ -25,5 +25,5 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
     const { label, simulated, needsDepositIndex } = found.value
     const orders = yield* TopUpOrders
     const draft = yield* orders.draft({ ...terms, resellerId, provider: label, simulated, needsDepositIndex })
-    return yield* (yield* PaymentDesk).open(found.value, draft, { name, email })
+    return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
   })

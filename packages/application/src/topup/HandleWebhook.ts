@@ -4,14 +4,15 @@
  *
  * A genuine webhook is acknowledged whatever it names, so that it is not sent again and tells nobody which orders exist.
  */
-import { NotFound } from "@tollgate/domain/reseller/ResellerErrors"
+
 import { orderIdOf } from "@tollgate/domain/topup/OrderId"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type BadSignature, type PaymentProvider, PaymentProviders, type Reported } from "../ports/PaymentProviders.ts"
-import { TopUpOrders } from "../ports/TopUpOrders.ts"
-import { PaymentDesk } from "./PaymentDesk.ts"
+import { type BadSignature, type PaymentProvider, PaymentProviders, type Reported } from "./PaymentProviders.ts"
+import { PaymentRefresher } from "./PaymentRefresher.ts"
+import { TopUpOrders } from "./TopUpOrders.ts"
 
 /** Providers wait for seconds only; the look goes on without them. */
 const PATIENCE = Duration.seconds(2)
@@ -28,7 +29,7 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
 
     const stored = yield* orderOf(reported, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* PaymentDesk).lookAgain(stored.value), PATIENCE)
+      yield* Effect.timeoutOption((yield* PaymentRefresher).lookAgain(stored.value), PATIENCE)
     } else {
       const orderNumber = reported.orderNumber?.slice(0, MOST_OF_A_NUMBER)
       yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })

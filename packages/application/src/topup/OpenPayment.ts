@@ -4,7 +4,7 @@
  * Whatever goes wrong, the draft is abandoned and stays unseen. Where the provider may have opened the payment all the
  * same, it is taken back in the background.
  */
-import { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/reseller/ResellerErrors"
+import { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/topup/TopUpErrors"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import { amountPathOf } from "@tollgate/domain/topup/TopUpRequest"
 import * as Cause from "effect/Cause"
@@ -12,16 +12,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { cancelOrphanedPayment } from "./CancelOrphanedPayment.ts"
+import { intentOf } from "./PaymentIntent.ts"
 import {
   type AmountRejected,
   type OpenedPayment,
   type PaymentProvider,
   type PaymentProviders,
   ProviderUnavailable
-} from "../ports/PaymentProviders.ts"
-import { type Payer, TopUpOrders } from "../ports/TopUpOrders.ts"
-import { intentOf } from "./PaymentIntent.ts"
-import { takeBackPayment } from "./TakeBackPayment.ts"
+} from "./PaymentProviders.ts"
+import { type Payer, TopUpOrders } from "./TopUpOrders.ts"
 
 const PATIENCE = Duration.seconds(20)
 const RETRY_AFTER_SECONDS = 30
@@ -41,7 +41,7 @@ export const openPayment = (
 > =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
-    const takeBack = Effect.forkScoped(takeBackPayment(draft, payer))
+    const takeBack = Effect.forkScoped(cancelOrphanedPayment(draft, payer))
 
     const given = yield* Effect.either(ask(provider, draft, payer))
     if (given._tag === "Left") {

@@ -3,8 +3,8 @@
  */
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import type { TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
-import type { AmountDue, OpenedPayment, PaymentIntent } from "../ports/PaymentProviders.ts"
-import type { Payer, StoredTopUp } from "../ports/TopUpOrders.ts"
+import type { AmountDue, OpenedPayment, PaymentIntent } from "./PaymentProviders.ts"
+import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
 
 export const intentOf = (draft: TopUpDraft, payer: Payer): PaymentIntent => ({
   orderId: draft.id,

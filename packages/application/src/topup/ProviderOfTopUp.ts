@@ -5,7 +5,7 @@
 import type { TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type PaymentProvider, PaymentProviders } from "../ports/PaymentProviders.ts"
+import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
 
 export const providerOf = ({
   provider,

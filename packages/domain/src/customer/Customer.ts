@@ -3,8 +3,8 @@
  * knowing somebody's email is not enough to link them (gap E4).
  */
 import * as Schema from "effect/Schema"
+import { Email } from "../validation/Email.ts"
 import { ApiKeyName } from "./ApiKey.ts"
-import { Email } from "./Email.ts"
 import type { UserId } from "./User.ts"
 
 export interface Customer {

@@ -5,7 +5,7 @@
  */
 import type { Tokens } from "../money/Tokens.ts"
 import { toExactUsdMicro, type UsdPico } from "../money/UsdPico.ts"
-import type { UsagePosition } from "../paging/UsagePosition.ts"
+import type { UsagePosition } from "./UsagePosition.ts"
 import type { UserId } from "./User.ts"
 
 export interface UsageItem {

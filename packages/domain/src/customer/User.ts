@@ -2,7 +2,7 @@
  * A user of the service: whoever holds balances and API keys. A reseller's customer is a user linked to it.
  */
 import * as Schema from "effect/Schema"
-import type { Email } from "./Email.ts"
+import type { Email } from "../validation/Email.ts"
 
 export const UserId = Schema.UUID.pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type

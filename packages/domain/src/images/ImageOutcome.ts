@@ -12,7 +12,7 @@
  *
  * Where nothing was sent to a supplier there is nothing to review, and the state is `failed` whatever happened.
  */
-import type { Charge, Ending } from "../inference/Charge.ts"
+import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"
 import type {
   CircuitOpen,
@@ -23,7 +23,8 @@ import type {
   UpstreamRejected
 } from "../inference/InferenceErrors.ts"
 import type { ReportedUsage } from "../inference/ReportedUsage.ts"
-import * as TokenUsage from "../inference/TokenUsage.ts"
+import type { Charge } from "../ledger/Settlement.ts"
+import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { type ContentPolicyViolation, ImageTimeout, ImageWithheld } from "./ImageErrors.ts"
 import type { ReviewReason } from "./ImageReview.ts"

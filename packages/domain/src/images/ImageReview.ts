@@ -3,9 +3,9 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { InsufficientBalance } from "../inference/InferenceErrors.ts"
 import type { RequestId } from "../inference/RequestId.ts"
 import * as Account from "../ledger/Account.ts"
+import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 

@@ -9,9 +9,10 @@
  *
  * What the supplier is known to have consumed is kept beside it: the difference is the operator's loss.
  */
+import type { Charge, UsageSource } from "../ledger/Settlement.ts"
+import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts"
-import * as TokenUsage from "./TokenUsage.ts"
 
 /** How a request ended, as seen from the client's socket. */
 export type Ending =
@@ -25,9 +26,6 @@ export type Ending =
   | "failed"
   /** The node died; settled by another one at the last checkpoint. */
   | "orphaned"
-
-/** Where the charged figures come from. */
-export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
 /** The facts a request leaves behind when it ends. */
 export interface Outcome {
@@ -43,12 +41,6 @@ export interface Outcome {
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
   readonly deliveredOutput: () => Tokens.Tokens
-}
-
-export interface Charge {
-  readonly charged: TokenUsage.TokenUsage
-  readonly consumed: TokenUsage.TokenUsage
-  readonly source: UsageSource
 }
 
 export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }

@@ -6,9 +6,10 @@
  * it does not tokenize: a delta holds at least one token, and a token is seldom shorter than four characters; the
  * smaller of the two is used.
  */
+
+import type { Charge } from "../ledger/Settlement.ts"
+import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
-import type { Charge } from "./Charge.ts"
-import * as TokenUsage from "./TokenUsage.ts"
 
 export interface Checkpoint {
   readonly input: Tokens.Tokens

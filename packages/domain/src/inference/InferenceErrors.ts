@@ -15,9 +15,6 @@ export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidA
   reason: Schema.Literal("missing", "conflicting", "unknown")
 }) {}
 
-/** Neither the plan for this model nor pay-as-you-go covers the smallest possible use. */
-export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
-
 /** No model of this name can be called with this protocol: unknown, hidden, retired, or without a route. */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", {
   model: Schema.String

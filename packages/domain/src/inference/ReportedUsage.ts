@@ -4,9 +4,10 @@
  * A member that was not reported is absent, which is not the same as 0. Suppliers repeat usage, report it in
  * parts, or send zeros until the last frame: later figures win unless they are 0 after a figure that was not.
  */
+
+import type { TokenUsage } from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { asCount } from "./Json.ts"
-import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PromptUsage = Omit<TokenUsage, "output">
 

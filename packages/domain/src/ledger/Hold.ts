@@ -5,12 +5,15 @@
  * refused: the plan first, then pay-as-you-go.
  */
 import * as Either from "effect/Either"
-import { InsufficientBalance } from "../inference/InferenceErrors.ts"
-import * as TokenUsage from "../inference/TokenUsage.ts"
+import * as Schema from "effect/Schema"
 import * as Tokens from "../money/Tokens.ts"
 import * as UsdPico from "../money/UsdPico.ts"
 import * as Account from "./Account.ts"
 import * as Price from "./Price.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+
+/** Neither the plan for this model nor pay-as-you-go covers the smallest possible use. */
+export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
 /** What a request is expected to use, from its body alone. */
 export interface Estimate {

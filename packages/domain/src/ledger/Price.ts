@@ -5,9 +5,9 @@
  * changed: a new one is a new row, and a hold names the price it was admitted at.
  */
 import * as Brand from "effect/Brand"
-import type { TokenUsage } from "../inference/TokenUsage.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import { UsdPico } from "../money/UsdPico.ts"
+import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PicoPerToken = bigint & Brand.Brand<"PicoPerToken">
 /** At most 1,000 USD per million tokens, so that no request's cost can leave a 64-bit integer. */

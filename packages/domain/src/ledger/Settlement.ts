@@ -7,13 +7,23 @@
  * (input, cache write, cache read, output), pay-as-you-go pays the rest by class. What neither can pay is written
  * off and reported; a settlement never fails for lack of money and no balance goes below zero.
  */
-import type { Charge } from "../inference/Charge.ts"
-import * as TokenUsage from "../inference/TokenUsage.ts"
+
 import * as Tokens from "../money/Tokens.ts"
 import * as UsdPico from "../money/UsdPico.ts"
 import * as Account from "./Account.ts"
 import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+
+/** Where the charged figures come from. */
+export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
+
+/** What a request is charged for, and what the provider is known to have consumed. */
+export interface Charge {
+  readonly charged: TokenUsage.TokenUsage
+  readonly consumed: TokenUsage.TokenUsage
+  readonly source: UsageSource
+}
 
 export interface Settlement {
   readonly costPico: UsdPico.UsdPico

@@ -8,24 +8,20 @@ import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { ModelId } from "../catalog/Model.ts"
-import { Email } from "../customer/Email.ts"
 import type { UserId } from "../customer/User.ts"
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
 import { OperationId } from "../operations/OperationId.ts"
+import { InsufficientQuota } from "../reseller/QuotaAdjustment.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
-import {
-  IdempotencyConflict,
-  InsufficientQuota,
-  type RateLimited,
-  TierNotAvailable,
-  type ValidationFailed
-} from "../reseller/ResellerErrors.ts"
 import { decideHit, type Limit } from "../reseller/SlidingWindow.ts"
-import { invalid } from "../reseller/Validation.ts"
-import { isAvailable, priceUsdMicroOf, type Tier } from "../tier/Tier.ts"
+import { Email } from "../validation/Email.ts"
+import type { RateLimited } from "../validation/RequestErrors.ts"
+import { invalid, type ValidationFailed } from "../validation/Validation.ts"
+import { IdempotencyConflict, TierNotAvailable } from "./MintErrors.ts"
+import { isAvailable, priceUsdMicroOf, type Tier } from "./Tier.ts"
 
 export type MintId = string & Brand.Brand<"MintId">
 export const MintId = Brand.nominal<MintId>()

@@ -5,7 +5,7 @@
  *     @example.com         every address at example.com, but not at sub.example.com
  */
 import * as Schema from "effect/Schema"
-import { AddressText, Email } from "../customer/Email.ts"
+import { AddressText, Email } from "../validation/Email.ts"
 
 const isAddress = Schema.is(Schema.typeSchema(Email))
 

@@ -6,8 +6,8 @@
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
-import type { Email } from "../customer/Email.ts"
-import { RateLimited } from "./ResellerErrors.ts"
+import type { Email } from "../validation/Email.ts"
+import { RateLimited } from "../validation/RequestErrors.ts"
 import { decideHit, type Limit } from "./SlidingWindow.ts"
 
 /** Where a request comes from, as far as we believe it; at most 64 characters. */

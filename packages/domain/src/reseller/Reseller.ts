@@ -6,7 +6,7 @@
  *        └──reject──▶ rejected ┘ approve
  */
 import * as Schema from "effect/Schema"
-import type { Email } from "../customer/Email.ts"
+import type { Email } from "../validation/Email.ts"
 
 export const ResellerId = Schema.UUID.pipe(Schema.brand("ResellerId"))
 export type ResellerId = typeof ResellerId.Type

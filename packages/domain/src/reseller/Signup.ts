@@ -2,7 +2,7 @@
  * What somebody says of themselves to become a reseller (spec: signup; gap B9).
  */
 import * as Schema from "effect/Schema"
-import { Email } from "../customer/Email.ts"
+import { Email } from "../validation/Email.ts"
 
 const characters = (text: string): number => [...text].length
 

@@ -4,7 +4,7 @@
  * An instant counts as long as it is not more than the window ago; one that seems to lie ahead (clocks) counts too.
  */
 import * as Either from "effect/Either"
-import { RateLimited } from "./ResellerErrors.ts"
+import { RateLimited } from "../validation/RequestErrors.ts"
 
 export interface Limit {
   readonly most: number

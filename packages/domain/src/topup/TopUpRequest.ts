@@ -5,9 +5,9 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { ceilQrisFee, Idr, toQuotaUsdMicro } from "../money/Idr.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
-import { AmountOutOfRange, type ValidationFailed } from "../reseller/ResellerErrors.ts"
-import { invalid } from "../reseller/Validation.ts"
+import { invalid, type ValidationFailed } from "../validation/Validation.ts"
 import { PaymentMethod, TokenKind } from "./PaymentMethod.ts"
+import { AmountOutOfRange } from "./TopUpErrors.ts"
 import type { TopUpTerms } from "./TopUpOrder.ts"
 
 const Whole = Schema.Number.pipe(

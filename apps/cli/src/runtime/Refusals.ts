@@ -1,0 +1,115 @@
+/**
+ * The rules that can refuse a command, each with its code and the sentence for the person who typed it.
+ */
+import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
+import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
+import type { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
+import type { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
+import type { ReviewRefused } from "@tollgate/domain/reseller/Review"
+import type { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { CommandFailed } from "./CommandFailed.ts"
+
+export type Refusal =
+  | UserExists
+  | UserNotFound
+  | ApiKeyNotFound
+  | CreditConflict
+  | CatalogFileInvalid
+  | ResellerNotFound
+  | ReviewRefused
+  | PatternNotListed
+  | AdjustmentConflict
+  | InsufficientQuota
+  | TopUpNotFound
+  | ReviewNotFound
+  | ReviewResolved
+  | InsufficientBalance
+
+interface Saying {
+  readonly code: string
+  readonly message: string
+}
+
+type Sayings = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refusal, { _tag: Tag }>) => Saying }
+
+const sayings: Sayings = {
+  UserExists: ({ email }) => ({
+    code: "user_exists",
+    message: `There is a user ${email} already. See: tollgate users show ${email}`
+  }),
+  UserNotFound: ({ email }) => ({
+    code: "user_not_found",
+    message: `There is no user ${email}. Create one with: tollgate users create ${email}`
+  }),
+  ApiKeyNotFound: ({ keyId }) => ({
+    code: "key_not_found",
+    message: `There is no key ${keyId}. See a user's keys with: tollgate keys list --user EMAIL`
+  }),
+  CreditConflict: ({ operationId }) => ({
+    code: "operation_conflict",
+    message:
+      `The operation ${operationId} was carried out before for another user or another amount. ` +
+      "Nothing was moved; use a new operation id for a new credit."
+  }),
+  CatalogFileInvalid: ({ issues }) => ({
+    code: "catalog_file_invalid",
+    message: [
+      "The catalog file cannot be used, and nothing was changed:",
+      ...issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`),
+      ...(issues.length > MAX_ISSUES ? [`  and ${issues.length - MAX_ISSUES} more`] : [])
+    ].join("\n")
+  }),
+  ResellerNotFound: ({ reseller }) => ({
+    code: "reseller_not_found",
+    message: `There is no reseller ${reseller}. See them with: tollgate resellers list`
+  }),
+  ReviewRefused: ({ move, status }) => ({
+    code: "review_refused",
+    message: `A reseller who is ${status} cannot be moved by ${move}. Nothing was changed.`
+  }),
+  PatternNotListed: ({ pattern }) => ({
+    code: "pattern_not_listed",
+    message: `${pattern} is not on the blacklist. See it with: tollgate blacklist list`
+  }),
+  AdjustmentConflict: ({ operationId }) => ({
+    code: "operation_conflict",
+    message:
+      `The operation ${operationId} was carried out before for another reseller or another amount. ` +
+      "Nothing was moved; use a new operation id for a new change."
+  }),
+  InsufficientQuota: ({ balanceUsdMicro, neededUsdMicro }) => ({
+    code: "insufficient_quota",
+    message:
+      `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to be taken. ` +
+      "Nothing was moved: quota is never negative."
+  }),
+  TopUpNotFound: () => ({
+    code: "topup_not_found",
+    message: "There is no such order. See them with: tollgate topups list"
+  }),
+  ReviewNotFound: ({ requestId }) => ({
+    code: "review_not_found",
+    message: `No image request ${requestId} is in the queue. See it with: tollgate images review list --all`
+  }),
+  ReviewResolved: ({ requestId, resolution }) => ({
+    code: "review_resolved",
+    message: `The image request ${requestId} is ${resolution} already. Nothing was changed.`
+  }),
+  InsufficientBalance: () => ({
+    code: "insufficient_balance",
+    message: "The user's pay-as-you-go balance does not cover the amount. Nothing was charged; the review still waits."
+  })
+}
+
+const MAX_ISSUES = 50
+
+export const refused = (refusal: Refusal): CommandFailed => {
+  // The table has a row per tag, which the compiler checks where it is written and cannot follow through a lookup.
+  const say = sayings[refusal._tag] as (refusal: Refusal) => Saying
+  return new CommandFailed({ exit: "refused", ...say(refusal) })
+}

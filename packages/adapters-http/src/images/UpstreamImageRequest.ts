@@ -1,0 +1,36 @@
+/**
+ * What a supplier is sent for an image: its own name of the model and the members it may know, made anew.
+ */
+import { randomBytes } from "node:crypto"
+import type { UpstreamRequest } from "@tollgate/application/inference/Upstreams"
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { ImageRequest, SourceFormat } from "@tollgate/domain/images/ImageRequest"
+
+export const supplierRequest = (request: ImageRequest, candidate: Candidate): UpstreamRequest => {
+  const members = { model: candidate.route.upstreamModel, ...request.members }
+  return request.source === undefined
+    ? {
+        candidate,
+        path: "/images/generations",
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: Buffer.from(JSON.stringify(members))
+      }
+    : { candidate, path: "/images/edits", ...form(members, request.source) }
+}
+
+const extensions: { readonly [Format in SourceFormat]: string } = { png: "png", jpeg: "jpg", webp: "webp" }
+
+/** No client chooses the boundary, so that none can end a part from inside. */
+const form = (members: Readonly<Record<string, string | number>>, source: NonNullable<ImageRequest["source"]>) => {
+  const boundary = `form-${randomBytes(24).toString("hex")}`
+  const texts = Object.entries(members).map(
+    ([name, value]) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  )
+  const head =
+    `${texts.join("")}--${boundary}\r\ncontent-disposition: form-data; name="image"; ` +
+    `filename="image.${extensions[source.format]}"\r\ncontent-type: image/${source.format}\r\n\r\n`
+  return {
+    headers: { "content-type": `multipart/form-data; boundary=${boundary}`, accept: "application/json" },
+    body: Buffer.concat([Buffer.from(head), source.bytes, Buffer.from(`\r\n--${boundary}--\r\n`)])
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * `POST /v1/chat/completions`, for the documentation: the relay serves it, and passes on more than stands here.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { withEventStream } from "../../openapi/EventStreamDocs.ts"
+import { relayRefusals } from "../../openapi/RefusalDocs.ts"
+import { keyNeeded } from "../../openapi/SecurityDocs.ts"
+
+const anythingElse = { key: Schema.String, value: Schema.Unknown }
+
+const Message = Schema.Struct(
+  {
+    role: Schema.String,
+    content: Schema.Unknown.annotations({ description: "Text, or a list of parts such as text and pictures." })
+  },
+  anythingElse
+)
+
+const ChatCompletionRequest = Schema.Struct(
+  {
+    model: Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." }),
+    messages: Schema.NonEmptyArray(Message),
+    stream: Schema.optional(Schema.Boolean).annotations({ description: "True answers with a stream of events." }),
+    stream_options: Schema.optional(
+      Schema.Struct({
+        include_usage: Schema.optional(Schema.Boolean).annotations({
+          description: "Adds one chunk with the usage before the end of the stream."
+        })
+      })
+    )
+  },
+  anythingElse
+).annotations({
+  identifier: "ChatCompletionRequest",
+  description: "Any other member is passed on to the model unchanged.",
+  examples: [{ model: "gpt-5-mini", messages: [{ role: "user", content: "Hello" }], stream: true }]
+})
+
+const Usage = Schema.Struct({
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  total_tokens: Schema.Int
+})
+
+const ChatCompletion = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("chat.completion"),
+  created: Schema.Int,
+  model: Schema.String,
+  choices: Schema.Array(
+    Schema.Struct({ index: Schema.Int, message: Message, finish_reason: Schema.NullOr(Schema.String) })
+  ),
+  usage: Schema.optional(Usage)
+}).annotations({
+  identifier: "ChatCompletion",
+  examples: [
+    {
+      id: "chatcmpl-019a9f0e8d3b7c6e8f1a2b3c4d5e6f70",
+      object: "chat.completion",
+      created: 1763620000,
+      model: "gpt-5-mini",
+      choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 }
+    }
+  ]
+})
+
+const stream = withEventStream({
+  description:
+    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment every 15 seconds of " +
+    "silence. A failure after the first byte is a `data:` line with an `error` object and no `[DONE]`.",
+  example: [
+    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
+      '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
+    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
+      '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    "data: [DONE]"
+  ]
+})
+
+const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/chat/completions")
+  .setPayload(ChatCompletionRequest)
+  .addSuccess(ChatCompletion)
+  .addError(relayRefusals)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Answer a conversation",
+      description:
+        "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
+        "what was delivered.",
+      override: keyNeeded,
+      transform: stream
+    })
+  )
+
+export class ChatApi extends HttpApiGroup.make("chat").add(createChatCompletion) {}

@@ -1,0 +1,30 @@
+/**
+ * The chat-completions protocol, as the relay speaks it.
+ */
+import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
+import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
+import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
+import type { RelayProtocol } from "../relay/RelayProtocol.ts"
+import { type ChatRequest, chatBodyFor, readChatRequest } from "./ChatRequest.ts"
+import { chatAnswer, chatAnswerAsStream } from "./ChatResponse.ts"
+import { ChatStream } from "./ChatStream.ts"
+
+export const chatProtocol: RelayProtocol<ChatRequest> = {
+  protocol: "chat",
+  upstreamPath: "/chat/completions",
+  read: readChatRequest,
+  bodyFor: chatBodyFor,
+  // Nothing of the client's headers is a supplier's business; answers are read here, so they come uncompressed.
+  headersFor: (_clientHeaders, streamed) => ({
+    "content-type": "application/json",
+    accept: streamed ? "text/event-stream" : "application/json",
+    "accept-encoding": "identity"
+  }),
+  stream: ({ includeUsage }, context) => new ChatStream(includeUsage, context),
+  answer: (_request, context, body) => chatAnswer(context, body),
+  answerAsStream: ({ includeUsage }, context, body) => chatAnswerAsStream(includeUsage, context, body),
+  usageOf: ({ usage }) => usageOf(usage),
+  refusal: refusalOfStatus,
+  errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
+  errorFrames: (error) => `data: ${JSON.stringify({ error: errorObject(error, "openai") })}\n\n`
+}

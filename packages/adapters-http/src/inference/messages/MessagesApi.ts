@@ -1,0 +1,132 @@
+/**
+ * `POST /v1/messages` and its count of tokens, for the documentation: the relay serves them, and passes on more than
+ * stands here.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { withEventStream } from "../../openapi/EventStreamDocs.ts"
+import { refusal, relayRefusals } from "../../openapi/RefusalDocs.ts"
+import { keyNeeded } from "../../openapi/SecurityDocs.ts"
+
+const anythingElse = { key: Schema.String, value: Schema.Unknown }
+
+const model = Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." })
+
+const messages = Schema.NonEmptyArray(
+  Schema.Struct(
+    {
+      role: Schema.String,
+      content: Schema.Unknown.annotations({ description: "Text, or a list of blocks such as text and pictures." })
+    },
+    anythingElse
+  )
+)
+
+const system = Schema.optional(Schema.Unknown).annotations({ description: "Text, or a list of text blocks." })
+
+const passedOn = "Any other member is passed on to the model unchanged."
+
+const MessageRequest = Schema.Struct(
+  {
+    model,
+    messages,
+    max_tokens: Schema.Int.pipe(Schema.positive()).annotations({ description: "How long the answer may get." }),
+    system,
+    stream: Schema.optional(Schema.Boolean).annotations({ description: "True answers with a stream of events." })
+  },
+  anythingElse
+).annotations({
+  identifier: "MessageRequest",
+  description: passedOn,
+  examples: [{ model: "claude-sonnet", max_tokens: 1024, messages: [{ role: "user", content: "Hello" }], stream: true }]
+})
+
+const Message = Schema.Struct(
+  {
+    id: Schema.String,
+    type: Schema.Literal("message"),
+    role: Schema.Literal("assistant"),
+    model: Schema.String,
+    content: Schema.Array(Schema.Struct({ type: Schema.String }, anythingElse)),
+    stop_reason: Schema.NullOr(Schema.String),
+    usage: Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, anythingElse)
+  },
+  anythingElse
+).annotations({
+  identifier: "Message",
+  examples: [
+    {
+      id: "msg_019a9f0e8d3b7c6e8f1a2b3c4d5e6f70",
+      type: "message",
+      role: "assistant",
+      model: "claude-sonnet",
+      content: [{ type: "text", text: "Hello!" }],
+      stop_reason: "end_turn",
+      usage: { input_tokens: 8, output_tokens: 2 }
+    }
+  ]
+})
+
+const stream = withEventStream({
+  description:
+    "Events from `message_start` to `message_stop`, each with its `event:` line, `ping` among them. A comment every " +
+    "15 seconds of silence. A failure after the first byte is an `error` event and no `message_stop`.",
+  example: [
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
+      '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
+    "event: content_block_start\n" +
+      'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    "event: content_block_delta\n" +
+      'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello!"}}',
+    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},' +
+      '"usage":{"output_tokens":2}}',
+    'event: message_stop\ndata: {"type":"message_stop"}'
+  ]
+})
+
+const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
+  .setPayload(MessageRequest)
+  .addSuccess(Message)
+  .addError(relayRefusals)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Answer a conversation, the way Anthropic's clients ask",
+      description:
+        "`anthropic-version` and `anthropic-beta` are passed on. Charged to the Token Plan for the model first, then " +
+        "to the pay-as-you-go balance. A stream is charged for what was delivered.",
+      override: keyNeeded,
+      transform: stream
+    })
+  )
+
+const CountRequest = Schema.Struct({ model, messages, system }, anythingElse).annotations({
+  identifier: "MessageCountRequest",
+  description: passedOn,
+  examples: [{ model: "claude-sonnet", messages: [{ role: "user", content: "Hello" }] }]
+})
+
+const Count = Schema.Struct({ input_tokens: Schema.Int }).annotations({
+  identifier: "MessageTokenCount",
+  examples: [{ input_tokens: 8 }]
+})
+
+const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messages/count_tokens")
+  .setPayload(CountRequest)
+  .addSuccess(Count)
+  .addError(refusal(400, "invalid_request"))
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(404, "model_not_found"))
+  .addError(refusal(413, "request_too_large"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Count the tokens of a conversation before it is sent",
+      description: "What the model's supplier says, or an estimate where it says nothing. Free of charge.",
+      override: keyNeeded
+    })
+  )
+
+export class MessagesApi extends HttpApiGroup.make("messages").add(createMessage).add(countMessageTokens) {}

@@ -1,0 +1,122 @@
+/**
+ * `POST /v1/responses`, for the documentation: the relay serves it, and passes on more than stands here.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { withEventStream } from "../../openapi/EventStreamDocs.ts"
+import { relayRefusals } from "../../openapi/RefusalDocs.ts"
+import { keyNeeded } from "../../openapi/SecurityDocs.ts"
+
+const anythingElse = { key: Schema.String, value: Schema.Unknown }
+
+const ResponseRequest = Schema.Struct(
+  {
+    model: Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." }),
+    input: Schema.Union(Schema.NonEmptyString, Schema.NonEmptyArray(Schema.Unknown)).annotations({
+      description: "Text, or a list of items such as messages, pictures, calls and their results."
+    }),
+    stream: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
+      description: "True answers with a stream of events."
+    }),
+    max_output_tokens: Schema.optional(Schema.NullOr(Schema.Int)).annotations({
+      description: "How long the answer may get."
+    })
+  },
+  anythingElse
+).annotations({
+  identifier: "ResponseRequest",
+  description:
+    "Any other member is passed on to the model unchanged, except that `background` must not be true: responses are " +
+    "not stored, so nobody could fetch one later.",
+  examples: [{ model: "gpt-5-mini", input: "Hello", stream: true }]
+})
+
+const Usage = Schema.Struct(
+  { input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int },
+  anythingElse
+)
+
+const ResponseObject = Schema.Struct(
+  {
+    id: Schema.String,
+    object: Schema.Literal("response"),
+    created_at: Schema.Int,
+    model: Schema.String,
+    output: Schema.Array(Schema.Struct({ type: Schema.String }, anythingElse)),
+    usage: Schema.optional(Schema.NullOr(Usage))
+  },
+  anythingElse
+).annotations({
+  identifier: "Response",
+  examples: [
+    {
+      id: "resp_019a9f0e8d3b7c6e8f1a2b3c4d5e6f70",
+      object: "response",
+      created_at: 1763620000,
+      status: "completed",
+      model: "gpt-5-mini",
+      output: [
+        {
+          id: "msg_019a9f0e8d3b7c6e8f1a2b3c4d5e6f71",
+          type: "message",
+          status: "completed",
+          role: "assistant",
+          content: [{ type: "output_text", text: "Hello!", annotations: [] }]
+        }
+      ],
+      usage: { input_tokens: 8, output_tokens: 2, total_tokens: 10 }
+    }
+  ]
+})
+
+const event = (type: string, members: string): string => `event: ${type}\ndata: {"type":"${type}",${members}}`
+const response = (status: string, rest: string): string =>
+  `"response":{"id":"resp_019a","object":"response","created_at":1763620000,"status":"${status}",` +
+  `"model":"gpt-5-mini",${rest}}`
+
+const stream = withEventStream({
+  description:
+    "`response.*` events, each with its `event:` line, up to `response.completed` or `response.incomplete`. A " +
+    "comment every 15 seconds of silence. A failure after the first byte is a `response.failed` event and then an " +
+    "`error` event.",
+  example: [
+    event("response.created", response("in_progress", '"output":[]')),
+    event(
+      "response.output_item.added",
+      '"output_index":0,"item":{"id":"msg_019a","type":"message","status":"in_progress","role":"assistant","content":[]}'
+    ),
+    event(
+      "response.content_part.added",
+      '"item_id":"msg_019a","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}'
+    ),
+    event("response.output_text.delta", '"item_id":"msg_019a","output_index":0,"content_index":0,"delta":"Hello!"'),
+    event(
+      "response.completed",
+      response(
+        "completed",
+        '"output":[{"id":"msg_019a","type":"message","status":"completed","role":"assistant",' +
+          '"content":[{"type":"output_text","text":"Hello!","annotations":[]}]}],' +
+          '"usage":{"input_tokens":8,"output_tokens":2,"total_tokens":10}'
+      )
+    )
+  ]
+})
+
+const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
+  .setPayload(ResponseRequest)
+  .addSuccess(ResponseObject)
+  .addError(relayRefusals)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Answer a conversation, the way OpenAI's newer clients and codex ask",
+      description:
+        "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
+        "what was delivered. Responses are not stored: GET and DELETE of `/v1/responses/{id}` answer 404.",
+      override: keyNeeded,
+      transform: stream
+    })
+  )
+
+export class ResponsesApi extends HttpApiGroup.make("responses").add(createResponse) {}

@@ -1,0 +1,45 @@
+/**
+ * What clients do with a response after it was answered: nothing is stored here, so there is none to be fetched,
+ * listed, cancelled or deleted, and the answer says what to do instead.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import * as Effect from "effect/Effect"
+import { caller } from "../../auth/Caller.ts"
+import { requestIdOf } from "../../http/RequestIds.ts"
+import { pathOf } from "../../http/RequestPath.ts"
+import { type SurfaceError, statusOf, surfaceErrorBody } from "../../http/SurfaceError.ts"
+import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
+
+const notStored: SurfaceError = {
+  code: "not_found",
+  message:
+    "Responses are not stored by this service, so there is none with this id. Send the whole conversation in 'input'."
+}
+
+const answer = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  yield* caller
+  const body = surfaceErrorBody(notStored, pathOf(request.originalUrl), requestIdOf(request))
+  return HttpServerResponse.text(body, { status: statusOf(notStored), contentType: "application/json" })
+}).pipe(
+  Effect.catchAll((error: RelayError) =>
+    Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+      const { status, headers, body } = errorBody(error, requestIdOf(request), "openai")
+      return HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+    })
+  )
+)
+
+export const layer = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const authenticator = yield* Effect.context<ApiKeyAuthenticator>()
+    const notFound = Effect.provide(answer, authenticator)
+    yield* router.get("/v1/responses/:id", notFound)
+    yield* router.del("/v1/responses/:id", notFound)
+    yield* router.post("/v1/responses/:id/cancel", notFound)
+    yield* router.get("/v1/responses/:id/input_items", notFound)
+  })
+)

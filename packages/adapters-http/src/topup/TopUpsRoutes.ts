@@ -1,0 +1,61 @@
+/**
+ * Orders for quota.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as useCases from "@tollgate/application/topup/CreateTopUp"
+import { listTopUps } from "@tollgate/application/topup/ListTopUps"
+import { reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import * as Effect from "effect/Effect"
+import { jsonBody } from "../reseller/JsonBody.ts"
+import { PublicAddress } from "../reseller/PublicAddress.ts"
+import { onlyOnce } from "../reseller/Query.ts"
+import { forReseller } from "../reseller/ResellerAnswer.ts"
+import { GatewayApi } from "../server/GatewayApi.ts"
+import { QrLinks } from "./QrLinks.ts"
+import { toBody, toListed } from "./TopUpOrderMembers.ts"
+import type { TopUpList } from "./TopUpsApi.ts"
+
+const qrAddress = Effect.gen(function* () {
+  const base = yield* (yield* PublicAddress).base
+  const links = yield* QrLinks
+  return (id: OrderId) => base + links.pathOf(id)
+})
+
+const createTopUp = forReseller(
+  (reseller) =>
+    Effect.gen(function* () {
+      const order = yield* useCases.createTopUp(reseller, yield* jsonBody(TopUpRequest))
+      return toBody(order, yield* qrAddress)
+    }),
+  201
+)
+
+const lookAtTopUp = (orderId: string) =>
+  forReseller(({ id }) =>
+    Effect.gen(function* () {
+      const order = yield* reconcileTopUp(id, orderId)
+      return toBody(order, yield* qrAddress)
+    })
+  )
+
+type Given = ReadonlyArray<string> | undefined
+
+const pageOfTopUps = (given: { readonly limit?: Given; readonly offset?: Given }) =>
+  forReseller(({ id }) =>
+    Effect.gen(function* () {
+      const { topUps, total } = yield* listTopUps(id, yield* onlyOnce(given))
+      const address = yield* qrAddress
+      const body: typeof TopUpList.Type = { topups: topUps.map((order) => toListed(order, address)), total }
+      return body
+    })
+  )
+
+export const layer = HttpApiBuilder.group(GatewayApi, "topUps", (handlers) =>
+  handlers
+    .handleRaw("createTopUp", () => createTopUp)
+    .handleRaw("getTopUp", ({ path: { orderID } }) => lookAtTopUp(orderID))
+    .handleRaw("checkTopUp", ({ path: { orderID } }) => lookAtTopUp(orderID))
+    .handleRaw("listTopUps", ({ urlParams }) => pageOfTopUps(urlParams))
+)

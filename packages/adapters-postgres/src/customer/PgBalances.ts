@@ -1,0 +1,55 @@
+/**
+ * What customers have left, in Postgres: the link, the accounts and the time in one statement, and so in one snapshot.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Balances, type BalancesStatement } from "@tollgate/application/customer/Balances"
+import type { UserId } from "@tollgate/domain/customer/User"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { type BalanceRow, toBalances } from "./BalanceRows.ts"
+
+interface CustomerRow {
+  readonly user_id: UserId
+  readonly as_of: Date
+}
+
+/** One row an account; one without an account where the customer has none. */
+type Row = CustomerRow & (BalanceRow | { readonly id: null })
+
+export const layer: Layer.Layer<Balances, never, SqlClient.SqlClient> = Layer.effect(
+  Balances,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(`c.user_id, statement_timestamp() AS as_of,
+      a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending`)
+    const accounts = sql.literal(`
+      LEFT JOIN account a ON a.user_id = c.user_id AND (a.kind = 'payg' OR a.kind = 'plan')
+      LEFT JOIN model m ON m.id = a.model_id`)
+    return {
+      ofCustomer: (resellerId, userId) =>
+        Effect.flatMap(
+          sql<Row>`SELECT ${columns} FROM reseller_customer c ${accounts}
+            WHERE c.reseller_id = ${resellerId} AND c.user_id = ${userId} ORDER BY m.public_name COLLATE "C"`,
+          statementOf("customer")
+        ).pipe(sqlErrorsAreDefects),
+
+      ofKeyOwner: (resellerId, keyId) =>
+        Effect.flatMap(
+          sql<Row>`SELECT ${columns} FROM api_key k JOIN reseller_customer c ON c.user_id = k.user_id ${accounts}
+            WHERE k.id = ${keyId} AND c.reseller_id = ${resellerId} ORDER BY m.public_name COLLATE "C"`,
+          statementOf("key")
+        ).pipe(sqlErrorsAreDefects)
+    }
+  })
+)
+
+const statementOf =
+  (what: "customer" | "key") =>
+  (rows: ReadonlyArray<Row>): Effect.Effect<BalancesStatement, NotFound> => {
+    const [first] = rows
+    if (first === undefined) return new NotFound({ what })
+    const accounts = rows.filter((row): row is CustomerRow & BalanceRow => row.id !== null)
+    return Effect.succeed({ userId: first.user_id, balances: toBalances(accounts), asOf: first.as_of })
+  }

@@ -1,0 +1,80 @@
+/**
+ * Pay-as-you-go balances in Postgres, as an operator moves them.
+ *
+ * The account row is locked before the journal is read, so repeats for one user come one after the other; repeats of an
+ * operation id for different users meet at the journal's unique index.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { decideCredit, type EarlierCredit } from "@tollgate/domain/customer/PaygCredit"
+import type { UserId } from "@tollgate/domain/customer/User"
+import { AccountId } from "@tollgate/domain/ledger/Account"
+import { systemAccounts } from "@tollgate/domain/ledger/Transfer"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { transact } from "../client/Transact.ts"
+import { nextUuidV7 } from "../client/UuidV7.ts"
+import { bookOnce } from "../ledger/TransferRows.ts"
+import * as AuditLog from "../operations/AuditLog.ts"
+import { findUser } from "./PgUsers.ts"
+
+interface AccountRow {
+  readonly id: string
+  readonly remaining: bigint
+}
+
+export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Layer.effect(
+  PaygAccounts,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+
+    const lockedAccount = (userId: UserId) =>
+      Effect.gen(function* () {
+        yield* sql`INSERT INTO account (id, kind, unit, user_id) VALUES (${yield* nextUuidV7}, 'payg', 'usd_pico', ${userId})
+          ON CONFLICT (user_id) WHERE kind = 'payg' DO NOTHING`
+        const [account] = yield* sql<AccountRow>`SELECT id, credits_posted - debits_posted AS remaining FROM account
+          WHERE user_id = ${userId} AND kind = 'payg' FOR NO KEY UPDATE`
+        return account ?? (yield* Effect.dieMessage("a user's pay-as-you-go account is missing"))
+      })
+
+    const earlierCredit = (operationId: string) =>
+      Effect.map(
+        sql<{ user_id: string; amount: bigint }>`
+          SELECT a.user_id, t.amount FROM transfer t JOIN account a ON a.id = t.credit_account
+          WHERE t.code = 'payg_credit' AND t.ref = ${operationId}`,
+        ([row]): EarlierCredit | undefined => row && { userId: row.user_id as UserId, amountPico: row.amount }
+      )
+
+    return {
+      credit: ({ email, amount, operationId, operator }) =>
+        Effect.gen(function* () {
+          const user = yield* findUser(email)
+          const account = yield* lockedAccount(user.id)
+          const ask = { userId: user.id, amount, operationId }
+          const repeated = { userId: user.id, amountUsdMicro: amount, alreadyApplied: true }
+
+          const { creditPico } = yield* decideCredit(ask, yield* earlierCredit(operationId))
+          if (creditPico === undefined) return { ...repeated, balancePico: UsdPico(account.remaining) }
+          const booking = {
+            code: "payg_credit",
+            ref: operationId,
+            unit: "usd_pico",
+            debit: systemAccounts.paygFunding,
+            credit: AccountId(account.id),
+            amount: creditPico
+          } as const
+          if (!(yield* bookOnce(booking, operator.actor))) {
+            // Carried out for another account since we looked; the decision is now about that.
+            yield* decideCredit(ask, yield* earlierCredit(operationId))
+            return { ...repeated, balancePico: UsdPico(account.remaining) }
+          }
+          yield* sql`UPDATE account SET credits_posted = credits_posted + ${creditPico} WHERE id = ${account.id}`
+          const detail = { user_id: user.id, email, usd_micro: amount.toString(), operation_id: operationId }
+          yield* AuditLog.record({ operator, action: "payg.credit", subject: account.id, detail })
+          return { ...repeated, alreadyApplied: false, balancePico: UsdPico(account.remaining + creditPico) }
+        }).pipe(transact, withSql)
+    }
+  })
+)

@@ -1,0 +1,67 @@
+/**
+ * Users in Postgres.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Users } from "@tollgate/application/customer/Users"
+import { type User, UserExists, type UserId, UserNotFound } from "@tollgate/domain/customer/User"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
+import { nextUuidV7 } from "../client/UuidV7.ts"
+import * as AuditLog from "../operations/AuditLog.ts"
+import { type BalanceRow, toBalances } from "./BalanceRows.ts"
+
+interface UserRow {
+  readonly id: string
+  readonly email: string
+  readonly status: "active" | "blocked"
+  readonly created_at: Date
+}
+
+/** The user of an address, where a use of it needs one. */
+export const findUser = (email: Email) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [row] = yield* sql<UserRow>`SELECT id, email, status, created_at FROM app_user WHERE email = ${email}`
+    return row === undefined ? yield* new UserNotFound({ email }) : toUser(row)
+  })
+
+export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effect(
+  Users,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    return {
+      create: (email, operator) =>
+        Effect.gen(function* () {
+          const id = yield* nextUuidV7
+          const [row] = yield* sql<UserRow>`INSERT INTO app_user (id, email) VALUES (${id}, ${email})
+            ON CONFLICT (email) DO NOTHING RETURNING id, email, status, created_at`
+          if (row === undefined) return yield* new UserExists({ email })
+          yield* AuditLog.record({ operator, action: "user.create", subject: id, detail: { email } })
+          return toUser(row)
+        }).pipe(transact, withSql),
+
+      find: (email) => findUser(email).pipe(sqlErrorsAreDefects, withSql),
+
+      balances: ({ id }) =>
+        Effect.gen(function* () {
+          // The kinds stand apart because each has an index of its own.
+          const rows = yield* sql<BalanceRow>`
+            SELECT a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending
+            FROM account a LEFT JOIN model m ON m.id = a.model_id
+            WHERE a.user_id = ${id} AND (a.kind = 'payg' OR a.kind = 'plan')
+            ORDER BY m.public_name COLLATE "C"`
+          return toBalances(rows)
+        }).pipe(sqlErrorsAreDefects)
+    }
+  })
+)
+
+const toUser = (row: UserRow): User => ({
+  id: row.id as UserId,
+  email: row.email as Email,
+  status: row.status,
+  createdAt: row.created_at
+})

@@ -1,0 +1,137 @@
+/**
+ * Image requests as rows: running from when they begin, ended once.
+ *
+ * A transaction locks them before holds and accounts. Those of one user that begin a request come one after the other,
+ * so that each sees what the one before has left.
+ */
+import { createHash } from "node:crypto"
+import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
+import { type EndState, type ImageState, reviewOf } from "@tollgate/domain/images/ImageOutcome"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { Ask, Statement } from "../ledger/DedicatedConnection.ts"
+import { columnsOf } from "../ledger/RowArrays.ts"
+import type { Part, WriteStatement } from "../ledger/WriteStatement.ts"
+
+/** What a new request of a user meets: itself, one that runs, or one of the same key. */
+export interface StandingImage {
+  readonly requestId: RequestId
+  readonly running: boolean
+  readonly leaseAlive: boolean
+  readonly sameKey: boolean
+}
+
+/** The key itself is stored nowhere. */
+const digestOf = (idempotencyKey: string | undefined): Buffer | null =>
+  idempotencyKey === undefined ? null : createHash("sha256").update(idempotencyKey).digest()
+
+/** Keeps others that begin a request of this user waiting, then locks what is there. */
+export const lockStanding = async (
+  ask: Ask,
+  { admission: { principal, requestId }, idempotencyKey }: ImageAdmission
+): Promise<ReadonlyArray<StandingImage>> => {
+  const [, rows] = await Promise.all([
+    ask(SERIALISE, [principal.userId]),
+    ask(LOCK_STANDING, [requestId, principal.userId, digestOf(idempotencyKey)])
+  ])
+  return rows.map((row) => {
+    const [id, running, leaseAlive, sameKey] = row as StandingRow
+    return { requestId: RequestId(id), running, leaseAlive, sameKey }
+  })
+}
+
+type StandingRow = readonly [requestId: string, running: boolean, leaseAlive: boolean, sameKey: boolean]
+
+/** Any number of its own, the same in every version of this program. */
+const SERIALISE: Statement = {
+  name: "serialise_images",
+  text: "SELECT pg_advisory_xact_lock(843620177, hashtext($1::text))"
+}
+
+const LOCK_STANDING: Statement = {
+  name: "lock_standing_images",
+  text: `
+    SELECT request_id, state = 'running', lease_until > clock_timestamp(), coalesce(key_digest = $3::bytea, false)
+    FROM image_request
+    WHERE request_id = $1::uuid OR (user_id = $2::uuid AND state = 'running')
+      OR (user_id = $2::uuid AND key_digest = $3::bytea)
+    FOR UPDATE`
+}
+
+/** The state of a request that nobody else can change now. */
+export const lockState = async (ask: Ask, requestId: RequestId): Promise<ImageState | undefined> => {
+  const [row] = await ask(LOCK_STATE, [requestId])
+  return row?.[0] as ImageState | undefined
+}
+
+const LOCK_STATE: Statement = {
+  name: "lock_image",
+  text: "SELECT state FROM image_request WHERE request_id = $1::uuid FOR UPDATE"
+}
+
+/** Requests whose lease has passed, but for these, and but for those that somebody has in hand. */
+export const lockExpired = async (
+  ask: Ask,
+  passedOver: ReadonlyArray<RequestId>,
+  atMost: number
+): Promise<ReadonlyArray<RequestId>> =>
+  (await ask(LOCK_EXPIRED, [passedOver, atMost])).map(([requestId]) => RequestId(requestId as string))
+
+const LOCK_EXPIRED: Statement = {
+  name: "lock_expired_images",
+  text: `
+    SELECT request_id FROM image_request
+    WHERE state = 'running' AND lease_until <= clock_timestamp() AND request_id <> ALL ($1::uuid[])
+    ORDER BY request_id LIMIT $2 FOR UPDATE SKIP LOCKED`
+}
+
+const BEGIN: Part = {
+  name: "image_begins",
+  writes: (first) => `
+    image_begun AS (
+      INSERT INTO image_request (request_id, user_id, key_digest, lease_until)
+      VALUES ($${first}::uuid, $${first + 1}::uuid, $${first + 2}::bytea,
+        clock_timestamp() + make_interval(secs => $${first + 3}::double precision))
+      RETURNING 1)`,
+  precondition: () => "(SELECT count(*) FROM image_begun) = 1"
+}
+
+export const beginImage = (
+  { admission: { principal, requestId }, idempotencyKey }: ImageAdmission,
+  leaseSeconds: number
+): WriteStatement => ({ part: BEGIN, values: [requestId, principal.userId, digestOf(idempotencyKey), leaseSeconds] })
+
+export interface EndedImage {
+  readonly requestId: RequestId
+  readonly state: EndState
+  readonly dispatched: boolean
+}
+
+const ENDED = columnsOf<EndedImage>({
+  request_id: ["uuid", ({ requestId }) => requestId],
+  state: ["text", ({ state }) => state],
+  reason: ["text", ({ state }) => reviewOf(state)],
+  dispatched: ["boolean", ({ dispatched }) => dispatched]
+})
+
+const END: Part = {
+  name: "image_ends",
+  writes: (first) => `
+    image_end AS (
+      SELECT * FROM ${ENDED.unnested(first)} AS image_end (${ENDED.names})
+    ), image_ended AS (
+      UPDATE image_request AS request
+      SET state = image_end.state, finished_at = greatest(request.started_at, clock_timestamp()),
+        key_digest = CASE WHEN image_end.dispatched THEN request.key_digest END
+      FROM image_end WHERE request.request_id = image_end.request_id AND request.state = 'running'
+      RETURNING request.request_id
+    ), image_queued AS (
+      INSERT INTO image_review (request_id, reason)
+      SELECT request_id, reason FROM image_end JOIN image_ended USING (request_id) WHERE reason IS NOT NULL)`,
+  precondition: (first) => `(SELECT count(*) FROM image_ended) = cardinality($${first}::uuid[])`
+}
+
+/** Ends running requests and queues those that somebody has to look at: all of them or, where one has ended, none. */
+export const endImages = (images: ReadonlyArray<EndedImage>): WriteStatement => ({
+  part: END,
+  values: ENDED.arrays(images)
+})

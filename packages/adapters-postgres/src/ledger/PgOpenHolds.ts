@@ -1,0 +1,176 @@
+/**
+ * Open holds in Postgres, and the end of those whose node died.
+ *
+ * A node is dead when it said goodbye, when its row is gone, or when it has not been heard of for too long by the
+ * database's clock. Its holds are settled at their last checkpoints by whoever comes first: holds that somebody else
+ * has in hand are passed over, and so are those on accounts that somebody has, until the next sweep.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
+import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { NodeId } from "@tollgate/application/operations/Nodes"
+import { nothing } from "@tollgate/domain/inference/Charge"
+import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { PgSettings } from "../client/PgSettings.ts"
+import { describe } from "../client/SqlErrorClass.ts"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { type Ask, type Decided, DedicatedConnection } from "./DedicatedConnection.ts"
+import { lockedHold, lockingHolds } from "./HoldRows.ts"
+import { inChunks } from "./InChunks.ts"
+import { lockFreeAccounts } from "./LockedAccounts.ts"
+import { readPrices } from "./Prices.ts"
+import { settleHold, settleHolds } from "./SettlementRows.ts"
+import { WorkingBalances } from "./WorkingBalances.ts"
+import { inOneStatement } from "./WriteStatement.ts"
+
+export interface OpenHoldsOptions {
+  readonly nodeDeadAfterSeconds: number
+  /**
+   * The node that sweeps, where one does and not a person. It judges others only while it is heard of itself: when the
+   * database comes back after a while, every node looks dead until it has beaten again.
+   */
+  readonly sweeper?: NodeId
+}
+
+export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
+
+const AT_ONCE = 500
+const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
+
+export const layer = ({
+  nodeDeadAfterSeconds,
+  sweeper
+}: OpenHoldsOptions = defaults): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> =>
+  Layer.scoped(
+    OpenHolds,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* PgSettings
+      const runtime = yield* Effect.runtime<never>()
+      const oneAtATime = yield* Effect.makeSemaphore(1)
+      const connection = yield* Effect.acquireRelease(
+        Effect.sync(() => new DedicatedConnection(settings, LIMITS)),
+        (own) => Effect.sync(() => own.close())
+      )
+      const passOver = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+        void Runtime.runFork(runtime)(
+          Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
+        )
+      return {
+        list: sqlErrorsAreDefects(
+          Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
+        ),
+        sweep: oneAtATime.withPermits(1)(
+          Effect.promise(async () => {
+            const left: Array<RequestId> = []
+            const taken = await inChunks(
+              AT_ONCE,
+              async (passedOver, atMost, locked) => {
+                const which = [nodeDeadAfterSeconds, [...passedOver, ...left], atMost, sweeper ?? null]
+                const orphans = await connection.transact((ask) => settleOrphans(ask, which, locked))
+                left.push(...orphans.left)
+                return orphans.taken
+              },
+              passOver
+            )
+            return taken - left.length
+          })
+        )
+      }
+    })
+  )
+
+interface Orphans {
+  readonly taken: number
+  /** Of those the ones that were not settled, because somebody has an account of theirs. */
+  readonly left: ReadonlyArray<RequestId>
+}
+
+const settleOrphans = async (
+  ask: Ask,
+  which: ReadonlyArray<unknown>,
+  locked: (requestIds: ReadonlyArray<RequestId>) => void
+): Promise<Decided<Orphans>> => {
+  const holds = (await ask(LOCK, which)).map(lockedHold)
+  locked(holds.map(({ requestId }) => requestId))
+  if (holds.length === 0) return { result: { taken: 0, left: [] }, write: undefined }
+  const [prices, { busy, standings }] = await Promise.all([
+    readPrices(
+      ask,
+      holds.map(({ priceId }) => priceId)
+    ),
+    lockFreeAccounts(ask, holds)
+  ])
+  const isLeft = new Set(busy)
+  const accounts = new WorkingBalances(standings)
+  const settlements = holds
+    .filter(({ userId }) => !isLeft.has(userId))
+    .map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
+      settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
+    )
+  return {
+    result: {
+      taken: holds.length,
+      left: holds.filter(({ userId }) => isLeft.has(userId)).map(({ requestId }) => requestId)
+    },
+    write: settlements.length === 0 ? undefined : inOneStatement([settleHolds(settlements), ...accounts.changes])
+  }
+}
+
+/** When the node died nobody knows, so neither how long it took. */
+const atCheckpoint = (checkpoint: Checkpoint): Measured => {
+  const charge = chargeAtCheckpoint(checkpoint)
+  const times = { ttftMillis: undefined, durationMillis: 0 }
+  return charge.source === "none"
+    ? { ending: "failed", charge: nothing, ...times }
+    : { ending: "orphaned", charge, ...times }
+}
+
+const ORPHANED = `
+  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < clock_timestamp() - make_interval(secs => $1))`
+
+const LOCK = lockingHolds(
+  "lock_orphans",
+  `LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+    WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[]) AND ($4::uuid IS NULL OR EXISTS (
+      SELECT FROM gateway_node AS sweeper
+      WHERE sweeper.id = $4 AND sweeper.beat_at > clock_timestamp() - make_interval(secs => $1) / 2))
+    ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED`
+)
+
+const LIST = `
+  SELECT hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
+    hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${ORPHANED} AS orphaned
+  FROM inference_hold AS hold
+  JOIN app_user ON app_user.id = hold.user_id
+  JOIN model ON model.id = hold.model_id
+  LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+  ORDER BY hold.held_at, hold.request_id`
+
+interface OpenHoldRow {
+  readonly request_id: string
+  readonly email: string
+  readonly model: string
+  readonly plan_tokens: bigint
+  readonly payg_pico: bigint
+  readonly checkpoint_input: bigint
+  readonly checkpoint_output: bigint
+  readonly held_at: Date
+  readonly orphaned: boolean
+}
+
+const fromRow = (row: OpenHoldRow): OpenHold => ({
+  requestId: RequestId(row.request_id),
+  email: row.email,
+  model: row.model,
+  hold: { planTokens: Tokens(row.plan_tokens), paygPico: UsdPico(row.payg_pico) },
+  checkpoint: { input: Tokens(row.checkpoint_input), output: Tokens(row.checkpoint_output) },
+  heldAt: row.held_at,
+  orphaned: row.orphaned
+})

@@ -1,0 +1,140 @@
+/**
+ * Mints in Postgres: quota turned into a customer's tokens, in one transaction.
+ *
+ * The reseller's quota account is locked first. So a reseller's mints come one after the other, on however many nodes:
+ * each sees what those before it took, whether its operation id has minted, and how many of them there were lately.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Mints } from "@tollgate/application/mint/Mints"
+import { ModelId } from "@tollgate/domain/catalog/Model"
+import type { UserId } from "@tollgate/domain/customer/User"
+import {
+  decideMint,
+  decideReplay,
+  type Mint,
+  MintFingerprint,
+  MintId,
+  type MintRequest,
+  type MintResult,
+  mintLimit
+} from "@tollgate/domain/mint/Mint"
+import { TierId } from "@tollgate/domain/mint/Tier"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { databaseTime } from "../client/DatabaseTime.ts"
+import { transact } from "../client/Transact.ts"
+import { nextUuidV7 } from "../client/UuidV7.ts"
+import { lockPlan, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
+import { book } from "../ledger/TransferRows.ts"
+import { actorOf } from "../operations/AuditLog.ts"
+import { TIERS, type TierRow, toTier } from "./TierRows.ts"
+
+interface MintRow {
+  readonly id: string
+  readonly reseller_id: ResellerId
+  readonly operation_id: OperationId
+  readonly fingerprint: string
+  readonly customer_user_id: UserId
+  readonly model_id: string
+  readonly plan_tier_id: string
+  readonly granted_tokens: bigint
+  readonly price_usd_micro: bigint
+  readonly balance_after: bigint
+  readonly minted_at: Date
+}
+
+export const layer: Layer.Layer<Mints, never, SqlClient.SqlClient> = Layer.effect(
+  Mints,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+
+    const earlierMint = (resellerId: ResellerId, operationId: OperationId) =>
+      Effect.map(
+        sql<MintRow>`SELECT id, reseller_id, operation_id, fingerprint, customer_user_id, model_id, plan_tier_id,
+            granted_tokens, price_usd_micro, balance_after, minted_at
+          FROM mint WHERE reseller_id = ${resellerId} AND operation_id = ${operationId}`,
+        ([row]) => row && toMint(row)
+      )
+    const recentMints = (resellerId: ResellerId, now: Date) =>
+      Effect.map(
+        sql<{ minted_at: Date }>`SELECT minted_at FROM mint
+          WHERE reseller_id = ${resellerId} AND minted_at >= ${new Date(now.getTime() - mintLimit.windowMillis)}`,
+        (rows) => rows.map(({ minted_at }) => minted_at)
+      )
+    const userOf = (email: Email) =>
+      Effect.map(sql<{ id: UserId }>`SELECT id FROM app_user WHERE email = ${email}`, ([row]) => row?.id)
+    const tierOf = (id: string) =>
+      isTierId(id)
+        ? Effect.map(sql<TierRow>`${sql.literal(TIERS)} WHERE t.id = ${id}`, ([row]) => row && toTier(row))
+        : Effect.succeed(undefined)
+
+    /** What there is when a mint is decided, all of it as the mints before this one left it. */
+    const basisOf = (resellerId: ResellerId, { customerEmail, planTierId }: MintRequest, now: Date) =>
+      Effect.gen(function* () {
+        const recent = yield* recentMints(resellerId, now)
+        const customer = yield* userOf(customerEmail)
+        const tier = yield* tierOf(planTierId)
+        const plan = customer === undefined || tier === undefined ? undefined : yield* lockPlan(customer, tier.modelId)
+        return { recent, customer, tier, plan }
+      })
+
+    const write = (mint: Mint) =>
+      sql`INSERT INTO mint ${sql.insert({
+        id: mint.id,
+        reseller_id: mint.resellerId,
+        operation_id: mint.operationId,
+        fingerprint: mint.fingerprint,
+        customer_user_id: mint.customerUserId,
+        model_id: mint.modelId,
+        plan_tier_id: mint.planTierId,
+        granted_tokens: mint.grantedTokens,
+        price_usd_micro: mint.priceUsdMicro,
+        balance_after: mint.balanceAfter,
+        minted_at: mint.mintedAt
+      })}`
+
+    return {
+      mint: (resellerId, request) =>
+        Effect.gen(function* () {
+          const quota = yield* lockQuotaOf(resellerId)
+          const earlier = yield* earlierMint(resellerId, request.operationId)
+          if (earlier !== undefined) return yield* decideReplay(request, earlier)
+
+          const now = yield* databaseTime
+          const id = MintId(yield* nextUuidV7)
+          const basis = { quota, ...(yield* basisOf(resellerId, request, now)) }
+          const minted = yield* decideMint({ resellerId, request, id }, basis, now)
+
+          yield* writePosted(minted.quota)
+          yield* writePosted(minted.plan)
+          yield* Effect.forEach(minted.bookings, (booking) => book(booking, actorOf(resellerId)), { discard: true })
+          yield* write(minted.mint)
+          const result: MintResult = { mint: minted.mint, alreadyApplied: false }
+          return result
+        }).pipe(transact, withSql)
+    }
+  })
+)
+
+const isTierId = Schema.is(TierId)
+
+const toMint = (row: MintRow): Mint => ({
+  id: MintId(row.id),
+  resellerId: row.reseller_id,
+  operationId: row.operation_id,
+  fingerprint: MintFingerprint(row.fingerprint),
+  customerUserId: row.customer_user_id,
+  modelId: ModelId(row.model_id),
+  planTierId: row.plan_tier_id,
+  grantedTokens: Tokens(row.granted_tokens),
+  priceUsdMicro: UsdMicro(row.price_usd_micro),
+  balanceAfter: UsdMicro(row.balance_after),
+  mintedAt: row.minted_at
+})

@@ -1,0 +1,51 @@
+/**
+ * The record of what people did to money and rights: written in the transaction of the deed, never changed.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { ReviewMove } from "@tollgate/domain/reseller/Review"
+import * as Effect from "effect/Effect"
+import { jsonText } from "../client/JsonText.ts"
+
+export interface AuditEntry {
+  readonly operator: Operator
+  readonly action:
+    | "user.create"
+    | "key.create"
+    | "key.revoke"
+    | "payg.credit"
+    | "catalog.apply"
+    | `reseller.${ReviewMove}`
+    | "blacklist.add"
+    | "blacklist.remove"
+    | "quota.adjust"
+    | "customer.link"
+    | "image.waive"
+    | "image.charge"
+  /** The id of what it was done to. */
+  readonly subject: string
+  /** Facts that help a reader; amounts as digits, and never a secret. */
+  readonly detail: Readonly<Record<string, string | number | ReadonlyArray<string>>>
+}
+
+/** A reseller that acts for itself. */
+export const actorOf = (resellerId: ResellerId): string => `reseller:${resellerId}`
+
+export const itself = (resellerId: ResellerId): Operator => ({
+  actor: actorOf(resellerId),
+  reason: "asked by the reseller"
+})
+
+export const record = ({
+  operator,
+  action,
+  subject,
+  detail
+}: AuditEntry): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO audit_log (actor, action, subject, reason, detail)
+      VALUES (${operator.actor}, ${action}, ${subject}, ${operator.reason}, ${jsonText(detail)}::jsonb)`
+  })

@@ -1,0 +1,61 @@
+/**
+ * The database as operations see it.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Database } from "@tollgate/application/operations/Database"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { migrate, pending } from "../migrations/Migrations.ts"
+
+interface StateRow {
+  readonly version: string
+  readonly synchronous_commit: string
+  readonly now: Date
+}
+
+export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.effect(
+  Database,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    return {
+      // Cancelling a statement can take longer than a second itself, so it goes on in the background.
+      reachable: sql`SELECT 1`.pipe(
+        Effect.disconnect,
+        Effect.timeoutOption("1 second"),
+        Effect.map(Option.isSome),
+        Effect.catchAll(() => Effect.succeed(false))
+      ),
+
+      state: Effect.gen(function* () {
+        // The first statement may open a connection; the clocks are compared over an open one.
+        yield* sql`SELECT 1`
+        const asked = yield* Clock.currentTimeMillis
+        const [row] = yield* sql<StateRow>`SELECT current_setting('server_version') AS version,
+          current_setting('synchronous_commit') AS synchronous_commit, clock_timestamp() AS now`
+        const answered = yield* Clock.currentTimeMillis
+        if (row === undefined) return yield* Effect.dieMessage("the database did not say its state")
+        return {
+          serverVersion: row.version,
+          pendingMigrations: yield* pending(),
+          clockAheadMillis: Math.round(row.now.getTime() - (asked + answered) / 2),
+          synchronousCommit: row.synchronous_commit
+        }
+      }).pipe(sqlErrorsAreDefects, withSql),
+
+      // The cluster's own number: a name is given again, and so is the address of a host.
+      identity: sql<{ identity: string }>`SELECT system_identifier || '/' || oid AS identity
+        FROM pg_control_system(), pg_database WHERE datname = current_database()`.pipe(
+        Effect.flatMap(([row]) =>
+          row === undefined ? Effect.dieMessage("the database did not say which it is") : Effect.succeed(row.identity)
+        ),
+        sqlErrorsAreDefects
+      ),
+
+      migrate: withSql(migrate())
+    }
+  })
+)

@@ -1,0 +1,27 @@
+/**
+ * This process among the running servers: a row that says when it was last heard of, by the database's clock.
+ *
+ * A node without a row is as dead as one that is silent, so rows of long ago can go.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { nextUuidV7 } from "../client/UuidV7.ts"
+
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const self = (yield* nextUuidV7) as NodeId
+  // A beat also brings back a row that somebody cleaned away while this node was silent.
+  const beat = sqlErrorsAreDefects(sql`
+    INSERT INTO gateway_node (id) VALUES (${self})
+    ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()`)
+  const leave = sqlErrorsAreDefects(sql`
+    UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${self} AND left_at IS NULL`)
+  yield* beat
+  yield* sqlErrorsAreDefects(sql`DELETE FROM gateway_node WHERE beat_at < clock_timestamp() - interval '7 days'`)
+  return Nodes.of({ self, beat: Effect.asVoid(beat), leave: Effect.asVoid(leave) })
+})
+
+export const layer: Layer.Layer<Nodes, never, SqlClient.SqlClient> = Layer.effect(Nodes, make)

@@ -1,0 +1,114 @@
+/**
+ * Resellers and their reviews in Postgres. Read anew each time, so that a suspension works at the next request.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { type Reseller, ResellerId, ResellerNotFound, type ResellerStatus } from "@tollgate/domain/reseller/Reseller"
+import { EmailExists } from "@tollgate/domain/reseller/ResellerErrors"
+import { decideReview } from "@tollgate/domain/reseller/Review"
+import { Email } from "@tollgate/domain/validation/Email"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
+import { nextUuidV7 } from "../client/UuidV7.ts"
+import * as AuditLog from "../operations/AuditLog.ts"
+
+interface ResellerRow {
+  readonly id: ResellerId
+  readonly email: Email
+  readonly name: string
+  readonly wa_number: string
+  readonly status: ResellerStatus
+  readonly token_version: number
+  readonly created_at: Date
+}
+
+export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.effect(
+  Resellers,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    const columns = sql.literal("id, email, name, wa_number, status, token_version, created_at")
+
+    const byId = (id: ResellerId) =>
+      Effect.map(sql<ResellerRow>`SELECT ${columns} FROM reseller WHERE id = ${id}`, ([row]) => row)
+    const byEmail = (email: Email) =>
+      Effect.map(sql<ResellerRow>`SELECT ${columns} FROM reseller WHERE email = ${email}`, ([row]) => row)
+
+    return {
+      create: ({ email, name, waNumber, passwordHash }) =>
+        Effect.gen(function* () {
+          const [row] = yield* sql<ResellerRow>`INSERT INTO reseller (id, email, name, wa_number, password_hash)
+            VALUES (${yield* nextUuidV7}, ${email}, ${name}, ${waNumber}, ${Redacted.value(passwordHash)})
+            ON CONFLICT (email) DO NOTHING RETURNING ${columns}`
+          if (row === undefined) return yield* new EmailExists()
+          yield* sql`INSERT INTO account (id, kind, unit, reseller_id)
+            VALUES (${yield* nextUuidV7}, 'reseller_quota', 'usd_micro', ${row.id})`
+          return toReseller(row)
+        }).pipe(transact, withSql),
+
+      find: (id) =>
+        Effect.map(byId(id), (row) => Option.map(Option.fromNullable(row), toReseller)).pipe(sqlErrorsAreDefects),
+
+      credentials: (email) =>
+        Effect.map(
+          sql<ResellerRow & { password_hash: string }>`SELECT ${columns}, password_hash FROM reseller
+            WHERE email = ${email}`,
+          ([row]) =>
+            Option.map(Option.fromNullable(row), (found) => ({
+              reseller: toReseller(found),
+              passwordHash: PasswordHash(Redacted.make(found.password_hash))
+            }))
+        ).pipe(sqlErrorsAreDefects),
+
+      named: (idOrEmail) =>
+        Effect.gen(function* () {
+          const id = readId(idOrEmail)
+          const email = readEmail(idOrEmail)
+          const row = Option.isSome(id)
+            ? yield* byId(id.value)
+            : Option.isSome(email)
+              ? yield* byEmail(email.value)
+              : undefined
+          return row === undefined ? yield* new ResellerNotFound({ reseller: idOrEmail }) : toReseller(row)
+        }).pipe(sqlErrorsAreDefects),
+
+      list: (status) =>
+        Effect.map(
+          sql<ResellerRow>`SELECT ${columns} FROM reseller
+            WHERE ${status === undefined ? sql`true` : sql`status = ${status}`} ORDER BY created_at DESC, id DESC`,
+          (rows) => rows.map(toReseller)
+        ).pipe(sqlErrorsAreDefects),
+
+      review: (id, move, operator) =>
+        Effect.gen(function* () {
+          const [row] = yield* sql<ResellerRow>`SELECT ${columns} FROM reseller WHERE id = ${id} FOR NO KEY UPDATE`
+          if (row === undefined) return yield* new ResellerNotFound({ reseller: id })
+          const { reseller, changed } = yield* decideReview(toReseller(row), move)
+          if (!changed) return reseller
+          const { status, tokenVersion, email } = reseller
+          yield* sql`UPDATE reseller SET status = ${status}, token_version = ${tokenVersion} WHERE id = ${id}`
+          const detail = { email, status_before: row.status, status }
+          yield* AuditLog.record({ operator, action: `reseller.${move}`, subject: id, detail })
+          return reseller
+        }).pipe(transact, withSql)
+    }
+  })
+)
+
+const readId = Schema.decodeUnknownOption(Schema.compose(Schema.Trim, ResellerId))
+const readEmail = Schema.decodeUnknownOption(Email)
+
+const toReseller = (row: ResellerRow): Reseller => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  waNumber: row.wa_number,
+  status: row.status,
+  tokenVersion: row.token_version,
+  createdAt: row.created_at
+})

@@ -1,0 +1,131 @@
+/**
+ * Top-up orders as rows: what was ordered, how it is to be paid, and where it stands.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Payer, StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import type { PaymentEvidence } from "@tollgate/domain/topup/PaymentObservation"
+import { nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import type { TopUpAmount, TopUpDraft, TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Effect from "effect/Effect"
+import { jsonText } from "../client/JsonText.ts"
+import { type StoredInstructions, toInstructions } from "./StoredInstructions.ts"
+
+/** What was ordered; of any order. */
+export interface DraftRow {
+  readonly id: OrderId
+  readonly reseller_id: ResellerId
+  readonly method: PaymentMethod
+  readonly provider: string
+  readonly simulated: boolean
+  readonly amount_idr: bigint | null
+  readonly fee_idr: bigint | null
+  readonly total_idr: bigint | null
+  readonly token_kind: TokenKind | null
+  readonly quota_usd_micro: bigint
+  readonly deposit_index: number | null
+  readonly created_at: Date
+}
+
+/** Of one that is `ready`. */
+export interface OrderRow extends DraftRow {
+  readonly provider_payment_id: string
+  readonly instructions: StoredInstructions
+  readonly expires_at: Date
+  readonly status: TopUpStatus
+  readonly received_raw: string | null
+  readonly received_usd_micro: string | null
+  readonly evidence: PaymentEvidence
+  readonly paid_at: Date | null
+  readonly credited_at: Date | null
+  readonly checked_at: Date | null
+}
+
+export interface PayerRow {
+  readonly payer_name: string
+  readonly payer_email: Email
+}
+
+export interface StoredRow extends OrderRow, PayerRow {
+  readonly provider_state: unknown
+  readonly repeated_payments: ReadonlyArray<string>
+}
+
+/** Of the table under the name `o`. */
+export const DRAFT = `o.id, o.reseller_id, o.method, o.provider, o.simulated, o.amount_idr, o.fee_idr, o.total_idr,
+  o.token_kind, o.quota_usd_micro, o.deposit_index, o.created_at`
+export const ORDER = `${DRAFT}, o.provider_payment_id, o.instructions, o.expires_at, o.status, o.received_raw,
+  o.received_usd_micro, o.evidence, o.paid_at, o.credited_at, o.checked_at`
+/** Of `o` and its reseller `r`. */
+export const PAYER = "r.name AS payer_name, r.email AS payer_email"
+export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
+
+export const toPayer = ({ payer_name, payer_email }: PayerRow): Payer => ({ name: payer_name, email: payer_email })
+
+export const toStored = (row: StoredRow): StoredTopUp => ({
+  order: toOrder(row),
+  payer: toPayer(row),
+  providerState: row.provider_state,
+  repeatedPayments: row.repeated_payments
+})
+
+export const toOrder = (row: OrderRow): TopUpOrder => ({
+  ...toDraft(row),
+  providerPaymentId: row.provider_payment_id,
+  instructions: toInstructions(row.instructions),
+  expiresAt: row.expires_at,
+  status: row.status,
+  received: {
+    receivedRaw: row.received_raw === null ? undefined : TokenRaw(BigInt(row.received_raw)),
+    receivedUsdMicro: row.received_usd_micro === null ? undefined : UsdMicro(BigInt(row.received_usd_micro))
+  },
+  evidence: row.evidence,
+  paidAt: row.paid_at ?? undefined,
+  creditedAt: row.credited_at ?? undefined,
+  checkedAt: row.checked_at ?? undefined
+})
+
+export const toDraft = (row: DraftRow): TopUpDraft => ({
+  id: row.id,
+  resellerId: row.reseller_id,
+  method: row.method,
+  amount: toAmount(row),
+  quotaUsdMicro: UsdMicro(row.quota_usd_micro),
+  provider: row.provider,
+  simulated: row.simulated,
+  depositIndex: row.deposit_index ?? undefined,
+  createdAt: row.created_at
+})
+
+const toAmount = ({ amount_idr, fee_idr, total_idr, token_kind }: DraftRow): TopUpAmount =>
+  token_kind === null
+    ? { _tag: "Rupiah", amountIdr: Idr(amount_idr ?? 0n), feeIdr: Idr(fee_idr ?? 0n), totalIdr: Idr(total_idr ?? 0n) }
+    : { _tag: "Dollars", tokenKind: token_kind }
+
+export const fromAmount = (amount: TopUpAmount) =>
+  amount._tag === "Rupiah"
+    ? { amount_idr: amount.amountIdr, fee_idr: amount.feeIdr, total_idr: amount.totalIdr, token_kind: null }
+    : { amount_idr: null, fee_idr: null, total_idr: null, token_kind: amount.tokenKind }
+
+/** Where a locked order stands after a decision, and when it is due again. */
+export const writeStanding = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`UPDATE topup_order SET
+      status = ${order.status},
+      received_raw = ${order.received.receivedRaw ?? null},
+      received_usd_micro = ${order.received.receivedUsdMicro ?? null},
+      evidence = ${jsonText(order.evidence)}::jsonb,
+      paid_at = ${order.paidAt ?? null},
+      credited_at = ${order.creditedAt ?? null},
+      checked_at = ${order.checkedAt ?? null},
+      next_look_at = ${nextLookAt(order, now) ?? null}
+      WHERE id = ${order.id}`
+  })

@@ -1,0 +1,158 @@
+/**
+ * Payments in USDT and USDC on BNB Smart Chain, without anybody in between: each order has an address of its own, and
+ * what arrived there is the token balance at the last final block, less what was there before.
+ *
+ * That sums payments in parts, knows no reorganisation and believes no token but the real one. It cannot tell what
+ * was taken out: an address that is emptied before its order is credited seems to have received less than it did.
+ */
+import {
+  AmountRejected,
+  type OpenedPayment,
+  type PaymentIntent,
+  type PaymentProvider,
+  ProviderUnavailable
+} from "@tollgate/application/topup/PaymentProviders"
+import { tokenRawOf } from "@tollgate/domain/money/TokenRaw"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { CHAIN_ID, TOKEN_CONTRACTS } from "./BscFacts.ts"
+import * as BscNode from "./BscNode.ts"
+import { type BscSettings, readNodes } from "./BscSettings.ts"
+import { DepositState, ofOpened } from "./Deposit.ts"
+import * as DepositAddresses from "./DepositAddresses.ts"
+import * as DepositWatch from "./DepositWatch.ts"
+import * as Failover from "./Failover.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+
+const LIMIT = Duration.seconds(8)
+const MINUTE_MILLIS = 60_000
+
+/**
+ * Unusable settings are told by `probe` and by every call that needs them: deposits that were opened before are still
+ * checked while the key is wrong.
+ */
+export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const label = settings.simulated ? "bsc-simulator" : "bsc"
+    const agent = yield* Effect.acquireRelease(JsonRpc.openAgent, (open) => Effect.promise(() => open.destroy()))
+    const unavailable = (kind: ProviderUnavailable["kind"], detail: string) =>
+      new ProviderUnavailable({ provider: label, kind, ambiguous: false, detail })
+    const notConfigured = (why: string) => unavailable("not_configured", why)
+
+    const nodes = Either.map(readNodes(settings), (urls) =>
+      urls.map((url, i) => BscNode.make(JsonRpc.make(`node ${i + 1} of ${urls.length}`, url, agent)))
+    )
+    const failover = Failover.make(Either.getOrElse(nodes, () => []))
+    const watch = DepositWatch.make(failover, settings)
+    const addresses = DepositAddresses.read(settings.xpub, settings)
+    const usableNodes = Effect.mapError(nodes, notConfigured)
+    const addressAt = (index: number) =>
+      Effect.mapError(
+        Either.flatMap(addresses, (of) => of.at(index)),
+        notConfigured
+      )
+
+    /** In time, and in the words of the port. */
+    const answered = <A, E>(
+      asking: Effect.Effect<A, E | JsonRpc.RpcFailed>
+    ): Effect.Effect<A, E | ProviderUnavailable> =>
+      asking.pipe(
+        Effect.mapError((failure) =>
+          failure instanceof JsonRpc.RpcFailed ? unavailable(failure.kind, failure.detail) : failure
+        ),
+        Effect.timeoutFail({
+          duration: LIMIT,
+          onTimeout: () => unavailable("timeout", "no node answered in time")
+        })
+      )
+
+    const probe = Effect.gen(function* () {
+      const all = yield* usableNodes
+      const first = yield* addressAt(0)
+      const answers = yield* Effect.forEach(
+        all,
+        (node) => Effect.either(Effect.andThen(node.identify, node.finalizedBlock)),
+        { concurrency: "unbounded" }
+      )
+      const failures = answers.flatMap((answer) => (Either.isLeft(answer) ? [answer.left] : []))
+      // One node of another chain is a mistake in the settings, however well the others serve.
+      const mistake = failures.find(({ kind }) => kind === "not_configured")
+      if (mistake !== undefined) return yield* mistake
+      const [failure] = failures
+      if (failure !== undefined && all.length - failures.length < settings.rpcQuorum) return yield* failure
+      yield* Effect.logInfo("the first deposit address; the wallet must show the same", { provider: label, first })
+    })
+
+    /** One answer to start from: nodes of a quorum that differ give none. */
+    const baselineOf = (contract: string, address: string) =>
+      Effect.gen(function* () {
+        const seen = yield* failover.ask(settings.rpcQuorum, (node) =>
+          // Asked before the balance, the block is not after it.
+          Effect.all({ block: node.finalizedBlock, balance: node.balanceOf(contract, address) })
+        )
+        const [{ balance }] = seen
+        if (seen.some((other) => other.balance !== balance)) {
+          return yield* unavailable("bad_response", "the nodes disagree on what a new address holds")
+        }
+        if (balance > 0n) {
+          yield* Effect.logWarning("a new deposit address is in use: does another deployment derive from this key?", {
+            provider: label,
+            address
+          })
+        }
+        return { baselineRaw: balance, fromBlock: Math.min(...seen.map(({ block }) => block.number)) + 1 }
+      })
+
+    const open = ({ due, depositIndex, createdAt }: PaymentIntent) =>
+      Effect.gen(function* () {
+        yield* usableNodes
+        if (due._tag !== "Dollars") return yield* unavailable("rejected", "an order that is not in dollars")
+        if (depositIndex === undefined) return yield* unavailable("rejected", "an order without a deposit index")
+        const expectedRaw = tokenRawOf(due.amountUsdMicro)
+        if (expectedRaw === 0n) return yield* new AmountRejected({ provider: label, detail: "nothing to pay" })
+        const { tokenKind } = due
+        const contractAddress = TOKEN_CONTRACTS[tokenKind]
+        const depositAddress = yield* addressAt(depositIndex)
+        const start = yield* baselineOf(contractAddress, depositAddress)
+        const opened: OpenedPayment = {
+          providerPaymentId: `bsc:${depositAddress}`,
+          instructions: {
+            _tag: "Bep20",
+            network: "bsc",
+            chainId: CHAIN_ID,
+            tokenKind,
+            contractAddress,
+            expectedRaw,
+            depositAddress
+          },
+          expiresAt: new Date(createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
+          state: Schema.encodeSync(DepositState)({ depositIndex, ...start })
+        }
+        return opened
+      })
+
+    const check = (opened: OpenedPayment) =>
+      Effect.gen(function* () {
+        yield* usableNodes
+        const deposit = ofOpened(opened)
+        if (Option.isNone(deposit)) return yield* unavailable("rejected", "a payment that was not opened here")
+        return yield* watch.observe(deposit.value)
+      })
+
+    return {
+      label,
+      name: "bsc",
+      simulated: settings.simulated,
+      method: "crypto_bep20",
+      needsDepositIndex: true,
+      probe: answered(probe),
+      open: (intent) => answered(open(intent)),
+      check: (_intent, opened) => answered(check(opened)),
+      cancel: undefined,
+      webhook: undefined
+    }
+  })

@@ -1,0 +1,136 @@
+/**
+ * JSON-RPC 2.0 over HTTP to one node: one call an exchange, each with a time limit and a bound on its answer.
+ *
+ * Only reads are sent, so a call that broke is made once more: a kept-alive connection may have been closed meanwhile.
+ */
+import { unescape } from "node:querystring"
+import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { Agent, type Dispatcher, request } from "undici"
+
+/** A call that has no usable answer. */
+export class RpcFailed extends Data.TaggedError("RpcFailed")<{
+  readonly kind: ProviderUnavailable["kind"]
+  /** The node's own error code, where it gave one. */
+  readonly code: number | undefined
+  /** For the log: names the node by its place in the settings, never by its address. */
+  readonly detail: string
+}> {}
+
+export interface JsonRpc {
+  readonly name: string
+  readonly call: <A, I>(
+    method: string,
+    params: ReadonlyArray<unknown>,
+    result: Schema.Schema<A, I>
+  ) => Effect.Effect<A, RpcFailed>
+}
+
+const CALL_LIMIT_MILLIS = 3_000
+const ANSWER_BYTES_AT_MOST = 1_048_576
+const HEADERS_BYTES_AT_MOST = 32_768
+const CONNECTIONS_AT_MOST = 32
+const MESSAGE_CHARACTERS = 160
+
+/** Connections for all nodes. */
+export const openAgent: Effect.Effect<Agent> = Effect.sync(
+  () =>
+    new Agent({
+      connections: CONNECTIONS_AT_MOST,
+      pipelining: 1,
+      maxResponseSize: ANSWER_BYTES_AT_MOST,
+      maxHeaderSize: HEADERS_BYTES_AT_MOST,
+      connect: { timeout: CALL_LIMIT_MILLIS }
+    })
+)
+
+const Envelope = Schema.parseJson(
+  Schema.Struct({
+    result: Schema.optional(Schema.Unknown),
+    error: Schema.optional(Schema.NullOr(Schema.Struct({ code: Schema.Number, message: Schema.String })))
+  })
+)
+
+export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc => {
+  const { origin, pathname, search } = url
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    "accept-encoding": "identity",
+    ...basicAuthorization(url)
+  }
+  const failed = (kind: RpcFailed["kind"], why: string, code?: number) =>
+    new RpcFailed({ kind, code, detail: `${name}: ${withoutSecrets(url, why)}` })
+
+  const exchange = (method: string, params: ReadonlyArray<unknown>) =>
+    Effect.tryPromise({
+      try: async (signal) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
+        const options = { method: "POST", path: pathname + search, headers, body, dispatcher, signal } as const
+        const answer = await request(origin, options)
+        return { status: answer.statusCode, text: await answer.body.text() }
+      },
+      catch: (cause) => failed(...brokenBy(cause, method))
+    }).pipe(
+      Effect.retry({ times: 1, while: ({ kind }) => kind === "network" }),
+      Effect.timeoutFail({
+        duration: CALL_LIMIT_MILLIS,
+        onTimeout: () => failed("timeout", `${method} had no answer within ${CALL_LIMIT_MILLIS} ms`)
+      })
+    )
+
+  return {
+    name,
+    call: (method, params, result) =>
+      Effect.flatMap(exchange(method, params), ({ status, text }) => {
+        const refused = kindOfStatus(status)
+        if (refused !== undefined) return failed(refused, `${method} was answered with status ${status}`)
+        const envelope = Schema.decodeEither(Envelope)(text)
+        if (Either.isLeft(envelope)) {
+          const kind = status === 200 ? "bad_response" : "rejected"
+          return failed(kind, `${method} was answered with status ${status} and no JSON-RPC`)
+        }
+        const { error } = envelope.right
+        if (error !== undefined && error !== null) {
+          // Cleaned before it is cut: the beginning of a key is part of it.
+          const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
+          return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
+        }
+        return Schema.decodeUnknown(result)(envelope.right.result).pipe(
+          Effect.mapError(() => failed("bad_response", `the answer to ${method} cannot be read`))
+        )
+      })
+  }
+}
+
+const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
+  if (status === 401 || status === 403) return "unauthorized"
+  if (status === 429) return "rate_limited"
+  return status >= 500 ? "server_error" : undefined
+}
+
+const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
+
+/** By its code alone: the words of such errors name the host. */
+const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
+  const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
+  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the answer to ${method} is too long`]
+  return [TIMEOUTS.has(code) ? "timeout" : "network", `${method} failed: ${code}`]
+}
+
+const basicAuthorization = ({ username, password }: URL): { readonly authorization?: string } => {
+  if (username === "" && password === "") return {}
+  const pair = `${unescape(username)}:${unescape(password)}`
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }
+}
+
+const SECRET_CHARACTERS_AT_LEAST = 8
+
+/** Nodes repeat access keys in their errors; a key is a long piece of the address. */
+const withoutSecrets = (url: URL, text: string): string =>
+  [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
+    .filter((piece) => piece.length >= SECRET_CHARACTERS_AT_LEAST)
+    .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)

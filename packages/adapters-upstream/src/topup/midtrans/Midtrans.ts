@@ -1,0 +1,111 @@
+/**
+ * QRIS by Midtrans, through its Core API: one charge, whose answer has the code's text and a picture of it.
+ */
+import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { rupiahOf } from "../wire/DueAmount.ts"
+import { type PaymentFailure, troubleOf } from "../wire/PaymentFailure.ts"
+import * as PaymentHttp from "../wire/PaymentHttp.ts"
+import { isRealMoney, labelOf, type MidtransSettings } from "../wire/PaymentSettings.ts"
+import { isKnown, observe } from "./MidtransObservation.ts"
+import { readCharge, readReply, readTransaction } from "./MidtransResponses.ts"
+import * as MidtransWebhook from "./MidtransWebhook.ts"
+
+const NAME = "midtrans"
+const MINUTE_MILLIS = 60_000
+
+/** An order nobody has: what Midtrans says of it tells whether our key is right. */
+const NO_ORDER = "RTO-probe"
+
+export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const label = labelOf(NAME, settings)
+    const trouble = troubleOf(label)
+    const { baseUrl, limits, serverKey, acquirer, callbackUrl, expiryMinutes } = settings
+    const credential = {
+      name: "authorization",
+      value: Redacted.make(`Basic ${Buffer.from(`${Redacted.value(serverKey)}:`).toString("base64")}`)
+    }
+    const http = yield* PaymentHttp.make({ baseUrl, credential, trouble, limits })
+
+    const open: PaymentProvider["open"] = (intent) =>
+      Effect.flatMap(rupiahOf(intent), (total) =>
+        http.call({
+          method: "POST",
+          path: "/v2/charge",
+          headers: {
+            // Within five minutes a second try gets the answer of the first instead of a conflict.
+            "idempotency-key": intent.orderNumber,
+            ...(callbackUrl === undefined ? {} : { "x-override-notification": callbackUrl })
+          },
+          body: {
+            payment_type: "qris",
+            transaction_details: { order_id: intent.orderNumber, gross_amount: total },
+            qris: { acquirer },
+            custom_expiry: { expiry_duration: BigInt(expiryMinutes), unit: "minute" }
+            // Who pays is not asked for, and an odd name or address would only be a reason to refuse.
+          },
+          repeatable: true,
+          read: (answer) =>
+            Either.flatMap(readReply(trouble, answer.body, CREATED), () =>
+              readCharge(trouble, settings, answer.body, {
+                orderNumber: intent.orderNumber,
+                total,
+                expiresAt: new Date(intent.createdAt.getTime() + expiryMinutes * MINUTE_MILLIS)
+              })
+            )
+        })
+      )
+
+    const check: PaymentProvider["check"] = (intent) =>
+      Effect.gen(function* () {
+        const total = yield* rupiahOf(intent)
+        const transaction = yield* http.call({
+          method: "GET",
+          path: `/v2/${encodeURIComponent(intent.orderNumber)}/status`,
+          repeatable: true,
+          read: (answer) => readTransaction(trouble, answer.body)
+        })
+        const { transaction_status: status } = transaction
+        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        return observe(transaction, intent, total)
+      })
+
+    const cancel: PaymentProvider["cancel"] = (intent) =>
+      http.call({
+        method: "POST",
+        path: `/v2/${encodeURIComponent(intent.orderNumber)}/cancel`,
+        repeatable: true,
+        read: (answer) => Either.mapBoth(readReply(trouble, answer.body, CANCELLED), done(trouble))
+      })
+
+    const probe = http.call({
+      method: "GET",
+      path: `/v2/${NO_ORDER}/status`,
+      repeatable: true,
+      read: (answer) => Either.mapBoth(readReply(trouble, answer.body, PROBED), done(trouble))
+    })
+
+    return {
+      label,
+      name: NAME,
+      simulated: !isRealMoney(settings),
+      method: "qris",
+      needsDepositIndex: false,
+      probe,
+      open,
+      check,
+      cancel,
+      webhook: MidtransWebhook.make(label, serverKey)
+    }
+  })
+
+const CREATED = /^20[01]$/
+/** Gone already, or never there: nothing is left to cancel. */
+const CANCELLED = /^(200|404|407|412)$/
+const PROBED = /^(2\d\d|404|407)$/
+
+const done = ({ withoutAmount }: PaymentFailure) => ({ onLeft: withoutAmount, onRight: () => undefined })

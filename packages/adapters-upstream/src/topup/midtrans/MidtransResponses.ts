@@ -1,0 +1,92 @@
+/**
+ * What Midtrans' answers come to: the payment that was opened, the one that was asked for, or why there is none.
+ */
+import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import type { Idr } from "@tollgate/domain/money/Idr"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import { isPayable, isSandbox, type MidtransSettings } from "../wire/PaymentSettings.ts"
+import * as Qris from "../wire/Qris.ts"
+import { mismatchOf } from "./MidtransObservation.ts"
+import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
+
+/** The answer's own status, when it is one of these; otherwise what it says is wrong. */
+export const readReply = (
+  trouble: PaymentFailure,
+  body: unknown,
+  expected: RegExp
+): Either.Either<Reply, AmountRejected | ProviderUnavailable> =>
+  Either.filterOrLeft(
+    decodeReply(trouble, body),
+    ({ status_code }) => expected.test(status_code),
+    (reply) => refusalOf(trouble, reply)
+  )
+
+const decodeReply = ({ unavailable }: PaymentFailure, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
+  Either.mapLeft(Schema.decodeUnknownEither(Reply)(body), () =>
+    unavailable("bad_response", "answered without a status_code", true)
+  )
+
+const refusalOf = (
+  { unavailable, amountRejected }: PaymentFailure,
+  { status_code: code, status_message, validation_messages }: Reply
+): AmountRejected | ProviderUnavailable => {
+  const said = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
+  if (code === "400" && /amount/i.test(said)) return amountRejected(said)
+  if (code === "401" || code === "403") return unavailable("unauthorized", `answered ${code}`)
+  // The number was used: by a first try of ours that went through unheard.
+  if (code === "406") return unavailable("rejected", said, true)
+  if (code === "429") return unavailable("rate_limited", said)
+  if (/^5/.test(code)) return unavailable("server_error", said, true)
+  if (/^4/.test(code)) return unavailable("rejected", said)
+  return unavailable("bad_response", said, true)
+}
+
+export interface Asked {
+  readonly orderNumber: string
+  readonly total: Idr
+  /** Unless Midtrans says when. */
+  readonly expiresAt: Date
+}
+
+export const readCharge = (
+  { unavailable }: PaymentFailure,
+  settings: MidtransSettings,
+  body: unknown,
+  { orderNumber, total, expiresAt }: Asked
+): Either.Either<OpenedPayment, ProviderUnavailable> => {
+  const unusable = (detail: string) => Either.left(unavailable("bad_response", `charged, but ${detail}`, true))
+  const decoded = Schema.decodeUnknownEither(Charge)(body)
+  if (Either.isLeft(decoded)) return unusable("not as documented")
+  const charge = decoded.right
+  const mismatch = mismatchOf(charge, orderNumber, total)
+  if (mismatch !== undefined) return unusable(mismatch)
+  if (charge.transaction_status !== "pending") return unusable(`its status is ${charge.transaction_status}`)
+  const { qr_string: qrContent, transaction_id: transactionId } = charge
+  if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
+  const fault = Qris.faultOf(qrContent, total)
+  // Codes of the test system cannot be paid anyway.
+  if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS cannot be used: ${fault}`)
+  return Either.right({
+    providerPaymentId: transactionId,
+    instructions: { _tag: "Qris", qrContent, qrImageUrl: pictureOf(charge, settings) },
+    expiresAt: timeOf(charge.expiry_time) ?? expiresAt,
+    state: {}
+  })
+}
+
+const pictureOf = ({ actions }: Charge, settings: MidtransSettings): string | undefined => {
+  const urlOf = (wanted: string) => actions?.find(({ name }) => name === wanted)?.url
+  const url = urlOf(FRAMED_PICTURE_ACTION) ?? urlOf(PICTURE_ACTION)
+  return url !== undefined && isPayable(url, settings) ? url : undefined
+}
+
+/** What has no transaction in it is no answer about our order, whatever its status. */
+export const readTransaction = (
+  trouble: PaymentFailure,
+  body: unknown
+): Either.Either<Transaction, ProviderUnavailable> =>
+  Either.orElse(Schema.decodeUnknownEither(Transaction)(body), () =>
+    Either.flatMap(decodeReply(trouble, body), (reply) => Either.left(trouble.withoutAmount(refusalOf(trouble, reply))))
+  )

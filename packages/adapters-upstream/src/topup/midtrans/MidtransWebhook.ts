@@ -1,0 +1,36 @@
+/**
+ * Notifications of Midtrans: signed inside, over the order, the status, the amount as written, and our server key.
+ */
+import { createHash } from "node:crypto"
+import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as ExactJson from "../wire/ExactJson.ts"
+import { isDigest } from "../wire/PresentedDigest.ts"
+import { Notification } from "./MidtransWire.ts"
+
+/** What is signed, each as it stands in the notification. */
+export interface Signed {
+  readonly order_id: string
+  readonly status_code: string
+  readonly gross_amount: string
+}
+
+export const signatureOf = ({ order_id, status_code, gross_amount }: Signed, serverKey: string): Buffer =>
+  createHash("sha512").update(`${order_id}${status_code}${gross_amount}${serverKey}`, "utf8").digest()
+
+export const make = (provider: string, serverKey: Redacted.Redacted<string>): PaymentWebhook => ({
+  verify: (_headers, body) =>
+    ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
+      Either.flatMap(Schema.decodeUnknownEither(Notification)),
+      Either.filterOrLeft(
+        (notification) => isDigest(signatureOf(notification, Redacted.value(serverKey)), notification.signature_key),
+        () => "another signature" as const
+      ),
+      Either.map(({ order_id }) => ({ orderNumber: order_id })),
+      Effect.mapError(() => new BadSignature({ provider }))
+    ),
+  acknowledgement: {}
+})

@@ -1,0 +1,185 @@
+/**
+ * USDT and USDC by NOWPayments: one payment a coin, all of them for the same order, so that the payer chooses a network
+ * by paying. One token is one dollar.
+ */
+import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { dollarsOf } from "../wire/DueAmount.ts"
+import { Digits } from "../wire/ExactJson.ts"
+import { troubleOf } from "../wire/PaymentFailure.ts"
+import * as PaymentHttp from "../wire/PaymentHttp.ts"
+import { isRealMoney, labelOf, type NowPaymentsSettings } from "../wire/PaymentSettings.ts"
+import { usdDigits } from "../wire/WireAmounts.ts"
+import { COINS_AT_MOST, coinsOf, type NowPaymentsCoin } from "./NowPaymentsCoin.ts"
+import { type Asked, combine, isKnown, observe } from "./NowPaymentsObservation.ts"
+import { type Own, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
+import { type Failure, readAs, readCreated } from "./NowPaymentsResponses.ts"
+import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
+import { Coins, Created, Payment } from "./NowPaymentsWire.ts"
+
+const NAME = "nowpayments"
+const MINUTE_MILLIS = 60_000
+
+/** One of several payments is enough to tell these; that none is paid is only known when all have answered. */
+const STANDS_ALONE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
+
+/** The payments of an order, as they are kept with it. */
+const OpenedState = Schema.Struct({
+  payments: Schema.NonEmptyArray(Schema.Struct({ paymentId: Schema.NonEmptyString, currency: Schema.NonEmptyString }))
+})
+
+export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const label = labelOf(NAME, settings)
+    const trouble = troubleOf(label)
+    const { baseUrl, limits, apiKey, callbackUrl } = settings
+    const http = yield* PaymentHttp.make({
+      baseUrl,
+      credential: { name: "x-api-key", value: apiKey },
+      trouble,
+      limits
+    })
+    const coins = yield* Ref.make(coinsOf(settings.currencies))
+
+    const openIn = (coin: NowPaymentsCoin, { orderNumber, currency, amount }: Asked) => {
+      const digits = new Digits(usdDigits(amount))
+      return http.call({
+        method: "POST",
+        path: "/v1/payment",
+        body: {
+          price_amount: digits,
+          price_currency: "usd",
+          // Without it they would convert at a rate of their own.
+          pay_amount: digits,
+          pay_currency: currency,
+          order_id: orderNumber,
+          order_description: "Quota top-up",
+          ipn_callback_url: callbackUrl,
+          is_fixed_rate: false,
+          is_fee_paid_by_user: false
+        },
+        // An address nobody was shown does no harm.
+        repeatable: true,
+        read: ({ body }) =>
+          Either.flatMap(readAs(trouble, body, Created), (created) =>
+            readCreated(trouble, coin, created, { orderNumber, currency, amount })
+          )
+      })
+    }
+
+    const open: PaymentProvider["open"] = (intent) =>
+      Effect.gen(function* () {
+        const amount = yield* dollarsOf(intent)
+        const offered = yield* coins
+        if (offered.length === 0) return yield* trouble.unavailable("not_configured", "no coin to take")
+        const [refused, opened] = yield* Effect.partition(
+          offered,
+          (coin) => openIn(coin, { orderNumber: intent.orderNumber, currency: coin.code, amount }),
+          { concurrency: COINS_AT_MOST }
+        )
+        if (opened.length === 0) return yield* gravest(refused)
+        if (refused.length > 0) {
+          const details = refused.map(({ detail }) => detail)
+          yield* Effect.logWarning("some coins could not be offered", { provider: label, details })
+        }
+        return {
+          providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
+          instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
+          // Their own window is a week; whatever comes in it is seen.
+          expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
+          state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
+        } satisfies OpenedPayment
+      })
+
+    const statusOf = (paymentId: string) =>
+      Effect.gen(function* () {
+        const payment = yield* http.call({
+          method: "GET",
+          path: `/v1/payment/${encodeURIComponent(paymentId)}`,
+          repeatable: true,
+          read: ({ body }) => Either.mapLeft(readAs(trouble, body, Payment), trouble.withoutAmount)
+        })
+        const { payment_status: status, payment_id } = payment
+        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (payment_id !== paymentId) {
+          return yield* trouble.unavailable("bad_response", "answered for another payment")
+        }
+        return payment
+      })
+
+    /** None of a payment that is not there: we may have been told nonsense. */
+    const repeatOf = (paymentId: string) =>
+      Effect.asSome(statusOf(paymentId)).pipe(
+        Effect.catchIf(
+          ({ kind }) => kind === "rejected",
+          ({ detail }) =>
+            Effect.as(
+              Effect.logWarning("no such repeated payment", { provider: label, paymentId, detail }),
+              Option.none<Payment>()
+            )
+        )
+      )
+
+    const check: PaymentProvider["check"] = (intent, { state, repeatedPayments = [] }) =>
+      Effect.gen(function* () {
+        const amount = yield* dollarsOf(intent)
+        const { payments } = yield* Effect.mapError(Schema.decodeUnknown(OpenedState)(state), () =>
+          trouble.unavailable("bad_response", "what is kept of the order's payments cannot be read")
+        )
+        const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
+          Effect.map(statusOf(paymentId), (payment): Own => {
+            return { payment, asked: { orderNumber: intent.orderNumber, currency, amount } }
+          })
+        const [unknown, own] = yield* Effect.partition(payments, ownOf, { concurrency: COINS_AT_MOST })
+        const [untold, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
+          concurrency: COINS_AT_MOST
+        })
+        const together = combine(own.map(({ payment, asked }) => observe(payment, asked)))
+        const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
+        const [failure] = [...unknown, ...untold]
+        return failure === undefined || STANDS_ALONE.has(observation._tag) ? observation : yield* failure
+      })
+
+    const probe = Effect.gen(function* () {
+      const { selectedCurrencies } = yield* http.call({
+        method: "GET",
+        path: "/v1/merchant/coins",
+        repeatable: true,
+        read: ({ body }) => Either.mapLeft(readAs(trouble, body, Coins), trouble.withoutAmount)
+      })
+      const taken = new Set(selectedCurrencies.map((code) => code.toLowerCase()))
+      const usable = coinsOf(settings.currencies).filter(({ code }) => taken.has(code))
+      if (usable.length === 0) return yield* trouble.unavailable("rejected", "the account takes none of the coins")
+      const missing = settings.currencies.filter(
+        (code) => !usable.some((coin) => coin.code === code.trim().toLowerCase())
+      )
+      if (missing.length > 0) yield* Effect.logWarning("coins that cannot be taken", { provider: label, missing })
+      yield* Ref.set(coins, usable)
+    })
+
+    return {
+      label,
+      name: NAME,
+      simulated: !isRealMoney(settings),
+      method: "crypto",
+      needsDepositIndex: false,
+      probe,
+      open,
+      check,
+      cancel: undefined,
+      webhook: NowPaymentsWebhook.make(label, settings.ipnSecret)
+    }
+  })
+
+/** The amount is to blame when no coin failed for a reason that passes, and one says that it is. */
+const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
+  const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
+  const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]
+  return failure === undefined ? Effect.dieMessage("no coin was offered, and none refused") : Effect.fail(failure)
+}

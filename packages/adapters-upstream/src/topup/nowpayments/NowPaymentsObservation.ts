@@ -1,0 +1,123 @@
+/**
+ * What the statuses of an order's payments at NOWPayments, one a coin, mean together for the order.
+ */
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { PaymentEvidence, PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { floorUsdMicroOf, usdMicroOf } from "../wire/WireAmounts.ts"
+import type { Payment } from "./NowPaymentsWire.ts"
+
+/** What was asked for in one coin. */
+export interface Asked {
+  readonly orderNumber: string
+  readonly currency: string
+  readonly amount: UsdMicro
+}
+
+/** One payment by itself. */
+export const observe = (payment: Payment, asked: Asked): PaymentObservation => {
+  const mismatch = mismatchOf(payment, asked)
+  const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
+  const transactions = payment.payin_hash ? [payment.payin_hash] : []
+  return {
+    ...meaning,
+    received: isOf(payment, asked) ? receivedIn(payment) : undefined,
+    evidence: evidenceOf(transactions)
+  }
+}
+
+/** Whether what came is of the order and in its coin: other coins are not worth a dollar. */
+const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
+  order_id === orderNumber && pay_currency.toLowerCase() === currency
+
+/** How a payment differs from what was asked for; undefined if it does not. */
+export const mismatchOf = (
+  { order_id, pay_currency, price_currency, pay_amount, parent_payment_id }: Payment,
+  { orderNumber, currency, amount }: Asked
+): string | undefined => {
+  if (order_id !== orderNumber) return `it is of the order ${order_id}`
+  if (pay_currency.toLowerCase() !== currency) return `its currency is ${pay_currency}`
+  if (price_currency.toLowerCase() !== "usd") return `its price is in ${price_currency}`
+  if (usdMicroOf(pay_amount) !== amount) return `its amount is ${pay_amount}`
+  if (parent_payment_id) return "it is a repeated or mistaken deposit"
+  return undefined
+}
+
+/**
+ * Any payment in full pays the order. Otherwise one that somebody must look at comes first; the order has ended only
+ * when every payment has.
+ */
+export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
+  const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
+  return {
+    ...(decisive ?? { _tag: "Pending" }),
+    received: receivedInAll(payments),
+    evidence: evidenceOf(payments.flatMap(({ evidence }) => evidence?.transactions ?? []))
+  }
+}
+
+const RANK: ReadonlyArray<PaymentObservation["_tag"]> = ["Paid", "Suspicious", "Pending", "Failed", "Expired"]
+
+export const isKnown = (status: string): boolean => KNOWN.has(status)
+
+const KNOWN: ReadonlySet<string> = new Set([
+  "waiting",
+  "confirming",
+  "confirmed",
+  "sending",
+  "partially_paid",
+  "finished",
+  "failed",
+  "refunded",
+  "expired"
+])
+
+type Meaning = DistributiveOmit<PaymentObservation, "received" | "evidence">
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+const suspicious = (reason: string): Meaning => ({ _tag: "Suspicious", reason })
+
+const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
+  switch (payment.payment_status) {
+    case "finished":
+      return (receivedIn(payment)?.receivedUsdMicro ?? 0n) >= amount
+        ? { _tag: "Paid", paidAt: timeOf(payment.updated_at) }
+        : suspicious(`finished with ${payment.actually_paid ?? "nothing"} paid`)
+    case "expired":
+      return { _tag: "Expired" }
+    case "failed":
+    case "refunded":
+      return { _tag: "Failed", reason: payment.payment_status }
+    // Confirmed is not final, and what was paid in part can be completed.
+    default:
+      return { _tag: "Pending" }
+  }
+}
+
+const evidenceOf = (transactions: ReadonlyArray<string>): PaymentEvidence | undefined =>
+  transactions.length === 0 ? undefined : { transactions, remarks: [] }
+
+const receivedIn = ({ actually_paid }: Payment): PaymentObservation["received"] => {
+  const receivedUsdMicro = floorUsdMicroOf(actually_paid ?? "")
+  return receivedUsdMicro === undefined || receivedUsdMicro === 0n
+    ? undefined
+    : { receivedRaw: undefined, receivedUsdMicro }
+}
+
+const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation["received"] => {
+  const amounts = payments.flatMap(({ received }) => received?.receivedUsdMicro ?? [])
+  if (amounts.length === 0) return undefined
+  const sum = amounts.reduce<bigint>((sum, amount) => sum + amount, 0n)
+  return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
+}
+
+/** What has reached the merchant by a payment; before that it may still be lost. */
+export const arrivedIn = (payment: Payment): UsdMicro =>
+  UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
+
+const ARRIVED: ReadonlySet<string> = new Set(["partially_paid", "finished"])
+
+export const timeOf = (text: string | null | undefined): Date | undefined => {
+  if (!text || !/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined
+  const time = new Date(text)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}

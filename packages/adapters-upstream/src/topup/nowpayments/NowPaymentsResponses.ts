@@ -1,0 +1,74 @@
+/**
+ * What NOWPayments' answers come to: the payment that was opened in a coin, what was asked for, or why there is none.
+ */
+import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import type { DepositAddress } from "@tollgate/domain/topup/PaymentInstructions"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import { usdDigits } from "../wire/WireAmounts.ts"
+import type { NowPaymentsCoin } from "./NowPaymentsCoin.ts"
+import { type Asked, mismatchOf } from "./NowPaymentsObservation.ts"
+import { type Created, Refusal } from "./NowPaymentsWire.ts"
+
+export type Failure = AmountRejected | ProviderUnavailable
+
+/** An answer of this shape, or the refusal it is, whatever the status of HTTP. */
+export const readAs = <A, I>(
+  trouble: PaymentFailure,
+  body: unknown,
+  schema: Schema.Schema<A, I>
+): Either.Either<A, Failure> =>
+  Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () => {
+    const { code, statusCode, message } = Either.getOrElse(Schema.decodeUnknownEither(Refusal)(body), () => NOTHING)
+    if (!code && !statusCode) return trouble.unavailable("bad_response", "answered, but not as documented", true)
+    return refusalOf(trouble, code ?? "", statusCode ?? "", message ?? "")
+  })
+
+const NOTHING: typeof Refusal.Type = {}
+
+const refusalOf = (
+  { unavailable, amountRejected }: PaymentFailure,
+  code: string,
+  status: string,
+  message: string
+): Failure => {
+  const said = `${status} ${code} ${message}`
+  if (/AMOUNT_(MIN|MAX)|(less|smaller|greater|larger) than (min|max)|too (small|large)/i.test(said)) {
+    return amountRejected(said)
+  }
+  const isKeyWrong = /API_KEY/.test(code) || status === "401" || status === "403"
+  if (isKeyWrong) return unavailable("unauthorized", `refused: ${code}`)
+  if (status === "429") return unavailable("rate_limited", said)
+  if (/^5/.test(status)) return unavailable("server_error", said, true)
+  return unavailable("rejected", said)
+}
+
+export interface OpenedInCoin {
+  readonly paymentId: string
+  readonly currency: string
+  readonly address: DepositAddress
+}
+
+export const readCreated = (
+  { unavailable }: PaymentFailure,
+  { tokenKind, network }: NowPaymentsCoin,
+  created: Created,
+  asked: Asked
+): Either.Either<OpenedInCoin, ProviderUnavailable> => {
+  const mismatch = mismatchOf(created, asked)
+  if (mismatch !== undefined) {
+    return Either.left(unavailable("bad_response", `created in ${asked.currency}, but ${mismatch}`, true))
+  }
+  return Either.right({
+    paymentId: created.payment_id,
+    currency: asked.currency,
+    address: {
+      network: created.network || network,
+      tokenKind,
+      depositAddress: created.pay_address,
+      amount: usdDigits(asked.amount),
+      memo: created.payin_extra_id || undefined
+    }
+  })
+}

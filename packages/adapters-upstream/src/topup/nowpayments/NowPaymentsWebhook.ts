@@ -1,0 +1,63 @@
+/**
+ * Notifications of NOWPayments: signed in a header, over the body written again with the members of every object in
+ * order. Their older recipe orders the same names but drops members that only nested objects have.
+ *
+ * Numbers are part of that text as JavaScript writes them, so here, and only here, they are read as such.
+ */
+import { createHmac } from "node:crypto"
+import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/topup/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { isDigest } from "../wire/PresentedDigest.ts"
+import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
+
+/** The body as it is signed. */
+export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
+
+/** The body as it was signed once. */
+export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
+
+export const signatureOf = (text: string, ipnSecret: string): Buffer =>
+  createHmac("sha512", ipnSecret).update(text, "utf8").digest()
+
+export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): PaymentWebhook => ({
+  verify: (headers, bytes) =>
+    Either.try(() => {
+      const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
+      // Nesting too deep to be put in order throws, like what is no JSON.
+      return { body, text: canonical(body) }
+    }).pipe(
+      Either.filterOrLeft(
+        ({ body, text }) => {
+          const isSigned = (text: string) =>
+            isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])
+          return isSigned(text) || (typeof body === "object" && body !== null && isSigned(canonicalOnce(body)))
+        },
+        () => "another signature" as const
+      ),
+      Either.map(({ body }) => reportedIn(body)),
+      Effect.mapError(() => new BadSignature({ provider }))
+    ),
+  acknowledgement: {}
+})
+
+/** Notifications of payouts, and of whatever else there will be, name nothing of ours. */
+const reportedIn = (body: unknown): Reported =>
+  Either.match(Schema.decodeUnknownEither(Notification)(body), {
+    onLeft: () => ({}),
+    onRight: ({ order_id, parent_payment_id, payment_id }) => ({
+      orderNumber: order_id ?? undefined,
+      ...(parent_payment_id && payment_id
+        ? { repeated: { paymentId: `${payment_id}`, originalId: `${parent_payment_id}` } }
+        : {})
+    })
+  })
+
+const inOrder = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== "object" || value === null) return value
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
+}

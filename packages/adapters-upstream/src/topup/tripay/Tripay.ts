@@ -1,0 +1,106 @@
+/**
+ * QRIS on a hosted page, by Tripay: a closed payment over one channel. The page, and the code itself, are in its answer.
+ */
+import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { rupiahOf } from "../wire/DueAmount.ts"
+import { troubleOf } from "../wire/PaymentFailure.ts"
+import * as PaymentHttp from "../wire/PaymentHttp.ts"
+import { isRealMoney, labelOf, type TripaySettings } from "../wire/PaymentSettings.ts"
+import { isKnown, observe } from "./TripayObservation.ts"
+import { FEE_ON_CUSTOMER, readAsked, readCreated, readEnvelope } from "./TripayResponses.ts"
+import * as TripaySignature from "./TripaySignature.ts"
+import * as TripayWebhook from "./TripayWebhook.ts"
+import { Channels, Transaction } from "./TripayWire.ts"
+
+const NAME = "tripay"
+const MINUTE_MILLIS = 60_000
+const NAME_CHARACTERS_AT_MOST = 100
+
+export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const label = labelOf(NAME, settings)
+    const trouble = troubleOf(label)
+    const { baseUrl, limits, apiKey, privateKey, merchantCode, channel, callbackUrl, returnUrl } = settings
+    const credential = { name: "authorization", value: Redacted.make(`Bearer ${Redacted.value(apiKey)}`) }
+    const http = yield* PaymentHttp.make({ baseUrl, credential, trouble, limits })
+
+    const open: PaymentProvider["open"] = (intent) =>
+      Effect.flatMap(rupiahOf(intent), (total) => {
+        const { orderNumber, payer } = intent
+        const expiresMillis = intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS
+        return http.call({
+          method: "POST",
+          path: "/transaction/create",
+          body: {
+            method: channel,
+            merchant_ref: orderNumber,
+            amount: total,
+            customer_name: payer.name.slice(0, NAME_CHARACTERS_AT_MOST),
+            customer_email: payer.email,
+            order_items: [{ sku: "TOPUP", name: "Quota top-up", price: total, quantity: 1n }],
+            callback_url: callbackUrl,
+            return_url: returnUrl,
+            expired_time: BigInt(Math.floor(expiresMillis / 1_000)),
+            signature: TripaySignature.ofPayment(merchantCode, orderNumber, total, privateKey)
+          },
+          // It makes a second payment when it is asked twice.
+          repeatable: false,
+          read: ({ body }) =>
+            Either.flatMap(readEnvelope(trouble, body), (data) =>
+              readCreated(trouble, settings, data, { orderNumber, total })
+            )
+        })
+      })
+
+    const check: PaymentProvider["check"] = (intent, { providerPaymentId: reference }) =>
+      Effect.gen(function* () {
+        const total = yield* rupiahOf(intent)
+        const transaction = yield* http.call({
+          method: "GET",
+          path: `/transaction/detail?reference=${encodeURIComponent(reference)}`,
+          repeatable: true,
+          read: ({ body }) => readAsked(trouble, body, Transaction)
+        })
+        const { status } = transaction
+        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (status === "REFUND") yield* Effect.logWarning("payment refunded", { provider: label, reference })
+        return observe(transaction, { reference, orderNumber: intent.orderNumber, total })
+      })
+
+    const probe = http.call({
+      method: "GET",
+      path: `/merchant/payment-channel?code=${encodeURIComponent(channel)}`,
+      repeatable: true,
+      read: ({ body }) =>
+        Either.flatMap(readAsked(trouble, body, Channels), (channels) => {
+          const ours = channels.find(({ code }) => code === channel)
+          if (ours === undefined || !ours.active) {
+            return Either.left(trouble.unavailable("rejected", `the channel ${channel} is not active`))
+          }
+          const { flat, percent } = ours.fee_customer
+          return isZero(flat) && isZero(percent)
+            ? Either.void
+            : Either.left(trouble.unavailable("rejected", `${FEE_ON_CUSTOMER}: ${flat} + ${percent} %`))
+        })
+    })
+
+    return {
+      label,
+      name: NAME,
+      simulated: !isRealMoney(settings),
+      method: "hosted_qris",
+      needsDepositIndex: false,
+      probe,
+      open,
+      check,
+      // Tripay takes nothing back; what nobody was shown expires by itself.
+      cancel: undefined,
+      webhook: TripayWebhook.make(label, privateKey)
+    }
+  })
+
+const isZero = (text: string): boolean => /^0+(\.0+)?$/.test(text)

@@ -1,0 +1,48 @@
+/**
+ * What a status at Tripay means for an order.
+ */
+import type { Idr } from "@tollgate/domain/money/Idr"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { idrOf } from "../wire/WireAmounts.ts"
+import type { Transaction } from "./TripayWire.ts"
+
+/** What was asked for. */
+export interface Asked {
+  readonly reference: string
+  readonly orderNumber: string
+  readonly total: Idr
+}
+
+export const observe = (transaction: Transaction, asked: Asked): PaymentObservation => {
+  const mismatch = mismatchOf(transaction, asked)
+  if (mismatch !== undefined) return { _tag: "Suspicious", reason: mismatch, received: undefined }
+  return meaningOf(transaction)
+}
+
+/** How a payment differs from what was asked for; undefined if it does not. */
+export const mismatchOf = ({ reference, merchant_ref, amount }: Transaction, asked: Asked): string | undefined => {
+  if (reference !== asked.reference) return `its reference is ${reference}`
+  if (merchant_ref !== asked.orderNumber) return `it is of the order ${merchant_ref}`
+  if (idrOf(amount) !== asked.total) return `its amount is ${amount}`
+  return undefined
+}
+
+export const isKnown = (status: string): boolean => KNOWN.has(status)
+
+const KNOWN: ReadonlySet<string> = new Set(["UNPAID", "PAID", "EXPIRED", "FAILED", "REFUND"])
+
+const meaningOf = ({ status, paid_at }: Transaction): PaymentObservation => {
+  const received = undefined
+  switch (status) {
+    case "PAID":
+      return { _tag: "Paid", paidAt: paid_at ? new Date(paid_at * 1_000) : undefined, received }
+    case "EXPIRED":
+      return { _tag: "Expired", received }
+    case "FAILED":
+      return { _tag: "Failed", reason: "failed", received }
+    case "REFUND":
+      return { _tag: "Failed", reason: "refunded", received }
+    default:
+      return { _tag: "Pending", received }
+  }
+}

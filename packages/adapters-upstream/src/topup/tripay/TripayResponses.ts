@@ -1,0 +1,79 @@
+/**
+ * What Tripay's answers come to: the payment that was opened, what was asked for, or why there is none.
+ */
+import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import { isPayable, isSandbox, type TripaySettings } from "../wire/PaymentSettings.ts"
+import * as Qris from "../wire/Qris.ts"
+import { idrOf } from "../wire/WireAmounts.ts"
+import { type Asked, mismatchOf } from "./TripayObservation.ts"
+import { Created, Envelope } from "./TripayWire.ts"
+
+export const FEE_ON_CUSTOMER = "the channel's fee is set to be paid by the customer, it must be set to the merchant"
+
+export const readEnvelope = (
+  trouble: PaymentFailure,
+  body: unknown
+): Either.Either<unknown, AmountRejected | ProviderUnavailable> => {
+  const decoded = Schema.decodeUnknownEither(Envelope)(body)
+  if (Either.isLeft(decoded)) return Either.left(trouble.unavailable("bad_response", "answered without success", true))
+  const { success, message, data } = decoded.right
+  return success ? Either.right(data) : Either.left(refusalOf(trouble, message ?? ""))
+}
+
+/** Tripay has no codes, only words, in English or Indonesian. */
+const refusalOf = (
+  { unavailable, amountRejected }: PaymentFailure,
+  message: string
+): AmountRejected | ProviderUnavailable => {
+  const isBound = /amount|nominal|jumlah/i.test(message) && /min|max|maks|limit|batas/i.test(message)
+  if (isBound) return amountRejected(message)
+  if (/api key|signature|unauthori[sz]ed|whitelist/i.test(message)) return unavailable("unauthorized", message)
+  return unavailable("rejected", `refused: ${message}`)
+}
+
+/** The data of an answer to a question, where no amount is sent that could be refused. */
+export const readAsked = <A, I>(
+  trouble: PaymentFailure,
+  body: unknown,
+  schema: Schema.Schema<A, I>
+): Either.Either<A, ProviderUnavailable> =>
+  readEnvelope(trouble, body).pipe(
+    Either.mapLeft(trouble.withoutAmount),
+    Either.flatMap((data) =>
+      Either.mapLeft(Schema.decodeUnknownEither(schema)(data), () =>
+        trouble.unavailable("bad_response", "answered, but not as documented")
+      )
+    )
+  )
+
+export const readCreated = (
+  { unavailable }: PaymentFailure,
+  settings: TripaySettings,
+  data: unknown,
+  asked: Omit<Asked, "reference">
+): Either.Either<OpenedPayment, ProviderUnavailable> => {
+  const unusable = (detail: string) => Either.left(unavailable("bad_response", `created, but ${detail}`, true))
+  const decoded = Schema.decodeUnknownEither(Created)(data)
+  if (Either.isLeft(decoded)) return unusable("not as documented")
+  const created = decoded.right
+  const { reference, checkout_url: paymentUrl, qr_string: qrContent, expired_time } = created
+  // Told first: the amount is another one just because of it.
+  if (idrOf(created.fee_customer) !== 0n) return unusable(FEE_ON_CUSTOMER)
+  const mismatch = mismatchOf(created, { ...asked, reference })
+  if (mismatch !== undefined) return unusable(mismatch)
+  if (created.status !== "UNPAID") return unusable(`its status is ${created.status}`)
+  if (!isPayable(paymentUrl, settings)) return unusable("its page has no proper address")
+  if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
+  // The test system says SANDBOX MODE where a code would be.
+  const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, asked.total)
+  if (fault !== undefined) return unusable(`its QRIS cannot be used: ${fault}`)
+  return Either.right({
+    providerPaymentId: reference,
+    instructions: { _tag: "HostedQris", qrContent, paymentUrl },
+    expiresAt: new Date(expired_time * 1_000),
+    state: {}
+  })
+}

@@ -1,0 +1,36 @@
+/**
+ * The ways in which a provider cannot be used, said in its name.
+ */
+import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+
+export type TroubleKind = ProviderUnavailable["kind"]
+
+export interface PaymentFailure {
+  /** What orders call the provider. */
+  readonly label: string
+  /** Ambiguous: it may have opened the payment all the same. */
+  readonly unavailable: (kind: TroubleKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
+  readonly amountRejected: (detail: string) => AmountRejected
+  /** The same of a call that sends no amount: none can be refused there. */
+  readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
+}
+
+export const troubleOf = (label: string): PaymentFailure => {
+  const unavailable: PaymentFailure["unavailable"] = (kind, detail, ambiguous = false) =>
+    new ProviderUnavailable({ provider: label, kind, ambiguous, detail: brief(detail) })
+  return {
+    label,
+    unavailable,
+    amountRejected: (detail) => new AmountRejected({ provider: label, detail: brief(detail) }),
+    withoutAmount: (failure) => (failure._tag === "AmountRejected" ? unavailable("rejected", failure.detail) : failure)
+  }
+}
+
+/** The provider is down or drowning, not us in the wrong: worth another try, and counted by its breaker. */
+export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
+
+const OUTAGES: ReadonlySet<TroubleKind> = new Set(["network", "timeout", "server_error", "rate_limited"])
+
+const DETAIL_CHARACTERS = 300
+
+const brief = (detail: string): string => detail.slice(0, DETAIL_CHARACTERS)

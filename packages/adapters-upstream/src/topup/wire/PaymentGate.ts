@@ -1,0 +1,78 @@
+/**
+ * Leaves a provider alone that keeps failing, and never asks it for too much at a time.
+ */
+import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import * as Breaker from "@tollgate/domain/inference/Breaker"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
+
+export interface PaymentGateSettings {
+  readonly breaker: Breaker.BreakerSettings
+  readonly callsAtMost: number
+  /** A clock of no particular epoch that never goes back. */
+  readonly nowMillis: () => number
+}
+
+export interface PaymentGate {
+  /** Makes the call, or fails at once. */
+  readonly pass: <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
+}
+
+export const make = (
+  { label, unavailable }: PaymentFailure,
+  { breaker: settings, callsAtMost, nowMillis }: PaymentGateSettings
+): PaymentGate => {
+  let breaker: Breaker.Breaker = Breaker.closed
+  let running = 0
+  let lastOutage: ProviderUnavailable | undefined
+
+  /** Says whether the call is the one that probes. */
+  const enter = Effect.suspend(() => {
+    const passage = Breaker.pass(breaker, settings, nowMillis())
+    if (!passage.admitted) {
+      const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no answer" }
+      return Effect.fail(unavailable(kind, `left alone for ${Math.ceil(passage.retryAfterMillis)} ms after: ${detail}`))
+    }
+    if (running >= callsAtMost) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
+    running += 1
+    breaker = passage.breaker
+    return Effect.succeed(passage.breaker.state === "half_open")
+  })
+
+  const leave = <A, E>(probes: boolean, exit: Exit.Exit<A, E>) =>
+    Effect.suspend(() => {
+      running -= 1
+      const outage = outageIn(exit)
+      lastOutage = outage ?? lastOutage
+      // While the breaker is open or probing, only the probe is heard: calls from before say nothing of now.
+      if (breaker.state !== "closed" && !probes) return Effect.void
+      const before = breaker.state
+      const next = judge(breaker, exit, outage)
+      breaker = next
+      if (next.state === "open" && before === "closed") {
+        return Effect.logWarning("payment provider left alone", { provider: label, after: outage?.detail })
+      }
+      return next.state === "closed" && before === "half_open"
+        ? Effect.logInfo("payment provider answers again", { provider: label })
+        : Effect.void
+    })
+
+  const judge = <A, E>(before: Breaker.Breaker, exit: Exit.Exit<A, E>, outage: ProviderUnavailable | undefined) => {
+    if (outage !== undefined) return Breaker.failed(before, settings, nowMillis())
+    return isInterrupted(exit) ? Breaker.undecided(before, nowMillis()) : Breaker.served(before)
+  }
+
+  return { pass: (call) => Effect.acquireUseRelease(enter, () => call, leave) }
+}
+
+const outageIn = <A, E>(exit: Exit.Exit<A, E>): ProviderUnavailable | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  return failure instanceof ProviderUnavailable && isOutage(failure) ? failure : undefined
+}
+
+const isInterrupted = <A, E>(exit: Exit.Exit<A, E>): boolean =>
+  Exit.isFailure(exit) && Option.isNone(Cause.failureOption(exit.cause))

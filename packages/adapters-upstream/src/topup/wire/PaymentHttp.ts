@@ -1,0 +1,208 @@
+/**
+ * One payment provider over HTTP: JSON there, JSON back, within bounds of time and size, no redirects.
+ *
+ * A call that may be made twice is made once more when the provider is down. Whatever goes wrong is one failure that
+ * says what it was, and whether the provider may have done what was asked all the same.
+ */
+import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { Pool } from "undici"
+import * as ExactJson from "./ExactJson.ts"
+import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
+import * as PaymentGate from "./PaymentGate.ts"
+
+export interface PaymentLimits {
+  /** For a call with its second try. */
+  readonly timeoutMillis: number
+  readonly retryPauseMillis: number
+  readonly answerBytesAtMost: number
+  readonly callsAtMost: number
+  readonly breaker: BreakerSettings
+  /** A clock of no particular epoch that never goes back. */
+  readonly nowMillis: () => number
+}
+
+export const defaultLimits: PaymentLimits = {
+  // Less than a look at an order waits, so that it is the provider that failed and the breaker hears of it.
+  timeoutMillis: 7_000,
+  retryPauseMillis: 250,
+  answerBytesAtMost: 262_144,
+  callsAtMost: 64,
+  breaker: { failures: 5, windowMillis: 30_000, openMillis: 30_000 },
+  nowMillis: () => performance.now()
+}
+
+export interface PaymentHttpOptions {
+  readonly baseUrl: string
+  /** A header that goes with every call. */
+  readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
+  readonly trouble: PaymentFailure
+  readonly limits?: Partial<PaymentLimits> | undefined
+}
+
+export interface PaymentAnswer {
+  /** 2xx or 4xx. */
+  readonly status: number
+  /** See {@link ExactJson}. */
+  readonly body: unknown
+}
+
+export interface PaymentCall<A, E> {
+  readonly method: "GET" | "POST"
+  /** Below the base address, with its query. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: ExactJson.Written
+  /** Making it twice does no harm. */
+  readonly repeatable: boolean
+  /** What the answer means; a provider's troubles often come with a good status. */
+  readonly read: (answer: PaymentAnswer) => Either.Either<A, E | ProviderUnavailable>
+}
+
+export interface PaymentHttp {
+  readonly call: <A, E = never>(call: PaymentCall<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
+}
+
+const CONNECT_MILLIS = 3_000
+const IDLE_CONNECTION_MILLIS = 4_000
+const CONNECTIONS_AT_MOST = 16
+
+export const make = ({
+  baseUrl,
+  credential,
+  trouble,
+  limits: given
+}: PaymentHttpOptions): Effect.Effect<PaymentHttp, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const limits = { ...defaultLimits, ...given }
+    const { origin, pathname } = new URL(baseUrl)
+    const basePath = pathname.replace(/\/+$/, "")
+    const gate = PaymentGate.make(trouble, limits)
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          new Pool(origin, {
+            connections: CONNECTIONS_AT_MOST,
+            keepAliveTimeout: IDLE_CONNECTION_MILLIS,
+            headersTimeout: 0,
+            bodyTimeout: 0,
+            connect: { timeout: Math.min(CONNECT_MILLIS, limits.timeoutMillis) }
+          })
+      ),
+      (pool) => Effect.promise(() => pool.destroy())
+    )
+
+    const exchange = <A, E>({ method, path, headers, body }: PaymentCall<A, E>) =>
+      Effect.tryPromise({
+        try: async (signal) => {
+          const response = await pool.request({
+            method,
+            path: basePath + path,
+            headers: {
+              accept: "application/json",
+              "accept-encoding": "identity",
+              "user-agent": "tollgate",
+              ...(body === undefined ? {} : { "content-type": "application/json" }),
+              ...headers,
+              [credential.name]: Redacted.value(credential.value)
+            },
+            body: body === undefined ? null : ExactJson.write(body),
+            signal
+          })
+          return { status: response.statusCode, text: await textOf(response.body, limits.answerBytesAtMost) }
+        },
+        catch: (error) => trouble.unavailable("network", reasonOf(error), mayHaveArrived(error))
+      })
+
+    const attempt = <A, E>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
+      exchange(call).pipe(
+        Effect.flatMap(({ status, text }) => Either.flatMap(understand(trouble, status, text), call.read))
+      )
+
+    const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
+      Effect.suspend(() => {
+        const asks = call.method === "GET"
+        // What a first try may have done is not undone by a second one that was refused.
+        let mayHaveBeenDone = false
+        const noting = attempt(call).pipe(
+          Effect.tapError((error) =>
+            Effect.sync(() => {
+              mayHaveBeenDone ||= error instanceof ProviderUnavailable && error.ambiguous
+            })
+          )
+        )
+        return noting.pipe(
+          Effect.retry({
+            schedule: Schedule.spaced(limits.retryPauseMillis),
+            times: call.repeatable ? 1 : 0,
+            while: (error) => error instanceof ProviderUnavailable && isOutage(error)
+          }),
+          Effect.timeoutFail({
+            duration: limits.timeoutMillis,
+            onTimeout: () => trouble.unavailable("timeout", `no answer in ${limits.timeoutMillis} ms`, true)
+          }),
+          Effect.mapError((error) => {
+            if (!(error instanceof ProviderUnavailable)) return error
+            return trouble.unavailable(error.kind, error.detail, !asks && (error.ambiguous || mayHaveBeenDone))
+          })
+        )
+      }).pipe(gate.pass)
+
+    return { call }
+  })
+
+/** Leaves to the provider's adapter what only it can judge: an answer in JSON. */
+const understand = (
+  { unavailable }: PaymentFailure,
+  status: number,
+  text: string | undefined
+): Either.Either<PaymentAnswer, ProviderUnavailable> => {
+  if (status === 429) return Either.left(unavailable("rate_limited", "answered 429"))
+  if (status === 401 || status === 403) return Either.left(unavailable("unauthorized", `answered ${status}`))
+  if (status >= 500) return Either.left(unavailable("server_error", `answered ${status}`, true))
+  if (status >= 300 && status < 400) return Either.left(unavailable("bad_response", `answered ${status}`, true))
+  const accepted = status < 300
+  if (text === undefined) {
+    return Either.left(unavailable("bad_response", `answered ${status} with too much to read`, accepted))
+  }
+  return Either.mapBoth(ExactJson.parse(text), {
+    onLeft: () => unavailable("bad_response", `answered ${status} without JSON`, accepted),
+    onRight: (body) => ({ status, body })
+  })
+}
+
+/** Undefined when there is more of it than wanted. */
+const textOf = async (body: AsyncIterable<Uint8Array>, bytesAtMost: number): Promise<string | undefined> => {
+  const chunks: Array<Uint8Array> = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > bytesAtMost) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+
+const NEVER_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+const mayHaveArrived = (error: unknown): boolean => !NEVER_SENT.has(codeOf(error))
+
+const reasonOf = (error: unknown): string => {
+  const { name, message } = error instanceof Error ? error : { name: "failed", message: "" }
+  return `${codeOf(error) || name}: ${message}`
+}

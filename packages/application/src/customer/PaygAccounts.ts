@@ -1,0 +1,34 @@
+/**
+ * Pay-as-you-go balances, as an operator moves them.
+ */
+
+import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import type { UserId, UserNotFound } from "@tollgate/domain/customer/User"
+import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { UsdPico } from "@tollgate/domain/money/UsdPico"
+import type { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export interface CreditedPayg {
+  readonly userId: UserId
+  readonly amountUsdMicro: UsdMicro
+  readonly balancePico: UsdPico
+  /** The operation had been carried out before; nothing moved now. */
+  readonly alreadyApplied: boolean
+}
+
+export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccounts")<
+  PaygAccounts,
+  {
+    /** Credits once per operation id; the same id for another user or amount is a conflict. */
+    readonly credit: (credit: {
+      readonly email: Email
+      readonly amount: UsdMicro
+      readonly operationId: OperationId
+      readonly operator: Operator
+    }) => Effect.Effect<CreditedPayg, UserNotFound | CreditConflict>
+  }
+>() {}

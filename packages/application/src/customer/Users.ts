@@ -1,0 +1,20 @@
+/**
+ * The users of the service.
+ */
+
+import type { CustomerBalances } from "@tollgate/domain/customer/CustomerBalances"
+import type { User, UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export class Users extends Context.Tag("@tollgate/application/Users")<
+  Users,
+  {
+    readonly create: (email: Email, operator: Operator) => Effect.Effect<User, UserExists>
+    readonly find: (email: Email) => Effect.Effect<User, UserNotFound>
+    /** What the user has left: pay-as-you-go and one entry per plan, by public model name. */
+    readonly balances: (user: User) => Effect.Effect<CustomerBalances>
+  }
+>() {}

@@ -1,0 +1,52 @@
+/**
+ * The queue of image requests that a person has to look at, and what became of them.
+ */
+
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { Resolution, ReviewNotFound, ReviewReason, ReviewResolved } from "@tollgate/domain/images/ImageReview"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { UsdPico } from "@tollgate/domain/money/UsdPico"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export interface ResolvedReview {
+  readonly resolution: Resolution
+  readonly at: Date
+  readonly operator: Operator
+}
+
+export interface ImageReview {
+  readonly requestId: RequestId
+  readonly userId: UserId
+  readonly email: Email
+  readonly model: string
+  readonly reason: ReviewReason
+  readonly queuedAt: Date
+  /** Absent while it waits for somebody. */
+  readonly resolved: ResolvedReview | undefined
+}
+
+export interface ChargedReview extends ImageReview {
+  /** What the customer has left. */
+  readonly balancePico: UsdPico
+}
+
+export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
+  ImageReviews,
+  {
+    /** Oldest first: those that wait, or all. */
+    readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
+    /**
+     * Locks the review and the customer's balance, applies `decideResolution`, and writes review, account, transfer and
+     * audit log in one transaction.
+     */
+    readonly resolve: (
+      requestId: RequestId,
+      resolution: Resolution,
+      operator: Operator
+    ) => Effect.Effect<ChargedReview, ReviewNotFound | ReviewResolved | InsufficientBalance>
+  }
+>() {}

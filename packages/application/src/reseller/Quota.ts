@@ -1,0 +1,31 @@
+/**
+ * The prepaid quota of resellers.
+ */
+
+import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { AdjustmentConflict, InsufficientQuota, QuotaAdjustment } from "@tollgate/domain/reseller/QuotaAdjustment"
+import type { ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export interface AdjustedQuota extends QuotaAdjustment {
+  readonly balanceUsdMicro: UsdMicro
+  /** The operation had been carried out before; nothing moved now. */
+  readonly alreadyApplied: boolean
+}
+
+export class Quota extends Context.Tag("@tollgate/application/Quota")<
+  Quota,
+  {
+    readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
+    /**
+     * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log in one transaction.
+     * Once per operation id over all resellers: (quota_adjust, operation id) is unique among transfers.
+     */
+    readonly adjust: (
+      adjustment: QuotaAdjustment,
+      operator: Operator
+    ) => Effect.Effect<AdjustedQuota, ResellerNotFound | AdjustmentConflict | InsufficientQuota>
+  }
+>() {}

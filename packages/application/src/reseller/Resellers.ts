@@ -1,0 +1,48 @@
+/**
+ * The resellers and their reviews.
+ */
+
+import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
+import type { EmailExists } from "@tollgate/domain/reseller/ResellerErrors"
+import type { ReviewMove, ReviewRefused } from "@tollgate/domain/reseller/Review"
+import type { Email } from "@tollgate/domain/validation/Email"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { PasswordHash } from "./PasswordHasher.ts"
+
+export interface NewReseller {
+  readonly email: Email
+  readonly name: string
+  readonly waNumber: string
+  readonly passwordHash: PasswordHash
+}
+
+export interface Credentials {
+  readonly reseller: Reseller
+  readonly passwordHash: PasswordHash
+}
+
+export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
+  Resellers,
+  {
+    /** Makes a `pending` reseller and its empty quota account, in one transaction; of two at once one is refused. */
+    readonly create: (reseller: NewReseller) => Effect.Effect<Reseller, EmailExists>
+    readonly find: (id: ResellerId) => Effect.Effect<Option.Option<Reseller>>
+    readonly credentials: (email: Email) => Effect.Effect<Option.Option<Credentials>>
+    /** By id or by email, as an operator writes it. */
+    readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
+    /** Newest first; of one status, or all. */
+    readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
+    /**
+     * Applies `decideReview` to the locked row. A change is written with its entry in the audit log, in one
+     * transaction; a move to where the reseller is already writes neither.
+     */
+    readonly review: (
+      id: ResellerId,
+      move: ReviewMove,
+      operator: Operator
+    ) => Effect.Effect<Reseller, ResellerNotFound | ReviewRefused>
+  }
+>() {}

@@ -1,0 +1,35 @@
+/**
+ * An operator's credit to a pay-as-you-go balance: moved once per operation id.
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
+import type { UsdPico } from "../money/UsdPico.ts"
+import type { UserId } from "./User.ts"
+
+/** The operation id was used for another user or another amount. */
+export class CreditConflict extends Schema.TaggedError<CreditConflict>()("CreditConflict", {
+  operationId: Schema.String
+}) {}
+
+/** What an operation of this id moved before. */
+export interface EarlierCredit {
+  readonly userId: UserId
+  readonly amountPico: bigint
+}
+
+export interface CreditDecision {
+  /** What to book now; nothing on a repeat. */
+  readonly creditPico: UsdPico | undefined
+}
+
+export const decideCredit = (
+  ask: { readonly userId: UserId; readonly amount: UsdMicro; readonly operationId: string },
+  earlier: EarlierCredit | undefined
+): Either.Either<CreditDecision, CreditConflict> => {
+  const amountPico = toUsdPico(ask.amount)
+  if (earlier === undefined) return Either.right({ creditPico: amountPico })
+  return earlier.userId === ask.userId && earlier.amountPico === amountPico
+    ? Either.right({ creditPico: undefined })
+    : Either.left(new CreditConflict({ operationId: ask.operationId }))
+}

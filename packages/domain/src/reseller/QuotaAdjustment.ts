@@ -1,0 +1,75 @@
+/**
+ * An operator's change to a reseller's quota, up or down: made once per operation id, and never below zero.
+ */
+import * as Brand from "effect/Brand"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as Account from "../ledger/Account.ts"
+import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
+import { UsdMicro } from "../money/UsdMicro.ts"
+import type { OperationId } from "../operations/OperationId.ts"
+import type { ResellerId } from "./Reseller.ts"
+
+/** The quota does not cover what is to be taken from it. */
+export class InsufficientQuota extends Schema.TaggedError<InsufficientQuota>()("InsufficientQuota", {
+  balanceUsdMicro: Schema.BigIntFromSelf,
+  neededUsdMicro: Schema.BigIntFromSelf
+}) {}
+
+/** Micro-USD to add, or with a minus to take; not zero, and at most a thousand million USD. */
+export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
+const MOST = 10n ** 15n
+export const QuotaChange = Brand.refined<QuotaChange>(
+  (n) => n !== 0n && n >= -MOST && n <= MOST,
+  (n) => Brand.error(`a quota changes by 1 to ${MOST} micro-USD, up or down, got ${n}`)
+)
+
+/** The operation id was used for another reseller or another amount. */
+export class AdjustmentConflict extends Schema.TaggedError<AdjustmentConflict>()("AdjustmentConflict", {
+  operationId: Schema.String
+}) {}
+
+export interface QuotaAdjustment {
+  readonly resellerId: ResellerId
+  readonly change: QuotaChange
+  readonly operationId: OperationId
+}
+
+/** What an operation of this id did before. */
+export interface EarlierAdjustment {
+  readonly resellerId: ResellerId
+  readonly change: bigint
+}
+
+export interface Adjusted {
+  readonly quota: Account.QuotaAccount
+  /** What to book now; nothing on a repeat. */
+  readonly booking: Booking | undefined
+}
+
+export const decideAdjustment = (
+  { resellerId, change, operationId }: QuotaAdjustment,
+  quota: Account.QuotaAccount,
+  earlier: EarlierAdjustment | undefined
+): Either.Either<Adjusted, AdjustmentConflict | InsufficientQuota> => {
+  if (earlier !== undefined) {
+    return earlier.resellerId === resellerId && earlier.change === change
+      ? Either.right({ quota, booking: undefined })
+      : Either.left(new AdjustmentConflict({ operationId }))
+  }
+  const amount = UsdMicro(change < 0n ? -change : change)
+  const booking = { code: "quota_adjust", ref: operationId, unit: "usd_micro", amount } as const
+  if (change > 0n) {
+    return Either.right({
+      quota: Account.credit(quota, amount),
+      booking: { ...booking, debit: systemAccounts.externalPayments, credit: quota.id }
+    })
+  }
+  const balanceUsdMicro = Account.available(quota)
+  return balanceUsdMicro < amount
+    ? Either.left(new InsufficientQuota({ balanceUsdMicro, neededUsdMicro: amount }))
+    : Either.right({
+        quota: Account.debit(quota, amount),
+        booking: { ...booking, debit: quota.id, credit: systemAccounts.externalPayments }
+      })
+}

@@ -1,0 +1,57 @@
+/**
+ * Reading what a caller sent: by a schema, or refused with what is wrong, member by member.
+ *
+ * What was sent is not repeated in the answer: it may be a password.
+ */
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+
+/** What is wrong with one member of a body or query. */
+export const FieldIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
+export type FieldIssue = typeof FieldIssue.Type
+
+/** Members are missing, malformed or contradict each other. */
+export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", {
+  details: Schema.Array(FieldIssue)
+}) {}
+
+const MOST_ISSUES = 20
+
+/** One member, one reason. */
+export const invalid = (path: string, message: string): ValidationFailed =>
+  new ValidationFailed({ details: [{ path, message }] })
+
+/** What a schema did not like, as it is told to the caller: one issue a member, whatever else it could have been. */
+export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
+  const issues = ParseResult.isParseError(error)
+    ? ParseResult.ArrayFormatter.formatErrorSync(error)
+    : ParseResult.ArrayFormatter.formatIssueSync(error)
+  const expected = new Map<string, Set<string>>()
+  for (const { path, message } of issues) {
+    const member = path.join(".")
+    expected.set(member, (expected.get(member) ?? new Set()).add(member === "" ? "an object" : wordsFor(message)))
+  }
+  const details = [...expected].map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
+  return new ValidationFailed({ details: details.slice(0, MOST_ISSUES) })
+}
+
+/** Members the schema does not know are ignored. */
+export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Either.Either<A, ValidationFailed>) => {
+  const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
+  return (input) => Either.mapLeft(decode(input), validationFailed)
+}
+
+/** `Expected string, actual "..."` is told as `a string`; messages of our own stay as they are. */
+const wordsFor = (message: string): string => {
+  const actual = message.search(/,? ?actual /)
+  const expected = (actual < 0 ? message : message.slice(0, actual)).replace(/^Expected /, "")
+  if (expected.startsWith("{")) return "an object"
+  return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
+}
+
+/** That a member may be left out needs no saying when it is there and wrong. */
+const eitherOf = (words: ReadonlyArray<string>): string => {
+  const telling = words.filter((word) => word !== "null" && word !== "undefined")
+  return (telling.length > 0 ? telling : words).join(" or ")
+}

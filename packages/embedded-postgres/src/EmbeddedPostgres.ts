@@ -1,0 +1,165 @@
+/**
+ * A real Postgres of our own, for where nobody provides one.
+ *
+ * It listens on a unix socket only, writes durably, and stops when the last process that uses it has ended, even when
+ * that was killed. Whoever asks for the same directory meanwhile joins the one that runs. An earlier one that is still
+ * shutting down is waited for, so a restart right after a crash works.
+ */
+import { randomUUID } from "node:crypto"
+import { fromSocket, PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import { ensureCluster } from "./Cluster.ts"
+import { EmbeddedPostgresFailed } from "./EmbeddedPostgresFailed.ts"
+import * as Lifeline from "./Lifeline.ts"
+import { findBinaries } from "./PostgresBinaries.ts"
+import { openHome, type PostgresHome } from "./PostgresHome.ts"
+import { clearAwayPredecessor, LAUNCH_SETTING, launchOf, NotYet } from "./Postmaster.ts"
+import { ownDirectory, type UnprivilegedUser, unprivilegedUser } from "./UnprivilegedUser.ts"
+import { watched } from "./Watchdog.ts"
+
+export interface EmbeddedPostgresOptions {
+  /**
+   * Created when missing, for Postgres alone to read. It lies in a directory of ours: root lets the user that Postgres
+   * runs as through that one, where need be.
+   */
+  readonly directory: string
+  /** False gives up durability for speed: for tests, whose data nobody wants back. */
+  readonly durable?: boolean
+  /** Further settings of the server, as in postgresql.conf. */
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+export interface RunningPostgres {
+  readonly socketDir: string
+  /** Another process had started it. */
+  readonly joined: boolean
+  /** Fails when Postgres ends although it is needed; never returns otherwise. */
+  readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
+}
+
+export class EmbeddedPostgres extends Context.Tag("@tollgate/adapters-postgres/EmbeddedPostgres")<
+  EmbeddedPostgres,
+  RunningPostgres
+>() {}
+
+/** Provides the settings for the database `postgres` of the cluster. */
+export const layer = (
+  options: EmbeddedPostgresOptions
+): Layer.Layer<EmbeddedPostgres | PgSettings, EmbeddedPostgresFailed> =>
+  Layer.scopedContext(
+    Effect.map(start(options), (postgres) =>
+      Context.make(EmbeddedPostgres, postgres).pipe(Context.add(PgSettings, fromSocket(postgres.socketDir)))
+    )
+  )
+
+/** Runs one, or joins the one that runs, until the scope ends. */
+export const start = (
+  options: EmbeddedPostgresOptions
+): Effect.Effect<RunningPostgres, EmbeddedPostgresFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const user = yield* unprivilegedUser
+    const home = yield* openHome(options.directory, user)
+    return yield* inScopeOfItsOwn(joinOrLaunch(home, user, options)).pipe(
+      Effect.retry({ while: (error) => error._tag === "NotYet", schedule: Schedule.spaced("50 millis") }),
+      Effect.catchTag("NotYet", Effect.die),
+      Effect.timeoutFail({
+        duration: "2 minutes",
+        onTimeout: () => new EmbeddedPostgresFailed({ message: `Postgres in ${home.directory} does not get ready` })
+      })
+    )
+  })
+
+/** What an attempt acquired is released at once when it fails, and with the caller's scope when it succeeds. */
+const inScopeOfItsOwn = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
+  Effect.flatMap(Effect.scope, (outer) =>
+    Effect.flatMap(Scope.fork(outer, ExecutionStrategy.sequential), (scope) =>
+      Scope.extend(attempt, scope).pipe(Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))))
+    )
+  )
+
+const joinOrLaunch = (
+  home: PostgresHome,
+  user: UnprivilegedUser | undefined,
+  options: EmbeddedPostgresOptions
+): Effect.Effect<RunningPostgres, NotYet | EmbeddedPostgresFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (Option.isSome(yield* Lifeline.attach(home.lifeline))) return yield* join(home)
+    yield* clearAwayPredecessor(home)
+    return yield* launch(home, user, options)
+  })
+
+const READY_POLL = Schedule.spaced("20 millis")
+
+const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
+  Effect.gen(function* () {
+    yield* Effect.repeat(launchOf(home.socketDir), {
+      schedule: READY_POLL,
+      until: (launch) => Option.isSome(launch) || !Lifeline.isWatched(home.lifeline)
+    })
+    // It may have begun to stop just before we held on to it.
+    if (!Lifeline.isWatched(home.lifeline)) return yield* new NotYet()
+    const ended = Effect.repeat(
+      Effect.sync(() => Lifeline.isWatched(home.lifeline)),
+      { schedule: Schedule.spaced("1 second"), while: (watched) => watched }
+    )
+    return { socketDir: home.socketDir, joined: true, lost: Effect.zipRight(ended, lost("it was stopped elsewhere")) }
+  })
+
+/** One that starts, one whose last processes still go, or one that takes its socket directory along as it leaves. */
+const SOMEBODY_ELSE_IS_AT_IT = /lock file .* already exists|still in use|create lock file .* No such file/
+
+const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options: EmbeddedPostgresOptions) =>
+  Effect.gen(function* () {
+    const { durable = true, parameters = {} } = options
+    const launchId = randomUUID()
+    const { initdb, postgres } = yield* findBinaries(user)
+    yield* ensureCluster(home, launchId, initdb, user, durable)
+    yield* ownDirectory(home.socketDir, user)
+    const settings = { ...always(home), ...(durable ? {} : volatile), ...parameters, [LAUNCH_SETTING]: launchId }
+    const command = [postgres, "-D", home.dataDir]
+    for (const [name, value] of Object.entries(settings)) command.push("-c", `${name}=${value}`)
+
+    const running = yield* watched(home, launchId, command, user)
+    // While ours is refused because another one is ahead, it is the other one that takes connections.
+    const ready = Effect.repeat(launchOf(home.socketDir), {
+      schedule: READY_POLL,
+      until: (found) => Option.contains(found, launchId)
+    })
+    const exited = Effect.flatMap(running.exited, () => running.lastWords)
+    const refusal = yield* Effect.raceFirst(Effect.as(ready, undefined), exited)
+    if (refusal !== undefined) {
+      if (SOMEBODY_ELSE_IS_AT_IT.test(refusal)) return yield* new NotYet()
+      return yield* new EmbeddedPostgresFailed({ message: `Postgres does not start:\n${refusal}` })
+    }
+    yield* running.announce
+    return { socketDir: home.socketDir, joined: false, lost: Effect.flatMap(exited, lost) }
+  })
+
+const lost = (why: string) =>
+  Effect.fail(new EmbeddedPostgresFailed({ message: `Postgres ended although it is needed:\n${why}` }))
+
+const always = ({ socketDir }: PostgresHome) => ({
+  listen_addresses: "",
+  unix_socket_directories: socketDir,
+  timezone: "UTC",
+  log_timezone: "UTC",
+  max_connections: "200",
+  log_min_messages: "log",
+  log_checkpoints: "off",
+  log_autovacuum_min_duration: "-1"
+})
+
+const volatile = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  wal_level: "minimal",
+  max_wal_senders: "0"
+}

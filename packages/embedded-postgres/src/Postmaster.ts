@@ -1,0 +1,103 @@
+/**
+ * The Postgres process of a cluster, as seen from outside: whether it answers, and how one that nobody watches any
+ * more is got out of the way.
+ */
+import { execFile } from "node:child_process"
+import { readdir, readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Pg from "pg"
+import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
+import { isWatched } from "./Lifeline.ts"
+import type { PostgresHome } from "./PostgresHome.ts"
+
+/** Somebody else starts or stops this Postgres: try again shortly. */
+export class NotYet extends Data.TaggedError("NotYet") {}
+
+/** The setting by which a running Postgres tells who launched it. */
+export const LAUNCH_SETTING = "tollgate.launch"
+
+/** The launch of the Postgres that takes connections here; none while it starts, recovers or stops. */
+export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
+  Effect.promise(async () => {
+    const client = new Pg.Client({ ...fromSocket(socketDir), connectionTimeoutMillis: 1_000 })
+    client.on("error", () => {})
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ launch: string | null }>("SELECT current_setting($1, true) AS launch", [
+        LAUNCH_SETTING
+      ])
+      return Option.some(rows[0]?.launch ?? "")
+    } catch {
+      return Option.none()
+    } finally {
+      await client.end().catch(() => {})
+    }
+  })
+
+/**
+ * Succeeds when no process has the cluster. One that was left without its watchdog, or is stopping after it, is told
+ * to stop and is then waited for.
+ */
+export const clearAwayPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
+  Effect.gen(function* () {
+    const pidFile = join(home.dataDir, "postmaster.pid")
+    const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
+    const { pid, beingLaunched } = yield* step(`cannot look into ${home.directory}`, async () => ({
+      pid: await firstLineOf(pidFile),
+      // Looked at after the process was: the lifeline of a launch is there before its process, under one of two names.
+      beingLaunched:
+        (await readdir(home.directory)).some(
+          (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))
+        ) || isWatched(home.lifeline)
+    }))
+    if (beingLaunched) return yield* new NotYet()
+    if (yield* isPostgres(pid)) {
+      yield* step(`Postgres with process id ${pid} does not let go of ${home.dataDir}`, () => {
+        tellToStop(pid)
+      })
+      return yield* new NotYet()
+    }
+    // After a reboot the id may belong to any other program, which Postgres would take for itself.
+    yield* step(`cannot clear ${home.directory}`, async () => {
+      for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
+    }).pipe(Effect.when(() => isAlive(pid)))
+  })
+
+/** It may have ended since it was looked at, which is as good. */
+const tellToStop = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGINT")
+  } catch (error) {
+    if (isAlive(pid)) throw error
+  }
+}
+
+const firstLineOf = (file: string): Promise<number> =>
+  readFile(file, "utf8").then(
+    (text) => parseInt(text, 10),
+    () => Number.NaN
+  )
+
+const isAlive = (pid: number): boolean => {
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
+const isPostgres = (pid: number): Effect.Effect<boolean> =>
+  Effect.promise(async () => {
+    if (!isAlive(pid)) return false
+    const name = await readFile(`/proc/${pid}/comm`, "utf8").catch(() =>
+      promisify(execFile)("ps", ["-o", "comm=", "-p", String(pid)]).then(({ stdout }) => stdout)
+    )
+    return name.includes("postgres")
+  }).pipe(Effect.catchAllDefect(() => Effect.succeed(true)))

@@ -1,0 +1,132 @@
+/**
+ * Chat completions of a simulated supplier, plain and streamed, as OpenAI puts them on the wire.
+ */
+import { randomUUID } from "node:crypto"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import { promptText } from "@tollgate/domain/inference/ChatPrompt"
+import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { lastWords } from "./LastUserMessage.ts"
+import type { PromptMemory } from "./PromptMemory.ts"
+import { type Ask, type Reply, reply, silence, speaking } from "./SimulatedModel.ts"
+import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
+
+export const make = (memory: PromptMemory): SimulatedProtocol => ({
+  path: "/chat/completions",
+  answer: (request) =>
+    Effect.gen(function* () {
+      const messages = asArray(request.messages)
+      if (messages.length === 0) {
+        return yield* new SimulatedRefusal({ status: 400, message: "messages: at least one", param: "messages" })
+      }
+      const ask = yield* readAsk(request, messages)
+      const counter = yield* TokenCounter
+      const prompt = promptText(request)
+      const promptTokens = Number(yield* counter.count(prompt.text)) + prompt.extraTokens
+      const said = yield* reply(ask)
+      const completion: Completion = {
+        id: `chatcmpl-simulated-${randomUUID()}`,
+        created: Math.trunc((yield* Clock.currentTimeMillis) / 1_000),
+        model: asText(request.model),
+        tool: ask.tool,
+        reply: said,
+        usage: {
+          prompt_tokens: promptTokens,
+          completion_tokens: said.tokens,
+          total_tokens: promptTokens + said.tokens,
+          prompt_tokens_details: { cached_tokens: memory.cachedTokens(messages, promptTokens) },
+          completion_tokens_details: { reasoning_tokens: said.thoughtTokens }
+        }
+      }
+      return request.stream === true
+        ? yield* streamed(completion, asObject(request.stream_options)?.include_usage === true)
+        : yield* plain(completion)
+    })
+})
+
+interface Completion {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+  readonly tool: Tool | undefined
+  readonly reply: Reply
+  readonly usage: JsonObject
+}
+
+const readAsk = (request: JsonObject, messages: ReadonlyArray<unknown>): Effect.Effect<Ask, SimulatedRefusal> =>
+  Effect.gen(function* () {
+    const format = asObject(request.response_format)
+    const isJson = format?.type === "json_object" || format?.type === "json_schema"
+    const said = lastWords(messages)
+    return {
+      said: said.text,
+      maxTokens: asCount(request.max_completion_tokens) ?? asCount(request.max_tokens),
+      tool: yield* toolToCall(offerOf(request), said),
+      json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined,
+      // What it thinks is counted and never told.
+      thinks: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
+    }
+  })
+
+const offerOf = ({ tools, tool_choice: choice }: JsonObject): ToolOffer => {
+  const name = asText(asObject(asObject(choice)?.function)?.name)
+  const functions = asArray(tools)
+    .map((tool) => asObject(asObject(tool)?.function))
+    .filter((tool) => tool !== undefined)
+  return {
+    tools: functions.map(({ name, parameters }) => ({ name: asText(name), parameters })),
+    choice: name !== "" ? { name } : choice === "required" ? "any" : choice === "none" ? "none" : "auto"
+  }
+}
+
+const finishReason = ({ tool, reply }: Completion): string =>
+  reply.cut ? "length" : tool === undefined ? "stop" : "tool_calls"
+
+const plain = (completion: Completion): Effect.Effect<SimulatedAnswer> =>
+  Effect.gen(function* () {
+    const { id, created, model, tool, reply, usage } = completion
+    const text = reply.pieces.join("")
+    const call = { id: callId(id), type: "function", function: { name: tool?.name, arguments: text } }
+    const message = {
+      role: "assistant",
+      content: tool === undefined ? text : null,
+      refusal: null,
+      ...(tool === undefined ? {} : { tool_calls: [call] })
+    }
+    const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(completion) }
+    return {
+      _tag: "Whole",
+      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
+      body: { id, object: "chat.completion", created, model, choices: [choice], usage }
+    }
+  })
+
+const streamed = (completion: Completion, includeUsage: boolean): Effect.Effect<SimulatedAnswer> =>
+  Effect.gen(function* () {
+    const { id, created, model, tool, reply, usage } = completion
+    const frame = (members: JsonObject): string =>
+      `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created, model, ...members, ...(includeUsage && !("usage" in members) ? { usage: null } : {}) })}\n\n`
+    const chunk = (delta: JsonObject, finish: string | null = null): string =>
+      frame({ choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })
+    const opening =
+      tool === undefined
+        ? { role: "assistant", content: "", refusal: null }
+        : {
+            role: "assistant",
+            content: null,
+            tool_calls: [{ index: 0, id: callId(id), type: "function", function: { name: tool.name, arguments: "" } }]
+          }
+    const piece = (text: string): JsonObject =>
+      tool === undefined ? { content: text } : { tool_calls: [{ index: 0, function: { arguments: text } }] }
+
+    const frames: Array<TimedFrame> = [{ afterMillis: yield* silence(reply.thought.length), text: chunk(opening) }]
+    for (const text of reply.pieces) frames.push({ afterMillis: yield* speaking, text: chunk(piece(text)) })
+    frames.push({ afterMillis: 0, text: chunk({}, finishReason(completion)) })
+    if (includeUsage) frames.push({ afterMillis: 0, text: frame({ choices: [], usage }) })
+    frames.push({ afterMillis: 0, text: "data: [DONE]\n\n" })
+    return { _tag: "Stream", frames }
+  })
+
+const callId = (id: string): string => `call_${id.slice(-12)}`

@@ -1,0 +1,195 @@
+/**
+ * Messages of a simulated supplier, plain and streamed, and the count of their tokens, as Anthropic puts them on the
+ * wire.
+ */
+import { randomUUID } from "node:crypto"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
+import * as Effect from "effect/Effect"
+import { lastWords } from "./LastUserMessage.ts"
+import type { PromptMemory } from "./PromptMemory.ts"
+import { type Ask, type Reply, reply, silence, speaking, thinking } from "./SimulatedModel.ts"
+import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
+
+export const make = (memory: PromptMemory): SimulatedProtocol => ({
+  path: "/messages",
+  answer: (request) =>
+    Effect.gen(function* () {
+      const messages = yield* messagesOf(request)
+      const maxTokens = asCount(request.max_tokens)
+      if (maxTokens === undefined) return yield* refusal("max_tokens: must be there", "max_tokens")
+      const ask = yield* readAsk(request, messages, maxTokens)
+      const promptTokens = yield* countPrompt(request)
+      const message: Message = {
+        id: `msg_simulated${randomUUID().replaceAll("-", "")}`,
+        model: asText(request.model),
+        tool: ask.tool,
+        reply: yield* reply(ask),
+        usage: usageOf(request, promptTokens, memory.cachedTokens([request.system, ...messages], promptTokens))
+      }
+      return request.stream === true ? yield* streamed(message) : yield* plain(message)
+    })
+})
+
+/** The count of a prompt without an answer to it. */
+export const makeCount = (): SimulatedProtocol => ({
+  path: "/messages/count_tokens",
+  answer: (request) =>
+    Effect.gen(function* () {
+      yield* messagesOf(request)
+      return { _tag: "Whole", afterMillis: 0, body: { input_tokens: yield* countPrompt(request) } }
+    })
+})
+
+interface Message {
+  readonly id: string
+  readonly model: string
+  readonly tool: Tool | undefined
+  readonly reply: Reply
+  readonly usage: JsonObject
+}
+
+/** Stands where a real supplier vouches for a thought. */
+const SIGNATURE = "simulated"
+
+const refusal = (message: string, param: string) => new SimulatedRefusal({ status: 400, message, param })
+
+const messagesOf = (request: JsonObject): Effect.Effect<ReadonlyArray<unknown>, SimulatedRefusal> => {
+  const messages = asArray(request.messages)
+  return messages.length === 0 ? refusal("messages: at least one", "messages") : Effect.succeed(messages)
+}
+
+const countPrompt = (request: JsonObject): Effect.Effect<number, never, TokenCounter> =>
+  Effect.gen(function* () {
+    const { text, extraTokens } = promptText(request)
+    return Number(yield* (yield* TokenCounter).count(text)) + extraTokens
+  })
+
+const readAsk = (
+  request: JsonObject,
+  messages: ReadonlyArray<unknown>,
+  maxTokens: number
+): Effect.Effect<Ask, SimulatedRefusal> =>
+  Effect.gen(function* () {
+    const format = asObject(asObject(request.output_config)?.format) ?? asObject(request.output_format)
+    const said = lastWords(messages)
+    return {
+      said: said.text,
+      maxTokens,
+      tool: yield* toolToCall(offerOf(request), said),
+      json: format?.type === "json_schema" ? { schema: format.schema } : undefined,
+      thinks: thinks(request)
+    }
+  })
+
+const offerOf = (request: JsonObject): ToolOffer => {
+  const { type, name } = asObject(request.tool_choice) ?? {}
+  // Those that the supplier carries out itself have no schema.
+  const offered = asArray(request.tools)
+    .map(asObject)
+    .filter((tool) => tool?.input_schema !== undefined)
+  return {
+    tools: offered.map((tool) => ({ name: asText(tool?.name), parameters: tool?.input_schema })),
+    choice: type === "tool" ? { name: asText(name) } : type === "any" || type === "none" ? type : "auto"
+  }
+}
+
+const thinks = (request: JsonObject): boolean => {
+  const type = asObject(request.thinking)?.type
+  return type === "enabled" || type === "adaptive"
+}
+
+/** Nothing is written to a cache, or read from one, unless the caller marks what to keep there. */
+const usageOf = (request: JsonObject, promptTokens: number, cached: number): JsonObject => {
+  const caches = JSON.stringify(request).includes('"cache_control":{')
+  const read = caches ? cached : 0
+  const input = caches ? Math.min(UNCACHED_TOKENS, promptTokens - read) : promptTokens
+  return {
+    input_tokens: input,
+    cache_creation_input_tokens: promptTokens - read - input,
+    cache_read_input_tokens: read,
+    service_tier: "standard"
+  }
+}
+
+/** What follows the last mark. */
+const UNCACHED_TOKENS = 3
+
+const stopReason = ({ tool, reply }: Message): string =>
+  reply.cut ? "max_tokens" : tool === undefined ? "end_turn" : "tool_use"
+
+const toolBlock = ({ id, tool }: Message, input: unknown): JsonObject => ({
+  type: "tool_use",
+  id: `toolu_${id.slice(-12)}`,
+  name: tool?.name,
+  input
+})
+
+const plain = (message: Message): Effect.Effect<SimulatedAnswer> =>
+  Effect.gen(function* () {
+    const { id, model, tool, reply, usage } = message
+    const text = reply.pieces.join("")
+    const thought = reply.thought.join("")
+    const content = [
+      ...(thought === "" ? [] : [{ type: "thinking", thinking: thought, signature: SIGNATURE }]),
+      tool === undefined ? { type: "text", text } : toolBlock(message, inputOf(reply))
+    ]
+    return {
+      _tag: "Whole",
+      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
+      body: {
+        id,
+        type: "message",
+        role: "assistant",
+        model,
+        content,
+        stop_reason: stopReason(message),
+        stop_sequence: null,
+        usage: { ...usage, output_tokens: reply.tokens }
+      }
+    }
+  })
+
+/** An input that was cut at the limit is no JSON; a whole message cannot hold a part of it. */
+const inputOf = ({ pieces, cut }: Reply): unknown => (cut ? {} : JSON.parse(pieces.join("")))
+
+const streamed = (message: Message): Effect.Effect<SimulatedAnswer> =>
+  Effect.gen(function* () {
+    const { id, model, tool, reply, usage } = message
+    const frames: Array<TimedFrame> = []
+    const say = (event: JsonObject, afterMillis = 0) =>
+      frames.push({ afterMillis, text: `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n` })
+    const delta = (index: number, delta: JsonObject, afterMillis = 0) =>
+      say({ type: "content_block_delta", index, delta }, afterMillis)
+
+    const beginning = { id, type: "message", role: "assistant", model, content: [] }
+    say(
+      {
+        type: "message_start",
+        message: { ...beginning, stop_reason: null, stop_sequence: null, usage: { ...usage, output_tokens: 1 } }
+      },
+      yield* thinking
+    )
+    say({ type: "ping" })
+    let index = 0
+    if (reply.thought.length > 0) {
+      say({ type: "content_block_start", index, content_block: { type: "thinking", thinking: "", signature: "" } })
+      for (const thinking of reply.thought) delta(index, { type: "thinking_delta", thinking }, yield* speaking)
+      delta(index, { type: "signature_delta", signature: SIGNATURE })
+      say({ type: "content_block_stop", index })
+      index += 1
+    }
+    const block = tool === undefined ? { type: "text", text: "" } : toolBlock(message, {})
+    say({ type: "content_block_start", index, content_block: block })
+    for (const text of reply.pieces) {
+      const piece = tool === undefined ? { type: "text_delta", text } : { type: "input_json_delta", partial_json: text }
+      delta(index, piece, yield* speaking)
+    }
+    say({ type: "content_block_stop", index })
+    const end = { stop_reason: stopReason(message), stop_sequence: null }
+    say({ type: "message_delta", delta: end, usage: { output_tokens: reply.tokens } })
+    say({ type: "message_stop" })
+    return { _tag: "Stream", frames }
+  })

@@ -1,0 +1,173 @@
+/**
+ * A supplier on this machine for demonstrations: speaks a real wire at a believable pace and says of itself, in every
+ * answer and in a header, that it is a simulation. Never for production; the server refuses it there.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
+import * as SimulatedImages from "../images/SimulatedImages.ts"
+import { PromptMemory } from "./PromptMemory.ts"
+import * as SimulatedChat from "./SimulatedChat.ts"
+import * as SimulatedMessages from "./SimulatedMessages.ts"
+import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal } from "./SimulatedProtocol.ts"
+import * as SimulatedResponses from "./SimulatedResponses.ts"
+
+export interface SimulationOptions {
+  /** 1 is the pace of a real supplier, 0 answers at once. */
+  readonly pace?: number
+  /** 0, or absent, takes a free one. */
+  readonly port?: number
+}
+
+export interface SimulatedUpstream {
+  /** What a catalog calls `base_url`. */
+  readonly baseUrl: string
+}
+
+const BASE_PATH = "/v1"
+const BODY_BYTES_AT_MOST = 33_554_432
+const MARK_NAME = "x-simulated-upstream"
+const MARK = { [MARK_NAME]: "true" }
+
+/** What a catalog calls `base_url`. */
+export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
+
+/** Whether an answer came from a simulation. */
+export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
+
+/** Runs until its scope closes. */
+export const start = ({
+  pace = 1,
+  port = 0
+}: SimulationOptions = {}): Effect.Effect<SimulatedUpstream, never, Scope.Scope | TokenCounter> =>
+  Effect.gen(function* () {
+    const run = yield* FiberSet.makeRuntime<TokenCounter>()
+    const protocols = [
+      SimulatedChat.make(new PromptMemory()),
+      SimulatedMessages.make(new PromptMemory()),
+      SimulatedMessages.makeCount(),
+      SimulatedResponses.make(new PromptMemory()),
+      SimulatedImages.makeGenerations(),
+      SimulatedImages.makeEdits()
+    ]
+    const listening = Effect.async<ReturnType<typeof createServer>>((resume) => {
+      const server = createServer((request, response) => {
+        const fiber = run(serve(request, response, protocols, pace))
+        response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      })
+      server.once("error", (error) => resume(Effect.die(error)))
+      server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
+    })
+    const server = yield* Effect.acquireRelease(listening, (server) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+    )
+    const address = server.address()
+    const bound = typeof address === "object" && address !== null ? address.port : port
+    return { baseUrl: addressOf(bound) }
+  })
+
+const serve = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  protocols: ReadonlyArray<SimulatedProtocol>,
+  pace: number
+) =>
+  answer(request, protocols).pipe(
+    Effect.flatMap((answer) => write(response, answer, pace)),
+    Effect.catchTag("SimulatedRefusal", (refusal) => Effect.sync(() => refuse(response, refusal)))
+  )
+
+const answer = (
+  request: IncomingMessage,
+  protocols: ReadonlyArray<SimulatedProtocol>
+): Effect.Effect<SimulatedAnswer, SimulatedRefusal, TokenCounter> =>
+  Effect.gen(function* () {
+    const path = request.url?.split("?")[0]
+    const protocol = protocols.find((each) => path === BASE_PATH + each.path)
+    if (protocol === undefined) return yield* refusal(404, `nothing is simulated at ${path}`)
+    if (request.method !== "POST") return yield* refusal(405, "only POST")
+    if (!request.headers.authorization && !request.headers["x-api-key"]) return yield* refusal(401, "no API key")
+    const isForm = request.headers["content-type"]?.startsWith("multipart/form-data") === true
+    return yield* protocol.answer(yield* isForm ? readForm(request) : readJson(request))
+  })
+
+const refusal = (status: number, message: string) => new SimulatedRefusal({ status, message, param: null })
+
+const readJson = (request: IncomingMessage): Effect.Effect<JsonObject, SimulatedRefusal> =>
+  Effect.gen(function* () {
+    const body = yield* readBody(request)
+    const json = yield* Effect.try({
+      try: () => asObject(JSON.parse(body.toString("utf8"))),
+      catch: () => refusal(400, "the body is no JSON")
+    })
+    return json ?? (yield* refusal(400, "the body is no JSON object"))
+  })
+
+/** Texts as they are; of files, what they are and how large. */
+const readForm = (request: IncomingMessage): Effect.Effect<JsonObject, SimulatedRefusal> =>
+  Effect.gen(function* () {
+    const body = yield* readBody(request)
+    const headers = { "content-type": request.headers["content-type"] ?? "" }
+    const form = yield* Effect.tryPromise({
+      try: () => new Response(new Uint8Array(body), { headers }).formData(),
+      catch: () => refusal(400, "the body is no form")
+    })
+    return Object.fromEntries(
+      [...form].map(([name, value]) => [
+        name,
+        typeof value === "string" ? value : { type: value.type, size: value.size }
+      ])
+    )
+  })
+
+const readBody = (request: IncomingMessage): Effect.Effect<Buffer, SimulatedRefusal> =>
+  Effect.async((resume) => {
+    const pieces: Array<Buffer> = []
+    let length = 0
+    request.on("data", (piece: Buffer) => {
+      length += piece.length
+      if (length > BODY_BYTES_AT_MOST) resume(refusal(413, "the body is too large"))
+      else pieces.push(piece)
+    })
+    request.on("end", () => resume(Effect.succeed(Buffer.concat(pieces))))
+  })
+
+const write = (response: ServerResponse, answer: SimulatedAnswer, pace: number): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (answer._tag === "Whole") {
+      yield* pause(answer.afterMillis * pace)
+      response.writeHead(200, { ...MARK, "content-type": "application/json" }).end(JSON.stringify(answer.body))
+      return
+    }
+    response.writeHead(200, {
+      ...MARK,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache"
+    })
+    for (const { afterMillis, text } of answer.frames) {
+      yield* pause(afterMillis * pace)
+      if (!response.write(text)) yield* drained(response)
+    }
+    response.end()
+  })
+
+const pause = (millis: number): Effect.Effect<void> => (millis > 0 ? Effect.sleep(millis) : Effect.void)
+
+const drained = (response: ServerResponse): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    response.once("drain", () => resume(Effect.void))
+  })
+
+/** In a body that the clients of all protocols can read. */
+const refuse = (response: ServerResponse, { status, message, param }: SimulatedRefusal): void => {
+  const error = { message: `simulated supplier: ${message}`, type: "invalid_request_error", param, code: null }
+  response
+    .writeHead(status, { ...MARK, "content-type": "application/json" })
+    .end(JSON.stringify({ type: "error", error }))
+}

@@ -1,0 +1,39 @@
+/**
+ * A provider of payments on a simulated chain that tells the simulator which order a deposit address is for, so that
+ * it can be paid by its order number. The wire of a chain has no word for that.
+ */
+import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import * as Effect from "effect/Effect"
+
+const TIMEOUT_MILLIS = 1_000
+
+/** Told when a payment is opened, and again when it is checked: a simulator forgets when it is restarted. */
+export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
+  ...provider,
+  open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),
+  check: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.check(intent, opened))
+})
+
+/** Best effort: an order that was not announced can still be paid by its address. */
+const announce = (
+  simulatorUrl: string,
+  { orderNumber }: PaymentIntent,
+  { instructions }: OpenedPayment
+): Effect.Effect<void> => {
+  if (instructions._tag !== "Bep20") return Effect.void
+  const order = {
+    order_number: orderNumber,
+    deposit_address: instructions.depositAddress,
+    contract_address: instructions.contractAddress,
+    expected_raw: instructions.expectedRaw.toString()
+  }
+  return Effect.tryPromise(async (interrupted) => {
+    const response = await fetch(`${simulatorUrl}/bsc/orders`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(order),
+      signal: AbortSignal.any([interrupted, AbortSignal.timeout(TIMEOUT_MILLIS)])
+    })
+    await response.body?.cancel()
+  }).pipe(Effect.ignore)
+}

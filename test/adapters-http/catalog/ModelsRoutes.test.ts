@@ -1,0 +1,70 @@
+import type { Model } from "@tollgate/domain/catalog/Model"
+import { afterEach, expect, it } from "vitest"
+import { aModel, catalogOf, closeGateways, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
+  const served = catalogOf({})
+  const routes = served.models.get("m")?.routes ?? []
+  const catalog = {
+    ...served,
+    models: new Map(models.map((parts) => [parts.publicName ?? "m", aModel({ routes, ...parts })]))
+  }
+  const gateway = await startGateway({ catalog })
+  return async (path: string, key = KEY) => {
+    const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    return { status: response.status, body: await response.json() }
+  }
+}
+
+it("lists what can be called: by rank, then by name, and nothing about price or supplier", async () => {
+  const ask = await listing(
+    { publicName: "zeta", discoveryRank: 5 },
+    { publicName: "beta" },
+    { publicName: "alpha" },
+    { publicName: "secret", hidden: true },
+    { publicName: "old", retired: true },
+    { publicName: "unserved", routes: [] }
+  )
+  expect(await ask("/v1/models?limit=1000")).toEqual({
+    status: 200,
+    body: {
+      object: "list",
+      data: [
+        { id: "zeta", object: "model" },
+        { id: "alpha", object: "model" },
+        { id: "beta", object: "model" }
+      ]
+    }
+  })
+})
+
+it("shows one model, its name escaped or not", async () => {
+  const longest = `lab/${"ü".repeat(196)}`
+  const ask = await listing({ publicName: "lab/large model" }, { publicName: longest })
+  const found = { status: 200, body: { id: "lab/large model", object: "model" } }
+  expect(await ask("/v1/models/lab%2Flarge%20model")).toEqual(found)
+  expect(await ask("/v1/models/lab/large%20model")).toEqual(found)
+  expect(await ask("/v1/models/lab/large%20model/")).toEqual(found)
+  expect((await ask(`/v1/models/${encodeURIComponent(longest)}`)).status).toBe(200)
+})
+
+it.each([
+  ["unknown", "/v1/models/unknown"],
+  ["hidden", "/v1/models/secret"],
+  ["retired", "/v1/models/old"],
+  ["a name of every object", "/v1/models/constructor"]
+])("does not know a model that is %s", async (_, path) => {
+  const ask = await listing({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
+  expect(await ask(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
+})
+
+it("needs a key", async () => {
+  const ask = await listing()
+  for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
+    expect(await ask(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })
+  }
+})

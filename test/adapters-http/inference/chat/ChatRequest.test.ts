@@ -1,0 +1,154 @@
+import { chatBodyFor, readChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../../support/law.ts"
+
+const messages = [{ role: "user", content: "hi" }]
+const read = (body: unknown) => readChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+const accepted = (body: unknown) => Either.getOrThrow(read(body))
+const refusedParam = (body: unknown) =>
+  Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
+const sentOn = (body: unknown, upstreamModel = "up/model") =>
+  Buffer.from(chatBodyFor(accepted(body), upstreamModel)).toString()
+
+describe("a chat request", () => {
+  it("says its model, whether it is streamed, and whether usage is asked for", () => {
+    const request = { model: "m", messages, stream: true, stream_options: { include_usage: true } }
+    expect(accepted(request)).toMatchObject({ model: "m", streamed: true, includeUsage: true })
+    expect(accepted({ model: "m", messages })).toMatchObject({ streamed: false, includeUsage: false })
+    expect(accepted({ model: "m", messages, stream: null, stream_options: null })).toMatchObject({ streamed: false })
+  })
+
+  it("reads a model written with escapes", () => {
+    expect(accepted(`{"model":"a\\u002fb","messages":[{"role":"user"}]}`).model).toBe("a/b")
+  })
+
+  it.each([
+    ["model", { messages }],
+    ["model", { model: "", messages }],
+    ["model", { model: 5, messages }],
+    ["model", { model: null, messages }],
+    ["messages", { model: "m" }],
+    ["messages", { model: "m", messages: [] }],
+    ["messages", { model: "m", messages: {} }],
+    ["messages", { model: "m", messages: "hi" }],
+    ["messages[1]", { model: "m", messages: [...messages, "hi"] }],
+    ["messages[1].role", { model: "m", messages: [...messages, { content: "hi" }] }],
+    ["messages[0].role", { model: "m", messages: [{ role: null, content: "hi" }] }],
+    ["stream", { model: "m", messages, stream: "true" }],
+    ["stream", { model: "m", messages, stream: 1 }],
+    ["stream_options", { model: "m", messages, stream: true, stream_options: [] }],
+    ["stream_options", { model: "m", messages, stream_options: true }],
+    ["stream_options.include_usage", { model: "m", messages, stream_options: { include_usage: "yes" } }],
+    ["max_tokens", { model: "m", messages, max_tokens: 1.5 }],
+    ["max_tokens", { model: "m", messages, max_tokens: "10" }],
+    ["max_completion_tokens", { model: "m", messages, max_completion_tokens: {} }],
+    ["n", { model: "m", messages, n: "2" }],
+    ["max_tokens", '{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}'],
+    ["model", '{"model":"m","messages":[{"role":"user"}],"model":"n"}'],
+    ["model", '{"model":"m","messages":[{"role":"user"}],"\\u006dodel":"n"}'],
+    ["model", '{"model":"m","messages":[{"role":"user"}],"Model":"n"}'],
+    ["stream", '{"model":"m","messages":[{"role":"user"}],"\\u017ftream":true}'],
+    ["stream_options.include_usage", { model: "m", messages, stream_options: { INCLUDE_USAGE: false } }],
+    [
+      "stream_options.include_usage",
+      '{"model":"m","messages":[{"role":"user"}],"stream_options":{"include_usage":true,"include_usage":false}}'
+    ],
+    [null, ""],
+    [null, "[]"],
+    [null, "{"],
+    [null, '{"model":"m","messages":[{"role":"user"}]} x']
+  ])("is refused with the member at fault: %s in %j", (param, body) => {
+    expect(refusedParam(body)).toBe(param)
+  })
+
+  it.each([
+    [{ max_tokens: 10 }, 10],
+    [{ max_completion_tokens: 20, max_tokens: 10 }, 20],
+    [{ max_tokens: null }, undefined],
+    [{}, undefined],
+    [{ max_tokens: -1 }, undefined]
+  ])("with %j has a limit of %s on its answer", (limits, limit) => {
+    expect(accepted({ model: "m", messages, ...limits }).size.maxOutputTokens).toBe(limit)
+  })
+
+  it("is measured by what a model reads of it", () => {
+    const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
+    const request = {
+      model: "m",
+      n: 3,
+      user: "not read".repeat(1_000),
+      messages: [
+        { role: "user", content: "twelve bytes" },
+        { role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }
+      ],
+      tools: [{ type: "function", function: { name: "f" } }]
+    }
+    // The roles, the text, the types and the name; neither `user` nor the picture.
+    expect(accepted(request).size).toEqual({
+      textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
+      attachments: 1,
+      maxOutputTokens: undefined,
+      answers: 3
+    })
+    expect(accepted(request).promptText().text).toContain("twelve bytes")
+  })
+})
+
+describe("the body for a supplier", () => {
+  it("differs in the name of the model alone", () => {
+    expect(
+      sentOn('{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}')
+    ).toBe(
+      '{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "up/model" ,"seed":12345678901234567890}'
+    )
+  })
+
+  it("has the name of the model as JSON", () => {
+    expect(JSON.parse(sentOn({ model: "m", messages }, 'a"\\\u2028b')).model).toBe('a"\\\u2028b')
+  })
+
+  it.each([
+    ["", '{"model":"up/model","stream_options":{"include_usage":true},"stream":true'],
+    [',"stream_options":null', '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'],
+    [',"stream_options":{ }', '{"model":"up/model","stream":true,"stream_options":{"include_usage":true }'],
+    [
+      ',"stream_options":{"a":[1]}',
+      '{"model":"up/model","stream":true,"stream_options":{"include_usage":true,"a":[1]}'
+    ],
+    [
+      ',"stream_options":{"a":1, "include_usage" : false}',
+      '{"model":"up/model","stream":true,"stream_options":{"a":1, "include_usage" : true}'
+    ],
+    [
+      ',"stream_options":{"include_usage":null}',
+      '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
+    ]
+  ])("of a stream asks for usage: %s", (options, expected) => {
+    const tail = ',"messages":[{"role":"user"}]}'
+    expect(sentOn(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
+  })
+
+  const value = FastCheck.jsonValue({ maxDepth: 2 })
+  const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), value, { maxKeys: 4 }).filter(
+    (it) =>
+      !Object.keys(it).some((key) =>
+        /^(?:model|messages|stream|stream_options|n|tools|functions|max_(?:completion_)?tokens|response_format)$/i.test(
+          key
+        )
+      )
+  )
+  law(
+    "keeps all other members, and their order, whatever they are",
+    [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
+    (before, after, stream, indent) => {
+      const body = { ...before, stream, model: "m", ...after, messages }
+      const sent = sentOn(JSON.stringify(body, null, indent))
+      const { stream_options: options, ...rest } = JSON.parse(sent)
+      return (
+        JSON.stringify(rest) === JSON.stringify({ ...body, model: "up/model" }) &&
+        JSON.stringify(options) === (stream ? '{"include_usage":true}' : undefined)
+      )
+    }
+  )
+})

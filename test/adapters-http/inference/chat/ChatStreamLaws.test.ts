@@ -1,0 +1,159 @@
+/**
+ * What holds for a chat stream whatever a supplier sends, in whatever order.
+ */
+import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
+import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import { FastCheck } from "effect"
+import { describe } from "vitest"
+import { law } from "../../../support/law.ts"
+import { usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
+import { relayed, sse } from "./relayed.ts"
+
+const SECRET = "sup3r-secret"
+
+const text = FastCheck.fullUnicodeString({ maxLength: 12 })
+const count = FastCheck.nat(1_000)
+
+const piece = FastCheck.record(
+  {
+    index: FastCheck.nat(2),
+    id: FastCheck.constantFrom("call_1", "call_2"),
+    type: FastCheck.constant("function"),
+    function: FastCheck.record({ name: text, arguments: text }, { requiredKeys: [] })
+  },
+  { requiredKeys: ["function"] }
+)
+const delta = FastCheck.record(
+  {
+    role: FastCheck.constantFrom("assistant", null, ""),
+    content: FastCheck.oneof(text, FastCheck.constant(null)),
+    refusal: text,
+    reasoning_content: text,
+    reasoning: text,
+    reasoning_details: FastCheck.constant([{ type: "reasoning.text", provider: SECRET }]),
+    tool_calls: FastCheck.array(piece, { maxLength: 2 }),
+    provider_specific_fields: FastCheck.constant({ [SECRET]: 1 })
+  },
+  { requiredKeys: [] }
+)
+const choice = FastCheck.record(
+  {
+    index: FastCheck.nat(1),
+    delta,
+    finish_reason: FastCheck.constantFrom(null, null, null, "stop", "eos", ""),
+    native_finish_reason: FastCheck.constant(SECRET),
+    content_filter_results: FastCheck.constant({ [SECRET]: true })
+  },
+  { requiredKeys: ["index", "delta"] }
+)
+const supplied = {
+  id: SECRET,
+  object: SECRET,
+  created: SECRET,
+  model: SECRET,
+  provider: SECRET,
+  system_fingerprint: SECRET,
+  [SECRET]: SECRET
+}
+const frame = FastCheck.oneof(
+  { weight: 8, arbitrary: FastCheck.array(choice, { maxLength: 2 }).map((choices) => ({ ...supplied, choices })) },
+  {
+    weight: 2,
+    arbitrary: FastCheck.tuple(count, count).map(([prompt, completion]) => ({
+      ...usageChunk(usage(prompt, completion)),
+      ...supplied,
+      usage: { ...usage(prompt, completion), cost: SECRET, prompt_tokens_details: { cached_tokens: 1, [SECRET]: 2 } }
+    }))
+  },
+  { weight: 1, arbitrary: FastCheck.constant({ type: "ping", ...supplied }) }
+)
+const ending = FastCheck.constantFrom<ReadonlyArray<object | string>>(
+  ["[DONE]"],
+  [],
+  [{ error: { message: SECRET, code: SECRET } }],
+  [SECRET]
+)
+const sent = FastCheck.tuple(FastCheck.array(frame, { maxLength: 8 }), ending).map(([frames, last]) =>
+  Buffer.from(sse(...frames, ...last))
+)
+
+const chunksOf = (bytes: Buffer): ReadonlyArray<JsonObject> =>
+  relayed([bytes], true)
+    .frames.map((it) => asObject(it) ?? {})
+    .filter((it) => it.id !== undefined)
+const choicesOf = (chunks: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
+  chunks.flatMap((it) => asArray(it.choices)).map((it) => asObject(it) ?? {})
+const choicesByIndex = (bytes: Buffer): ReadonlyArray<ReadonlyArray<JsonObject>> =>
+  [0, 1].map((index) => choicesOf(chunksOf(bytes)).filter((it) => it.index === index))
+const keysOf = (object: JsonObject): string => Object.keys(object).join()
+
+describe("any chat stream", () => {
+  law("counts exactly the content of the frames it writes", [sent], (bytes) => {
+    const { content } = relayed([bytes], true)
+    return content === chunksOf(bytes).map(contentOf).join("")
+  })
+
+  law("counts the content of each choice apart", [sent], (bytes) => {
+    const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
+    return (
+      JSON.stringify([...relayed([bytes], true).texts].sort()) ===
+      JSON.stringify(texts.filter((text) => text !== "").sort())
+    )
+  })
+
+  law("names nothing of the supplier", [sent], (bytes) => !relayed([bytes], true).text.includes(SECRET))
+
+  law(
+    "has chunks of one form",
+    [sent],
+    (bytes) =>
+      chunksOf(bytes).every((it) => /^id,object,created,model,choices(,usage)?$/.test(keysOf(it))) &&
+      choicesOf(chunksOf(bytes)).every((it) => keysOf(it) === "index,delta,finish_reason")
+  )
+
+  law("says the role of each choice first, and only once", [sent], (bytes) =>
+    choicesByIndex(bytes).every((choices) =>
+      choices.every((it, i) => (asObject(it.delta)?.role === "assistant") === (i === 0))
+    )
+  )
+
+  law(
+    "finishes each choice at most once, with an empty delta, and all of them when it is complete",
+    [sent],
+    (bytes) => {
+      const { end } = relayed([bytes], true)
+      return choicesByIndex(bytes).every((choices) => {
+        const finishes = choices.filter((it) => it.finish_reason !== null)
+        return (
+          finishes.every((it) => keysOf(asObject(it.delta) ?? {}) === "") &&
+          (end === "complete" && choices.length > 0 ? finishes.length === 1 : finishes.length <= 1)
+        )
+      })
+    }
+  )
+
+  law("tells usage at most once, after everything else, and adds it up", [sent], (bytes) => {
+    const chunks = chunksOf(bytes)
+    const told = chunks.map((it) => asObject(it.usage)).filter((it) => it !== undefined)
+    return (
+      told.length <= 1 &&
+      (told.length === 0 || chunks.at(-1)?.usage !== undefined) &&
+      told.every((it) => it.total_tokens === Number(it.prompt_tokens) + Number(it.completion_tokens))
+    )
+  })
+
+  law("ends with [DONE] exactly when it is complete", [sent], (bytes) => {
+    const { frames, end } = relayed([bytes], true)
+    return (
+      frames.filter((it) => it === "[DONE]").length === (end === "complete" ? 1 : 0) &&
+      !frames.slice(0, -1).includes("[DONE]")
+    )
+  })
+
+  law("writes, of a part of the bytes, a part of the frames", [sent, FastCheck.nat()], (bytes, at) => {
+    const whole = relayed([bytes], true)
+    const part = relayed([bytes.subarray(0, at % (bytes.length + 1))], true)
+    const written = part.text.replace(/data: \[DONE\]\n\n$/, "")
+    return part.end === "complete" || (whole.text.startsWith(written) && whole.content.startsWith(part.content))
+  })
+})

@@ -1,0 +1,120 @@
+/**
+ * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ */
+import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
+import type { ChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
+import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
+import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
+import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import { Either } from "effect"
+
+export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+
+export const requestOf = (members: object): ChatRequest =>
+  Either.getOrThrow(
+    chatProtocol.read(
+      Buffer.from(JSON.stringify({ model: "public-model", messages: [{ role: "user", content: "hi" }], ...members }))
+    )
+  )
+
+export const streamed = (includeUsage?: boolean | null): ChatRequest =>
+  requestOf({
+    stream: true,
+    ...(includeUsage === undefined ? {} : { stream_options: { include_usage: includeUsage } })
+  })
+
+export interface Relayed {
+  /** The frames as written. */
+  readonly text: string
+  /** Their `data`, parsed; `[DONE]` as it is. */
+  readonly frames: ReadonlyArray<unknown>
+  readonly content: string
+  /** The content of each choice. */
+  readonly texts: ReadonlyArray<string>
+  readonly usage: ReportedUsage.ReportedUsage
+  /** Everything above, to compare. */
+  readonly trace: string
+  /** `complete`, or the tag of the error it broke with. */
+  readonly end: string
+}
+
+export const relayed = (pieces: ReadonlyArray<Buffer>, includeUsage?: boolean | null): Relayed => {
+  const decoder = new SseDecoder()
+  const translator = chatProtocol.stream(streamed(includeUsage), context)
+  let text = ""
+  let content = ""
+  const delivered = new DeliveredText()
+  let usage = ReportedUsage.unreported
+  let end: string | undefined
+  const seenSoFar = (end: string) => {
+    delivered.markDelivered(delivered.sentCharacters, delivered.sentDeltas)
+    return seen(text, content, delivered.texts, usage, end)
+  }
+  const take = (translation: Translation) => {
+    text += translation.frames
+    content += translation.content
+    delivered.append(translation.content, translation.turns)
+    if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
+    if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
+  }
+  for (const piece of pieces) {
+    const decoded = decoder.push(piece)
+    if (Either.isLeft(decoded)) return seenSoFar(decoded.left._tag)
+    for (const event of decoded.right) take(translator.translate(event))
+  }
+  for (const event of decoder.end()) take(translator.translate(event))
+  take(translator.close())
+  return seenSoFar(end ?? "open")
+}
+
+const seen = (
+  text: string,
+  content: string,
+  texts: ReadonlyArray<string>,
+  usage: ReportedUsage.ReportedUsage,
+  end: string
+): Relayed => ({
+  text,
+  content,
+  texts,
+  usage,
+  end,
+  trace: `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`,
+  get frames() {
+    return framesOf(text)
+  }
+})
+
+export const framesOf = (text: string): ReadonlyArray<unknown> =>
+  text
+    .split("\n\n")
+    .filter((frame) => frame !== "")
+    .map((frame) => {
+      const data = frame.replace(/^data: /, "")
+      return data === "[DONE]" ? data : JSON.parse(data)
+    })
+
+/** Frames as a supplier writes them: objects as JSON, strings as they are. */
+export const sse = (...frames: ReadonlyArray<object | string>): string =>
+  frames.map((frame) => `data: ${typeof frame === "string" ? frame : JSON.stringify(frame)}\n\n`).join("")
+
+const common = {
+  id: context.id,
+  object: "chat.completion.chunk",
+  created: context.createdAtSeconds,
+  model: context.publicName
+}
+export const told = (delta: object, index = 0, more: object = {}) => ({
+  ...common,
+  choices: [{ index, delta, finish_reason: null, ...more }]
+})
+export const finished = (reason: string, index = 0, more: object = {}) => ({
+  ...common,
+  choices: [{ index, delta: {}, finish_reason: reason, ...more }]
+})
+export const usageTold = (prompt: number, completion: number, more: object = {}) => ({
+  ...common,
+  choices: [],
+  usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...more }
+})

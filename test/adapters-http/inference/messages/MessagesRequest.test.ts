@@ -1,0 +1,166 @@
+import { messagesHeadersFor } from "@tollgate/adapters-http/inference/messages/MessagesHeaders"
+import {
+  messagesBodyFor,
+  readCountRequest,
+  readMessagesRequest
+} from "@tollgate/adapters-http/inference/messages/MessagesRequest"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../../support/law.ts"
+
+const messages = [{ role: "user", content: "hi" }]
+const minimal = { model: "m", max_tokens: 10, messages }
+const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+const read = (body: unknown) => readMessagesRequest(bytes(body))
+const accepted = (body: unknown) => Either.getOrThrow(read(body))
+const refusedParam = (body: unknown) =>
+  Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
+const sentOn = (body: unknown, upstreamModel = "up/model") =>
+  Buffer.from(messagesBodyFor(accepted(body), upstreamModel)).toString()
+
+describe("a messages request", () => {
+  it("says its model, its limit, and whether it is streamed", () => {
+    expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
+    expect(accepted({ ...minimal, stream: null })).toMatchObject({ streamed: false })
+    expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, answers: 1 } })
+  })
+
+  it.each([
+    ["model", { ...minimal, model: undefined }],
+    ["model", { ...minimal, model: "" }],
+    ["model", { ...minimal, model: 5 }],
+    ["messages", { ...minimal, messages: undefined }],
+    ["messages", { ...minimal, messages: [] }],
+    ["messages", { ...minimal, messages: "hi" }],
+    ["messages[1]", { ...minimal, messages: [...messages, "hi"] }],
+    ["messages[0].role", { ...minimal, messages: [{ content: "hi" }] }],
+    ["max_tokens", { ...minimal, max_tokens: undefined }],
+    ["max_tokens", { ...minimal, max_tokens: null }],
+    ["max_tokens", { ...minimal, max_tokens: 0 }],
+    ["max_tokens", { ...minimal, max_tokens: -1 }],
+    ["max_tokens", { ...minimal, max_tokens: 1.5 }],
+    ["max_tokens", { ...minimal, max_tokens: "10" }],
+    ["max_tokens", '{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}'],
+    ["stream", { ...minimal, stream: "true" }],
+    ["model", `{"model":"a","model":"b","max_tokens":1,"messages":[{"role":"user"}]}`],
+    ["max_tokens", `{"model":"a","max_tokens":1,"Max_Tokens":9,"messages":[{"role":"user"}]}`],
+    ["system", `{"model":"a","max_tokens":1,"system":"a","system":"b","messages":[{"role":"user"}]}`]
+  ])("is refused for its %s: %j", (param, body) => {
+    expect(refusedParam(body)).toBe(param)
+  })
+
+  it.each([
+    ["a system prompt in blocks", { system: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] }],
+    [
+      "content of any shape",
+      {
+        messages: [
+          { role: "user", content: { anything: 1 } },
+          { role: "system", content: [] }
+        ]
+      }
+    ],
+    ["thinking", { thinking: { type: "enabled", budget_tokens: 2_000 } }],
+    ["tools of the supplier's own", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
+    ["what nobody knows", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
+    ["a choice of other models that is left to the supplier", { fallbacks: "default" }],
+    ["no other models", { fallbacks: [] }]
+  ])("may have %s", (_, members) => {
+    expect(refusedParam({ ...minimal, ...members })).toBe("accepted")
+  })
+
+  it.each([
+    ["fallbacks", { ...minimal, fallbacks: [{ model: "larger" }] }],
+    ["tools", { ...minimal, tools: [{ name: "f" }, { type: "advisor_20260301", name: "advisor", model: "larger" }] }],
+    ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
+  ])("must not name another model in its %s, which nobody would pay for", (param, body) => {
+    expect(refusedParam(body)).toBe(param)
+  })
+
+  it("may speak of advisors", () => {
+    expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
+      "accepted"
+    )
+  })
+
+  it("is as large as what the model reads, without the base64 of its media", () => {
+    const data = "iVBORw0KGgo".repeat(1_000)
+    const picture = { type: "image", source: { type: "base64", media_type: "image/png", data } }
+    const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }
+    const said = { ...minimal, system: "s".repeat(100), tools: [{ name: "t".repeat(50) }] }
+    const { size } = accepted({ ...said, messages: [{ role: "user", content: [picture, report] }] })
+    expect(size.attachments).toBe(2)
+    expect(size.textBytes).toBeGreaterThan(150)
+    expect(size.textBytes).toBeLessThan(400)
+  })
+
+  it("counts a document of plain text as text", () => {
+    const data = "once upon a time ".repeat(200)
+    const story = { type: "document", source: { type: "text", media_type: "text/plain", data } }
+    const { size } = accepted({ ...minimal, messages: [{ role: "user", content: [story] }] })
+    expect(size.textBytes).toBeGreaterThan(data.length)
+  })
+
+  it("has a prompt that can be counted", () => {
+    expect(accepted({ ...minimal, system: "Be brief." }).promptText()).toEqual({
+      text: "userBe brief.hi",
+      extraTokens: 6
+    })
+  })
+})
+
+describe("a request for a count", () => {
+  it("needs no limit, and is refused like any other else", () => {
+    expect(Either.isRight(readCountRequest(bytes({ model: "m", messages })))).toBe(true)
+    expect(Either.isLeft(readCountRequest(bytes({ model: "m", messages: [] })))).toBe(true)
+    expect(Either.isLeft(readCountRequest(bytes({ messages })))).toBe(true)
+  })
+})
+
+describe("the body for a supplier", () => {
+  it("differs in the name of the model alone", () => {
+    const body = `{ "max_tokens":10,"messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}`
+    expect(sentOn(body)).toBe(body.replace('"m"', '"up/model"'))
+  })
+
+  const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), FastCheck.jsonValue({ maxDepth: 2 }), {
+    maxKeys: 4
+  }).filter((it) => Object.keys(it).every((key) => !/^[a-z_]+$/i.test(key)))
+  law("keeps all other members, and their order, whatever they are", [members, members], (before, after) => {
+    const body = { ...before, ...minimal, ...after }
+    return sentOn(JSON.stringify(body)) === JSON.stringify({ ...body, model: "up/model" })
+  })
+})
+
+describe("the headers for a supplier", () => {
+  const stranger = {
+    authorization: "Bearer k",
+    "x-api-key": "k",
+    cookie: "c",
+    "x-forwarded-for": "1.2.3.4",
+    "x-stainless-os": "Linux",
+    "anthropic-dangerous-direct-browser-access": "true"
+  }
+
+  it("are the version and the betas as the client gave them, and nothing else of the client's", () => {
+    const given = { "anthropic-version": "2026-10-21", "anthropic-beta": "a-2025-01-01,b-2025-02-02, c" }
+    expect(messagesHeadersFor({ ...stranger, ...given }, true)).toEqual({
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      "accept-encoding": "identity",
+      ...given
+    })
+  })
+
+  it.each([{}, { "anthropic-version": "", "anthropic-beta": "" }])(
+    "have a version when the client says none: %j",
+    (none) => {
+      expect(messagesHeadersFor({ ...stranger, ...none }, false)).toEqual({
+        "content-type": "application/json",
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "anthropic-version": "2023-06-01"
+      })
+    }
+  )
+})

@@ -1,0 +1,122 @@
+import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
+import { Either } from "effect"
+import { describe, expect, it } from "vitest"
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  errorOf,
+  inputDelta,
+  message,
+  messageStop,
+  textDelta,
+  textStart,
+  toolStart,
+  usage
+} from "../../../support/upstream/MessagesWire.ts"
+import { context, eventsOf, requestOf, streamed } from "./relayed.ts"
+
+const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+const answer = (body: unknown) => messagesProtocol.answer(requestOf(), context, bytes(body))
+const answered = (body: unknown) =>
+  Either.map(answer(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
+const asStream = (body: unknown) => messagesProtocol.answerAsStream(streamed, context, bytes(body))
+
+describe("a whole message", () => {
+  it("has our name of the model, its id, its content and its usage", () => {
+    const given = { ...message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }) }), provider: "x" }
+    expect(answered(given)).toEqual(
+      Either.right({
+        json: message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }), model: context.publicName }),
+        content: "Hello",
+        usage: { prompt: { input: 5n, cacheWrite: 0n, cacheRead: 300n }, output: 2n }
+      })
+    )
+  })
+
+  it("has no usage when none was reported", () => {
+    const { json, usage } = Either.getOrThrow(answered(message()))
+    expect([json.usage, usage]).toEqual([undefined, undefined])
+  })
+
+  it("keeps the bytes of its content, whatever numbers are in it", () => {
+    const content = '[ {"type":"tool_use","id":"toolu_1","name":"f","input":{"id":12345678901234567890,"x":1.0}} ]'
+    const given = `{"content":${content},"type":"message","model":"up","usage":{"output_tokens":2,"service_tier":"s"}}`
+    const { body, content: counted } = Either.getOrThrow(answer(given))
+    expect(body).toBe(
+      `{"content":${content},"type":"message","model":"public-model","usage":{"output_tokens":2},"id":"msg_ours"}`
+    )
+    expect(counted).toMatch(/^f\{"id":1234567890/)
+  })
+
+  it("has content without what tells about the supplier", () => {
+    const content = [
+      { type: "text", text: "hi", provider_metadata: {} },
+      { type: "tool_use", id: "toolu_bdrk_01", name: "f", input: { provider: "mine" } }
+    ]
+    expect(Either.getOrThrow(answered({ ...message(), content })).json.content).toEqual([
+      { type: "text", text: "hi" },
+      { type: "tool_use", id: "toolu_01", name: "f", input: { provider: "mine" } }
+    ])
+  })
+
+  it.each([
+    ["HTML", "<html>Bad gateway</html>"],
+    ["nothing", ""],
+    ["cut JSON", '{"type":"message","content":[{"ty'],
+    ["an array", []],
+    ["an object of another kind", { object: "chat.completion", choices: [] }],
+    ["a message without content", { ...message(), content: undefined }],
+    ["a message whose content is a text", { ...message(), content: "hi" }],
+    ["what nobody can nest", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
+    ["an error", errorOf("boom", "api_error")],
+    ["an error of another protocol", { error: { message: "boom", code: 502 } }]
+  ])("that is %s is a failure of the supplier, told as an answer or as a stream", (_, body) => {
+    expect(answer(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+    expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+  })
+
+  it("that is an error of a limit is a limit", () => {
+    expect(answer(errorOf("slow down", "rate_limit_error"))).toMatchObject({ left: { _tag: "TechnicalLimit" } })
+  })
+})
+
+describe("a whole message told as a stream", () => {
+  it("has the events a supplier would have sent", () => {
+    const content = [
+      { type: "thinking", thinking: "hm", signature: "EqQB" },
+      { type: "text", text: "hi", citations: [{ cited_text: "it" }] },
+      { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } },
+      { type: "tool_use", id: "toolu_2", name: "g", input: {} },
+      { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ title: "T" }] }
+    ]
+    const given = { ...message({ usage: usage(7, 9) }), content, stop_reason: "tool_use" }
+    const { frames, end, usage: reported } = Either.getOrThrow(asStream(given))
+    const { content: _, ...beginning } = message({ model: context.publicName, usage: usage(7, 9) })
+    expect(eventsOf(frames)).toEqual([
+      { type: "message_start", message: { ...beginning, content: [], stop_reason: null } },
+      blockStart({ type: "thinking", thinking: "", signature: "" }),
+      blockDelta({ type: "thinking_delta", thinking: "hm" }),
+      blockDelta({ type: "signature_delta", signature: "EqQB" }),
+      blockStop(),
+      { ...textStart, index: 1 },
+      blockDelta({ type: "citations_delta", citation: { cited_text: "it" } }, 1),
+      textDelta("hi", 1),
+      blockStop(1),
+      toolStart("toolu_1", "f", 2),
+      inputDelta('{"a":1}', 2),
+      blockStop(2),
+      toolStart("toolu_2", "g", 3),
+      blockStop(3),
+      blockStart({ type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ title: "T" }] }, 4),
+      blockStop(4),
+      {
+        type: "message_delta",
+        delta: { stop_reason: "tool_use", stop_sequence: null },
+        usage: usage(7, 9)
+      },
+      messageStop
+    ])
+    expect([end, reported?.output]).toEqual(["complete", 9n])
+  })
+})

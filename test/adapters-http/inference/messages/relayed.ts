@@ -1,0 +1,79 @@
+/**
+ * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ */
+import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
+import type { MessagesRequest } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
+import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
+import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import { Either } from "effect"
+import { frameOf, type WireEvent } from "../../../support/upstream/MessagesWire.ts"
+
+export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+
+export const requestOf = (members: object = {}): MessagesRequest =>
+  Either.getOrThrow(
+    messagesProtocol.read(
+      Buffer.from(
+        JSON.stringify({
+          model: "public-model",
+          max_tokens: 100,
+          messages: [{ role: "user", content: "hi" }],
+          ...members
+        })
+      )
+    )
+  )
+
+export const streamed = requestOf({ stream: true })
+
+export interface Relayed {
+  /** The frames as written. */
+  readonly text: string
+  readonly content: string
+  readonly usage: ReportedUsage.ReportedUsage
+  /** `complete`, or the tag of the error it broke with. */
+  readonly end: string
+}
+
+export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
+  const decoder = new SseDecoder()
+  const translator = messagesProtocol.stream(streamed, context)
+  let text = ""
+  let content = ""
+  let usage = ReportedUsage.unreported
+  let end: string | undefined
+  const take = (translation: Translation) => {
+    text += translation.frames
+    content += translation.content
+    if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
+    if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
+  }
+  for (const piece of pieces) {
+    const decoded = decoder.push(piece)
+    if (Either.isLeft(decoded)) return { text, content, usage, end: decoded.left._tag }
+    for (const event of decoded.right) take(translator.translate(event))
+  }
+  for (const event of decoder.end()) take(translator.translate(event))
+  take(translator.close())
+  return { text, content, usage, end: end ?? "open" }
+}
+
+/** Everything, to compare. */
+export const traceOf = ({ text, content, usage, end }: Relayed): string =>
+  `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
+
+/** Frames as a supplier should write them. */
+export const sse = (...events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
+
+/** What was written, event by event; every frame must be of the canonical form. */
+export const eventsOf = (text: string): ReadonlyArray<WireEvent> =>
+  text
+    .split("\n\n")
+    .filter((frame) => frame !== "")
+    .map((frame) => {
+      const [, name, data = ""] = /^event: (\w+)\ndata: (\{[^\n]*\})$/.exec(frame) ?? []
+      const event: WireEvent = JSON.parse(data)
+      if (event.type !== name) throw new Error(`a frame that is not canonical: ${frame}`)
+      return event
+    })

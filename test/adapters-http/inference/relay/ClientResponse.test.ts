@@ -1,0 +1,184 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { CommonHeaders } from "@tollgate/adapters-http/http/CommonHeaders"
+import { ClientResponse } from "@tollgate/adapters-http/inference/relay/ClientResponse"
+import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import { Sweep } from "@tollgate/adapters-http/inference/relay/Ticker"
+import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
+import { afterEach, describe, expect, it } from "vitest"
+import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { chunk, completion, usage } from "../../../support/upstream/ChatWire.ts"
+import { done, event, json, type Step, script } from "../../../support/upstream/Script.ts"
+import { chatRequest, hello, helloStream, RawClient } from "./RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+
+const suppliers: Array<ScriptedUpstream> = []
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+  for (const supplier of suppliers.splice(0)) await supplier.close()
+})
+
+const WORD = "x".repeat(20_000)
+/** So many that no buffer between a supplier and a client holds them all. */
+const WORDS = 3_000
+const CHARACTERS = WORDS * WORD.length
+
+/** A client that reads when it is told to, and keeps only the end of what it read. */
+const aReader = async (port: number) => {
+  const { socket } = await RawClient.connect(port)
+  const reader = { socket, bytes: 0, end: "" }
+  socket.removeAllListeners("data")
+  socket.on("data", (data: Buffer) => {
+    reader.bytes += data.length
+    reader.end = (reader.end + data.toString("latin1")).slice(-200)
+  })
+  return reader
+}
+
+const flooding = async (options: object) => {
+  const supplier = await ScriptedUpstream.start()
+  suppliers.push(supplier)
+  const flood: ReadonlyArray<Step> = Array.from({ length: WORDS }, () => event(chunk({ content: WORD })))
+  supplier.next(script({ steps: [...flood, event(chunk({}, "stop")), done] }))
+  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), ...options })
+  const client = await aReader(gateway.port)
+  client.socket.write(chatRequest(JSON.stringify(helloStream), [`x-api-key: ${KEY}`]))
+  await eventually(() => client.bytes > 0, "the first bytes")
+  client.socket.pause()
+  return { supplier, gateway, client }
+}
+
+/** Resolves when a figure has not moved for a while, however slow the machine: every look gives all others a turn. */
+const settles = async (figure: () => number): Promise<number> => {
+  let last = figure()
+  for (let looks = 0; looks < 30; looks++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    if (figure() === last) continue
+    last = figure()
+    looks = 0
+  }
+  return last
+}
+
+describe("a client that does not read", () => {
+  it("stops its supplier too, loses nothing when it goes on, and pays for all of it then", async () => {
+    const { supplier, gateway, client } = await flooding({})
+    const request = await supplier.received()
+    const sent = await settles(request.sentBytes)
+    expect(sent).toBeLessThan(CHARACTERS * 0.6)
+    expect(gateway.journal.settled).toEqual([])
+    client.socket.resume()
+    await eventually(() => client.end.includes("[DONE]"), "the end of the stream")
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(client.bytes).toBeGreaterThan(CHARACTERS)
+    expect(gateway.journal.settled[0]?.charge.charged.output).toBe(BigInt(CHARACTERS))
+    client.socket.destroy()
+  })
+
+  it("has left when it takes nothing for too long, and pays for what it took", async () => {
+    const { supplier, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
+    await (await supplier.received()).left
+    await eventually(() => gateway.journal.settled.length === 1)
+    const [settled] = gateway.journal.settled
+    expect(settled?.ending).toBe("client_gone")
+    expect(settled?.charge.charged.output).toBeGreaterThan(0n)
+    expect(settled?.charge.charged.output).toBeLessThan(BigInt(CHARACTERS))
+    client.socket.destroy()
+  })
+
+  it("has left when it does not take a whole answer either", async () => {
+    const supplier = await ScriptedUpstream.start()
+    suppliers.push(supplier)
+    supplier.next(json(completion({ content: [WORD.repeat(WORDS)], usage: usage(1, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), writeStallSeconds: 0.3 })
+    const client = await aReader(gateway.port)
+    client.socket.pause()
+    client.socket.write(chatRequest(JSON.stringify(hello()), [`x-api-key: ${KEY}`]))
+    await eventually(() => gateway.inFlight.count > 0, "the request")
+    await eventually(() => gateway.inFlight.count === 0, "the end of the response")
+    client.socket.resume()
+    await eventually(() => client.socket.closed, "the end of the connection")
+    expect(client.bytes).toBeLessThan(CHARACTERS)
+  })
+
+  it("is not sent keepalives on top", async () => {
+    const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, sweepMillis: 10 })
+    const written = await settles(() => gateway.counters.answerBytes)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(gateway.counters.answerBytes).toBe(written)
+    client.socket.destroy()
+  })
+})
+
+describe("content", () => {
+  /** A response whose socket takes a write when the test says so. */
+  const onPaper = () => {
+    const taken: Array<(error?: Error) => void> = []
+    const node = {
+      chunkedEncoding: true,
+      socket: null,
+      writeHead: () => {},
+      once: () => {},
+      end: () => {},
+      write: (_chunk: string, _encoding: string, callback: () => void) => {
+        taken.push(callback)
+        return false
+      }
+    }
+    const response = new ClientResponse(
+      { socket: { destroyed: false } } as IncomingMessage,
+      node as unknown as ServerResponse,
+      "id",
+      {
+        headers: new CommonHeaders({ serviceName: "tollgate", corsAllowOrigin: "*" }),
+        counters: new RelayCounters(),
+        sweep: new Sweep(),
+        writeStallMillis: 1_000,
+        draining: () => false
+      },
+      0
+    )
+    const text = new DeliveredText()
+    response.streams(text, () => {})
+    const write = (content: string) => {
+      text.append(content)
+      response.write(`data: ${content}\n\n`)
+    }
+    return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
+  }
+
+  it("is delivered write by write, as the socket takes them, and not before", () => {
+    const { response, text, write, takes } = onPaper()
+    let done = false
+    response.onTaken = () => {
+      done = true
+    }
+    write("one")
+    write("three")
+    response.write(": keepalive\n\n")
+    text.append("!")
+    response.end("data: !\n\n")
+    const seen: Array<readonly [string, number, boolean]> = []
+    for (let i = 0; i < 4; i++) {
+      takes()
+      seen.push([text.texts.join(""), text.deltas, done])
+    }
+    expect(seen).toEqual([
+      ["one", 1, false],
+      ["onethree", 2, false],
+      ["onethree", 2, false],
+      ["onethree!", 3, true]
+    ])
+  })
+
+  it("that the socket did not take is not delivered", () => {
+    const { response, text, write, takes } = onPaper()
+    write("one")
+    write("three")
+    response.end("")
+    takes()
+    takes(new Error("write EPIPE"))
+    takes(new Error("write EPIPE"))
+    response.close()
+    expect([text.texts.join(""), response.gone]).toEqual(["one", true])
+  })
+})

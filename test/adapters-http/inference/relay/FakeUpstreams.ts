@@ -1,0 +1,82 @@
+/**
+ * Suppliers that a test plays itself, callback by callback.
+ */
+import {
+  type UpstreamEvents,
+  type UpstreamRequest,
+  Upstreams,
+  type Verdict
+} from "@tollgate/application/inference/Upstreams"
+import type { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { Either, Layer } from "effect"
+
+export class FakeExchange {
+  readonly request: UpstreamRequest
+  readonly events: UpstreamEvents
+  verdict: Verdict | undefined
+  resumed = 0
+
+  constructor(request: UpstreamRequest, events: UpstreamEvents) {
+    this.request = request
+    this.events = events
+  }
+
+  head(status: number, contentType = "application/json", retryAfter?: string): this {
+    this.events.onHead({ status, contentType, retryAfter })
+    return this
+  }
+
+  stream(): this {
+    return this.head(200, "text/event-stream")
+  }
+
+  data(text: string): boolean {
+    return this.events.onData(Buffer.from(text))
+  }
+
+  event(data: unknown): boolean {
+    return this.data(`data: ${JSON.stringify(data)}\n\n`)
+  }
+
+  end(): void {
+    this.events.onEnd()
+  }
+}
+
+export class FakeUpstreams {
+  readonly exchanges: Array<FakeExchange> = []
+  /** Refuses the next requests, one each. */
+  readonly refusals: Array<Overloaded | CircuitOpen | UpstreamFailed | undefined> = []
+  #waiting: Array<() => void> = []
+  #taken = 0
+
+  readonly layer: Layer.Layer<Upstreams> = Layer.succeed(Upstreams, {
+    send: (request, events) => {
+      const refusal = this.refusals.shift()
+      if (refusal !== undefined) return Either.left(refusal)
+      const exchange = new FakeExchange(request, events)
+      this.exchanges.push(exchange)
+      for (const wake of this.#waiting.splice(0)) wake()
+      return Either.right({
+        resume: () => {
+          exchange.resumed += 1
+        },
+        close: (verdict) => {
+          exchange.verdict ??= verdict
+        }
+      })
+    }
+  })
+
+  /** The next request sent. */
+  async next(): Promise<FakeExchange> {
+    for (;;) {
+      const exchange = this.exchanges[this.#taken]
+      if (exchange !== undefined) {
+        this.#taken += 1
+        return exchange
+      }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+}

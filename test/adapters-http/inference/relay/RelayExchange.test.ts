@@ -1,0 +1,161 @@
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { afterEach, describe, expect, it } from "vitest"
+import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { completion, errorBody, usage } from "../../../support/upstream/ChatWire.ts"
+import { json, silence } from "../../../support/upstream/Script.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
+import { chatRequest, hello, helloStream, post, RawClient } from "./RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const codeOf = async (response: Response): Promise<string> => {
+  const body = (await response.json()) as { readonly error: { readonly code: string } }
+  return `${response.status} ${body.error.code}`
+}
+
+const unasked = () => {
+  const upstreams = new FakeUpstreams()
+  return { upstreams, options: { catalog: catalogOf({}), upstreams: upstreams.layer } }
+}
+
+describe("the order of checks", () => {
+  it("is key, size, form, model, balance, capacity, supplier: each fault hides the ones after it", async () => {
+    const { upstreams, options } = unasked()
+    const gateway = await startGateway({ ...options, bodyBytes: 1_000 })
+    const { url, journal } = gateway
+    const refused = async (body: unknown, headers: Record<string, string> = {}) =>
+      codeOf(await post(url, body, headers))
+    const large = JSON.stringify(hello({ pad: "x".repeat(2_000) }))
+    journal.refusal = new InsufficientBalance()
+    upstreams.refusals.push(new Overloaded({ retryAfterSeconds: 3 }))
+
+    expect(await refused(large, { authorization: "Bearer wrong" })).toBe("401 invalid_api_key")
+    expect(await refused(large, { "x-api-key": "another" })).toBe("401 invalid_api_key")
+    expect(await refused(`${large}}`)).toBe("413 request_too_large")
+    expect(await refused("{not json")).toBe("400 invalid_request")
+    expect(await refused({ model: "unknown" })).toBe("400 invalid_request")
+    expect(await refused(hello({ model: "unknown" }))).toBe("404 model_not_found")
+    expect(await refused(hello())).toBe("402 insufficient_balance")
+    journal.refusal = undefined
+    expect(await refused(hello())).toBe("503 overloaded")
+    expect(upstreams.exchanges).toHaveLength(0)
+    expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
+  })
+
+  it("needs no body to refuse a key", async () => {
+    const gateway = await startGateway(unasked().options)
+    const client = await RawClient.connect(gateway.port)
+    client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
+    const { status, headers } = await client.response()
+    expect([status, headers.get("www-authenticate"), headers.get("connection")]).toEqual([401, "Bearer", "close"])
+    client.leave()
+  })
+
+  it("asks for the body of a patient client only once the key is good", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(json(completion({ usage: usage(1, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    const body = JSON.stringify(hello())
+    const head = chatRequest("", ["expect: 100-continue"]).replace(
+      "content-length: 0",
+      `content-length: ${body.length}`
+    )
+
+    const stranger = await RawClient.connect(gateway.port)
+    expect((await stranger.send(head).response()).status).toBe(401)
+    stranger.leave()
+
+    const known = await RawClient.connect(gateway.port)
+    known.send(head.replace("expect:", `x-api-key: ${KEY}\r\nexpect:`))
+    expect((await known.response()).status).toBe(100)
+    expect((await known.send(body).response()).status).toBe(200)
+    known.leave()
+    await upstream.close()
+  })
+})
+
+describe("the key of a request on the wire", () => {
+  it.each([
+    ["equal in both headers", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["repeated and equal", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
+    ["hidden by Node behind the first authorization", [`authorization: Bearer ${KEY}`, "authorization: Bearer b"], 401],
+    ["beside a basic scheme", ["authorization: Basic YTpi", `x-api-key: ${KEY}`], 401],
+    ["beside an empty header", ["authorization:", `x-api-key: ${KEY}`], 404]
+  ])("%s", async (_, headers, status) => {
+    const gateway = await startGateway(unasked().options)
+    const client = await RawClient.connect(gateway.port)
+    const response = await client.ask(hello({ model: "unknown" }), headers).response()
+    expect(response.status).toBe(status)
+    client.leave()
+  })
+})
+
+describe("a failure", () => {
+  it("of ours is told as such, with the id it is logged under", async () => {
+    const { upstreams, options } = unasked()
+    const gateway = await startGateway({
+      ...options,
+      catalog: catalogOf({ baseUrl: "not a url" })
+    })
+    const answering = post(gateway.url, hello())
+    // Reading the supplier's address for its names blows up.
+    ;(await upstreams.next()).head(400).end()
+    const response = await answering
+    expect(await codeOf(response)).toBe("500 internal_error")
+    await eventually(() => gateway.logged.length > 0, "the log line")
+    expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
+  })
+
+  it("of a supplier is logged with its reason and told without it", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(json(errorBody("the accounting of Secret Corp is down"), 500))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    const response = await post(gateway.url, hello())
+    const text = await response.text()
+    expect([response.status, text.includes("Secret"), text.includes("supplier-0")]).toEqual([502, false, false])
+    await eventually(() => gateway.logged.length > 0, "the log line")
+    expect(gateway.logged.join()).toContain("supplier-0")
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
+    await upstream.close()
+  })
+})
+
+describe("a client that leaves", () => {
+  it("while it waits for a whole answer is charged nothing, and its supplier is let go at once", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(silence)
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const request = await upstream.received()
+    client.leave()
+    await request.left
+    await eventually(() => gateway.journal.settled.length === 1, "the settlement")
+    const [settled] = gateway.journal.settled
+    expect([settled?.ending, settled?.charge.charged.output]).toEqual(["client_gone", 0n])
+    await upstream.close()
+  })
+
+  it("is counted as such, and one that is refused by its status", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(silence, json(completion({ usage: usage(1, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await upstream.received()
+    client.leave()
+    await eventually(() => gateway.counters.openRequests === 0, "the end of the request")
+    await post(gateway.url, hello())
+    await post(gateway.url, hello({ model: "unknown" }))
+    await eventually(() => gateway.counters.openRequests === 0, "the end of all requests")
+    expect(gateway.counters.finishedRequests).toEqual([
+      { protocol: "chat", status: 499, ending: "left", count: 1 },
+      { protocol: "chat", status: 200, ending: "complete", count: 1 },
+      { protocol: "chat", status: 404, ending: "refused", count: 1 }
+    ])
+    await upstream.close()
+  })
+})

@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from "vitest"
+import { completion, usage } from "../../../support/upstream/ChatWire.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
+import { chatRequest, hello, post, RawClient } from "./RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const LIMIT = 1_000_000
+const upload = (headers: ReadonlyArray<string>) =>
+  ["POST /v1/chat/completions HTTP/1.1", "host: x", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
+
+/** A gateway whose supplier answers everything. */
+const answering = async (options: object = {}) => {
+  const upstreams = new FakeUpstreams()
+  const gateway = await startGateway({
+    catalog: catalogOf({}),
+    upstreams: upstreams.layer,
+    bodyBytes: LIMIT,
+    ...options
+  })
+  const answer = async () => {
+    const exchange = await upstreams.next()
+    exchange.head(200).data(JSON.stringify(completion({ usage: usage(1, 1) })))
+    exchange.end()
+    return exchange
+  }
+  return { upstreams, gateway, answer }
+}
+
+describe("a body", () => {
+  it("is read whole, in whatever pieces it comes", async () => {
+    const { gateway, answer } = await answering()
+    const client = await RawClient.connect(gateway.port)
+    const body = JSON.stringify(hello({ pad: "é".repeat(30_000) }))
+    client.send(upload(["transfer-encoding: chunked"]))
+    for (let at = 0; at < body.length; at += 7_000) {
+      const piece = Buffer.from(body.slice(at, at + 7_000))
+      client
+        .send(`${piece.length.toString(16)}\r\n`)
+        .send(piece)
+        .send("\r\n")
+    }
+    client.send("0\r\n\r\n")
+    const { request } = await answer()
+    expect(JSON.parse(Buffer.from(request.body).toString())).toMatchObject({ pad: "é".repeat(30_000), model: "m-0" })
+    expect((await client.response()).status).toBe(200)
+    client.leave()
+  })
+
+  it("over the limit is refused by its announced length, before any of it is read", async () => {
+    const { gateway } = await answering()
+    const client = await RawClient.connect(gateway.port)
+    const { status, headers, body } = await client.send(upload([`content-length: ${LIMIT + 1}`])).response()
+    expect([status, headers.get("connection")]).toEqual([413, "close"])
+    expect(body).toContain('"code":"request_too_large"')
+    client.leave()
+  })
+
+  it("over the limit is refused as soon as it has been counted, and the client reads the answer", async () => {
+    const { gateway } = await answering()
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload(["transfer-encoding: chunked"]))
+    const piece = Buffer.alloc(100_000, "x")
+    let sent = 0
+    while (client.text === "" && sent < 100 * LIMIT) {
+      client
+        .send(`${piece.length.toString(16)}\r\n`)
+        .send(piece)
+        .send("\r\n")
+      sent += piece.length
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect((await client.response()).status).toBe(413)
+    client.leave()
+    await eventually(() => gateway.counters.openRequests === 0)
+  })
+
+  it("that a client gives up in the middle leaves nothing behind", async () => {
+    const { gateway, upstreams } = await answering()
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload(["content-length: 900000"])).send(Buffer.alloc(500_000, "x"))
+    await eventually(() => gateway.counters.bodyBytes > 0, "bytes of the body")
+    client.leave()
+    await eventually(() => gateway.counters.openRequests === 0)
+    expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
+  })
+
+  it("that does not arrive in time is given up", async () => {
+    const { gateway } = await answering({ uploadSeconds: 0.2 })
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload(["content-length: 900"])).send("{")
+    const { status, headers, body } = await client.response()
+    expect([status, headers.has("x-request-id"), headers.get("connection")]).toEqual([408, true, "close"])
+    expect(body).toContain('"code":"request_timeout"')
+    await eventually(() => gateway.counters.openRequests === 0)
+  })
+
+  it("does not fit when all bodies together are too large, and fits again when one is done", async () => {
+    const { gateway, answer } = await answering({ allBodiesBytes: 300_000 })
+    const large = hello({ pad: "x".repeat(200_000) })
+    const first = post(gateway.url, large)
+    await eventually(() => gateway.counters.bodyBytes > 200_000)
+    const second = await post(gateway.url, large)
+    expect([second.status, second.headers.get("retry-after")]).toEqual([503, "1"])
+    await answer()
+    expect((await first).status).toBe(200)
+    await eventually(() => gateway.counters.bodyBytes === 0)
+    const third = post(gateway.url, large)
+    await answer()
+    expect((await third).status).toBe(200)
+  })
+
+  it.each([
+    ["application/json", 200],
+    ["application/json; charset=utf-8", 200],
+    ["application/vnd.api+json", 200],
+    ["text/plain;charset=UTF-8", 200],
+    ["application/x-www-form-urlencoded", 400],
+    ["multipart/form-data; boundary=x", 400],
+    ["application/jsonx", 400]
+  ])("of type %s is answered with %i", async (type, status) => {
+    const { gateway, answer } = await answering()
+    const response = post(gateway.url, hello(), { "content-type": type })
+    if (status === 200) await answer()
+    expect((await response).status).toBe(status)
+  })
+
+  it("without a type is taken for JSON", async () => {
+    const { gateway, answer } = await answering()
+    const body = JSON.stringify(hello())
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload([`content-length: ${body.length}`])).send(body)
+    await answer()
+    expect((await client.response()).status).toBe(200)
+    client.leave()
+  })
+
+  it("that is compressed is refused", async () => {
+    const { gateway } = await answering()
+    const response = await post(gateway.url, hello(), { "content-encoding": "gzip" })
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("content-encoding")])
+  })
+
+  it("of a refused request is passed over when it is small, and the connection serves on", async () => {
+    const { gateway, answer } = await answering()
+    const client = await RawClient.connect(gateway.port)
+    const refused = await client.send(chatRequest(JSON.stringify(hello()), ["x-api-key: wrong"])).response()
+    expect([refused.status, refused.headers.get("connection")]).toEqual([401, "keep-alive"])
+    client.ask(hello())
+    await answer()
+    expect((await client.response()).status).toBe(200)
+    client.leave()
+  })
+})

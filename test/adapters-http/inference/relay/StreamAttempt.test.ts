@@ -1,0 +1,408 @@
+import { Effect } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { chatFrames, chunk, completion, errorBody, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
+import {
+  bytes,
+  cut,
+  done,
+  event,
+  inPieces,
+  json,
+  reset,
+  type Step,
+  script,
+  signal,
+  stall,
+  stream,
+  until,
+  wait
+} from "../../../support/upstream/Script.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
+import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
+import { catalogOf, closeGateways, eventually, nothingLeft, startGateway } from "./TestGateway.ts"
+
+const suppliers: Array<ScriptedUpstream> = []
+const aSupplier = async () => {
+  const supplier = await ScriptedUpstream.start()
+  suppliers.push(supplier)
+  return supplier
+}
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+  for (const supplier of suppliers.splice(0)) await supplier.close()
+})
+
+const say = (content: string): Step => event(chunk({ content }))
+
+/** A gateway before one supplier that plays these steps. */
+const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
+  const supplier = await aSupplier()
+  supplier.next(script({ steps }))
+  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), ...options })
+  return { supplier, gateway }
+}
+
+describe("a stream", () => {
+  it("is written as it comes, ends with its terminator, and is settled by the usage reported", async () => {
+    const { gateway } = await playing([
+      ...chatFrames({ content: ["a", "b"] }).map(event),
+      event(usageChunk(usage(5, 2))),
+      done
+    ])
+    const response = await post(gateway.url, hello({ stream: true, stream_options: { include_usage: true } }))
+    const text = await response.text()
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8")
+    expect(response.headers.get("x-accel-buffering")).toBe("no")
+    expect(response.headers.get("cache-control")).toBe("no-cache, no-transform")
+    expect(contents(text)).toEqual(["a", "b"])
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true)
+    await eventually(() => gateway.journal.settled.length === 1)
+    const [settled] = gateway.journal.settled
+    expect([settled?.ending, settled?.charge.charged.input, settled?.charge.charged.output]).toEqual([
+      "complete",
+      5n,
+      2n
+    ])
+  })
+
+  it("ends for the client before it is settled", async () => {
+    const { gateway } = await playing([say("a"), event(chunk({}, "stop")), done])
+    const settling = signal()
+    gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
+    await (await post(gateway.url, helloStream)).text()
+    expect(gateway.journal.settled).toEqual([])
+    settling.fire()
+    await eventually(() => gateway.journal.settled.length === 1, "the settlement")
+  })
+
+  it("survives being cut into single bytes, beyond ASCII too", async () => {
+    const frames = [chunk({ content: "grüße" }), chunk({ content: "日本" }), chunk({}, "stop")]
+    const { gateway } = await playing([
+      inPieces(1, frames.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")),
+      done
+    ])
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["grüße", "日本"])
+  })
+
+  it("is framed for HTTP/1.1 and bare for HTTP/1.0", async () => {
+    const supplier = await aSupplier()
+    supplier.always(script({ steps: [say("é"), say("b"), event(chunk({}, "stop")), done] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    const old = await RawClient.connect(gateway.port)
+    const body = JSON.stringify(helloStream)
+    old.send(
+      `POST /v1/chat/completions HTTP/1.0\r\nx-api-key: tg_the_good_key\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    )
+    await old.untilClosed()
+    expect(old.text).not.toMatch(/transfer-encoding/i)
+    expect(old.text.endsWith("}\n\ndata: [DONE]\n\n")).toBe(true)
+    expect(contents(Buffer.from(old.text, "latin1").toString("utf8"))).toEqual(["é", "b"])
+  })
+
+  it("answers pipelined requests in their order", async () => {
+    const supplier = await aSupplier()
+    const go = signal()
+    supplier.next(
+      script({ steps: [say("first"), until(go), event(chunk({}, "stop")), done] }),
+      script({ steps: [say("second"), event(chunk({}, "stop")), done] })
+    )
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.untilText("first")
+    client.ask(helloStream)
+    await supplier.received()
+    await (await supplier.received()).over
+    expect(client.text).not.toContain("second")
+    go.fire()
+    await client.until(({ text }) => text.split("data: [DONE]").length === 3, "both ends")
+    expect(contents(client.text)).toEqual(["first", "second"])
+    await eventually(() => gateway.journal.settled.length === 2)
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete", "complete"])
+    client.leave()
+  })
+
+  it("of a supplier that answers whole is told as a stream all the same", async () => {
+    const supplier = await aSupplier()
+    supplier.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text)).toEqual(["whole"])
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true)
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.ending).toBe("complete")
+  })
+
+  it("lets the supplier close by itself, so that its connection serves again", async () => {
+    const supplier = await aSupplier()
+    supplier.always(stream(chatFrames()))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    for (let i = 0; i < 3; i++) {
+      await (await post(gateway.url, helloStream)).text()
+      await eventually(() => gateway.counters.openExchanges === 0)
+    }
+    expect(supplier.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
+  })
+
+  it("is over for the client at its last word, whatever the supplier does after", async () => {
+    const { supplier, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text)).toEqual(["a"])
+    await (await supplier.received()).left
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.ending).toBe("complete")
+  })
+})
+
+describe("what counts as delivered", () => {
+  it.each([0, 1, 2, 3])("is what the client took before it left, here %i deltas", async (count) => {
+    const go = signal()
+    const words = ["one", "three", "fiver"].slice(0, count)
+    const { supplier, gateway } = await playing([
+      event(chunk({ role: "assistant" })),
+      ...words.map(say),
+      until(go),
+      stall
+    ])
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.until(({ text }) => contents(text).length === count && text.includes("assistant"))
+    const request = await supplier.received()
+    const leftAt = performance.now()
+    client.leave()
+    await request.left
+    expect(performance.now() - leftAt).toBeLessThan(1_000)
+    await eventually(() => gateway.journal.settled.length === 1)
+    const [settled] = gateway.journal.settled
+    expect(settled?.ending).toBe("client_gone")
+    expect(settled?.charge.charged.output).toBe(BigInt(words.join("").length))
+    expect(gateway.counters.deltas).toBe(count)
+  })
+
+  it("is everything written before the supplier broke off", async () => {
+    const { gateway } = await playing([say("one"), say("two"), reset])
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(text).toContain('"error":{')
+    expect(text).not.toContain("[DONE]")
+    await eventually(() => gateway.journal.settled.length === 1)
+    const [settled] = gateway.journal.settled
+    expect([settled?.ending, settled?.charge.charged.output]).toEqual([
+      "upstream_cut",
+      BigInt(contents(text).join("").length)
+    ])
+  })
+})
+
+describe("a keepalive", () => {
+  const quick = { keepaliveSeconds: 0.06, sweepMillis: 10 }
+  const heartbeats = (text: string) => text.split(": keepalive\n\n").length - 1
+
+  it("commits the stream before the first token, and again between tokens", async () => {
+    const first = signal()
+    const second = signal()
+    const { gateway } = await playing([until(first), say("a"), until(second), event(chunk({}, "stop")), done], quick)
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.until(({ text }) => heartbeats(text) >= 2, "two keepalives before the first token")
+    expect(contents(client.text)).toEqual([])
+    first.fire()
+    await client.untilText('"a"')
+    const before = heartbeats(client.text)
+    await client.until(({ text }) => heartbeats(text) > before, "a keepalive between tokens")
+    second.fire()
+    await client.untilText("[DONE]")
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.charge.charged.output).toBe(1n)
+    client.leave()
+  })
+
+  it("stands between frames, never inside one", async () => {
+    const half = signal()
+    const whole = `data: ${JSON.stringify(chunk({ content: "whole" }))}\n\n`
+    const { gateway } = await playing(
+      [bytes(whole.slice(0, 30)), until(half), bytes(whole.slice(30)), event(chunk({}, "stop")), done],
+      quick
+    )
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.until(({ text }) => heartbeats(text) >= 1)
+    half.fire()
+    await client.untilText("[DONE]")
+    expect(contents(client.text)).toEqual(["whole"])
+    client.leave()
+  })
+
+  it("is not sent while tokens flow", async () => {
+    const steps = Array.from({ length: 12 }, () => [say("x"), wait(15)]).flat()
+    const { gateway } = await playing([...steps, event(chunk({}, "stop")), done], {
+      keepaliveSeconds: 0.15,
+      sweepMillis: 10
+    })
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(heartbeats(text)).toBe(0)
+  })
+
+  it("ends the choice of routes: a failure after it is told in the stream", async () => {
+    const go = signal()
+    const supplier = await aSupplier()
+    const other = await aSupplier()
+    supplier.next(script({ steps: [until(go), cut] }))
+    const gateway = await startGateway({
+      catalog: catalogOf({ baseUrl: supplier.baseUrl }, { baseUrl: other.baseUrl }),
+      ...quick
+    })
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.until(({ text }) => heartbeats(text) >= 1)
+    go.fire()
+    await client.untilText('"code":"upstream_error"')
+    expect(other.requests).toEqual([])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.ending).toBe("failed")
+    client.leave()
+  })
+})
+
+describe("a stream that is cut", () => {
+  it.each([
+    ["zeros in every chunk", usage(0, 0), usage(0, 0)],
+    ["its prompt and nothing else, at first", usage(12, 0), undefined],
+    ["one early figure", usage(12, 1), undefined]
+  ])("is charged what was delivered, though its supplier told %s", async (_, first, later) => {
+    const supplier = await aSupplier()
+    const chunks = ["a", "b", "c"].map((content, i) => ({ ...chunk({ content }), usage: i === 0 ? first : later }))
+    supplier.next(script({ steps: [...chunks.map((each) => event(each)), cut] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["a", "b", "c"])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]).toMatchObject({
+      ending: "upstream_cut",
+      charge: { charged: { input: 12n, output: 3n }, consumed: { input: 12n, output: 3n } }
+    })
+  })
+})
+
+describe("another route", () => {
+  it.each([
+    ["refuses", json(errorBody("down"), 503)],
+    ["is limiting us", json(errorBody("slow down"), 429)],
+    ["does not know our key", json(errorBody("who are you"), 401)],
+    ["closes before its first event", script({ steps: [cut] })],
+    ["ends with nothing said", script({ steps: [done] })],
+    ["begins with an error", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
+  ])("is tried when the first supplier %s", async (_, failing) => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    first.next(failing)
+    second.next(stream(chatFrames({ content: ["ok"], usage: usage(1, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    const response = await post(gateway.url, helloStream)
+    expect([response.status, contents(await response.text())]).toEqual([200, ["ok"]])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.admitted).toHaveLength(1)
+    expect(second.requests[0]?.json()).toMatchObject({ model: "m-1" })
+  })
+
+  it("is not charged with what the first supplier said it used", async () => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
+    first.next(script({ steps: [event({ choices: [], usage: usage(100_000, 50_000) }), event(limited)] }))
+    second.next(stream(chatFrames({ content: ["ok"] })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["ok"])
+    await eventually(() => gateway.journal.settled.length === 1)
+    expect(gateway.journal.settled[0]?.charge).toMatchObject({ charged: { input: 12n, output: 2n }, source: "local" })
+  })
+
+  it("is tried when nobody listens there", async () => {
+    const second = await aSupplier()
+    second.next(stream(chatFrames({ content: ["ok"] })))
+    const gateway = await startGateway({
+      catalog: catalogOf({ baseUrl: await nobodyThere() }, { baseUrl: second.baseUrl })
+    })
+    expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["ok"])
+  })
+
+  it.each([
+    ["declines the request itself", json(errorBody("too long"), 400), 400],
+    ["says the request is too large", json(errorBody("too large"), 413), 413]
+  ])("is not tried when the first supplier %s", async (_, refusal, status) => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    first.next(refusal)
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    expect((await post(gateway.url, helloStream)).status).toBe(status)
+    expect(second.requests).toEqual([])
+  })
+
+  it("is not tried once a token was delivered", async () => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    first.next(script({ steps: [say("a"), cut] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text)).toEqual(["a"])
+    expect(text).toContain('"code":"upstream_error"')
+    expect(second.requests).toEqual([])
+  })
+
+  it("may all fail: the answer is an error before anything was committed", async () => {
+    const first = await aSupplier()
+    const second = await aSupplier()
+    first.next(script({ steps: [done] }))
+    second.next(script({ steps: [cut] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
+    const response = await post(gateway.url, helloStream)
+    expect([response.status, response.headers.get("content-type")]).toEqual([502, "application/json"])
+  })
+})
+
+describe("time", () => {
+  const timed = async (timeouts: object) => {
+    const upstreams = new FakeUpstreams()
+    const gateway = await startGateway({
+      catalog: catalogOf(
+        { timeouts: { firstByteMillis: 10_000, idleMillis: 10_000, totalMillis: 10_000, ...timeouts } },
+        {}
+      ),
+      upstreams: upstreams.layer,
+      sweepMillis: 10
+    })
+    return { upstreams, gateway }
+  }
+
+  it("runs out before the first byte, and no other route is asked for what may be billed already", async () => {
+    const { upstreams, gateway } = await timed({ firstByteMillis: 40 })
+    const response = await post(gateway.url, helloStream)
+    expect([response.status, upstreams.exchanges.map(({ verdict }) => verdict)]).toEqual([502, ["failed"]])
+  })
+
+  it("runs out between events; comments do not count", async () => {
+    const { upstreams, gateway } = await timed({ idleMillis: 60 })
+    const asked = post(gateway.url, helloStream)
+    const exchange = (await upstreams.next()).stream()
+    exchange.event(chunk({ content: "a" }))
+    const comments = setInterval(() => exchange.data(": still here\n\n"), 10)
+    const text = await (await asked).text()
+    clearInterval(comments)
+    expect([contents(text), text.includes("upstream_error")]).toEqual([["a"], true])
+    expect(exchange.verdict).toBe("failed")
+  })
+
+  it("runs out as a whole, however lively the stream", async () => {
+    const { upstreams, gateway } = await timed({ totalMillis: 80 })
+    const asked = post(gateway.url, helloStream)
+    const exchange = (await upstreams.next()).stream()
+    const talk = setInterval(() => exchange.event(chunk({ content: "a" })), 10)
+    expect(await (await asked).text()).toContain("upstream_error")
+    clearInterval(talk)
+    expect(exchange.verdict).toBe("failed")
+  })
+
+  it("runs out for a refusal whose words never come: its status is enough", async () => {
+    const { upstreams, gateway } = await timed({ idleMillis: 40 })
+    const asked = post(gateway.url, hello())
+    const exchange = (await upstreams.next()).head(400)
+    exchange.data('{"error":{"message":"half a sen')
+    expect((await asked).status).toBe(400)
+    expect(exchange.verdict).toBe("served")
+  })
+})

@@ -1,0 +1,266 @@
+/**
+ * A gateway on a port of its own, over real suppliers' sockets and a ledger that only remembers.
+ *
+ * Closing it checks that nothing is left: no request, stream, exchange or byte of a body.
+ */
+
+import * as InFlight from "@tollgate/adapters-http/http/InFlight"
+import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
+import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
+import { type RelayRoute, relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
+import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
+import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
+import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import type { Upstreams } from "@tollgate/application/inference/Upstreams"
+import { type Admission, InferenceLedger, type Measured } from "@tollgate/application/ledger/InferenceLedger"
+import { Database } from "@tollgate/application/operations/Database"
+import type { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
+import type { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
+import type { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import type { Catalog } from "@tollgate/domain/catalog/Catalog"
+import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UserId } from "@tollgate/domain/customer/User"
+import { InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { PicoPerToken } from "@tollgate/domain/ledger/Price"
+import type { Settlement } from "@tollgate/domain/ledger/Settlement"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as UsdPico from "@tollgate/domain/money/UsdPico"
+import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import * as NoProgramme from "../../../support/NoProgramme.ts"
+import * as NoRankings from "../../../support/NoRankings.ts"
+import { aProvider } from "../../../support/upstream/Candidates.ts"
+import { RememberedImages } from "../../images/RememberedImages.ts"
+
+const SUPPLIER_KEY = Redacted.make("supplier-key")
+export const KEY = "tg_the_good_key"
+
+/** Accounts on paper: what was admitted, and how each request was measured. */
+export class Journal {
+  readonly admitted: Array<Admission> = []
+  readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
+  /** What admission answers; a good one unless set. */
+  refusal: InsufficientBalance | Overloaded | undefined
+  /** Runs before a settlement that is waited for is measured. */
+  beforeSettling: Effect.Effect<void> = Effect.void
+  /** Runs before tokens are counted here, which a settlement of what no supplier counted waits for. */
+  beforeCounting: Effect.Effect<void> = Effect.void
+  /** Another node has taken this one for dead and settled its requests. */
+  settledElsewhere = false
+  reachable = true
+}
+
+const FREE: Settlement = {
+  costPico: UsdPico.zero,
+  planTokens: Tokens.zero,
+  planValuePico: UsdPico.zero,
+  paygPico: UsdPico.zero,
+  writeoffPico: UsdPico.zero
+}
+
+const ledger = (journal: Journal) =>
+  Layer.succeed(InferenceLedger, {
+    admit: (admission, answer) => {
+      if (journal.refusal === undefined) journal.admitted.push(admission)
+      answer(journal.refusal === undefined ? Exit.void : Exit.fail(journal.refusal))
+    },
+    settle: ({ admission, measure }, answer) => {
+      Effect.runCallback(journal.beforeSettling, {
+        onExit: () => {
+          const measured = measure()
+          journal.settled.push({ ...measured, requestId: admission.requestId, waited: true })
+          answer(Exit.succeed(journal.settledElsewhere ? undefined : { measured, settlement: FREE }))
+        }
+      })
+    },
+    settleLater: ({ admission, measure }) => {
+      journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
+    },
+    checkpoint: () => Effect.void,
+    load: () => ({ waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 })
+  })
+
+const customer = {
+  keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
+  userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
+}
+
+const identify = (presented: Redacted.Redacted<string>) =>
+  Redacted.value(presented) === KEY ? Either.right(customer) : Either.left(new InvalidApiKey({ reason: "unknown" }))
+
+const authenticator = Layer.succeed(ApiKeyAuthenticator, {
+  authenticate: identify,
+  recall: identify
+})
+
+const database = (journal: Journal) =>
+  Layer.succeed(Database, {
+    reachable: Effect.sync(() => journal.reachable),
+    state: Effect.die("not asked"),
+    identity: Effect.die("not asked"),
+    migrate: Effect.die("not asked")
+  })
+
+/** One token a character. */
+const counter = (journal: Journal) =>
+  Layer.succeed(TokenCounter, { count: (text) => Effect.as(journal.beforeCounting, Tokens.fromCount(text.length)) })
+
+const price = PicoPerToken(1_000n)
+
+export const aModel = (parts: Partial<Model> = {}): Model => ({
+  id: ModelId("model"),
+  priceId: PriceId("price"),
+  publicName: "m",
+  displayName: "M",
+  author: "Lab",
+  kind: "text",
+  discoveryRank: 0,
+  hidden: false,
+  capabilities: [],
+  price: { input: price, cacheWrite: price, cacheRead: price, output: price },
+  routes: [],
+  retired: false,
+  ...parts
+})
+
+/** The model `m`, served by these suppliers in turn. */
+export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
+  const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`supplier-${i}`), ...provider }))
+  const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))
+  return {
+    version: 1,
+    models: new Map([["m", aModel({ routes })]]),
+    providers: new Map(whole.map((provider) => [provider.name, provider]))
+  }
+}
+
+export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOptions> {
+  readonly catalog: Catalog
+  readonly routes?: ReadonlyArray<RelayRoute>
+  readonly upstreams?: Layer.Layer<Upstreams>
+  readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
+  readonly images?: RememberedImages
+  readonly imageSettings?: Partial<ImageSettings.ImageSettingsValues>
+}
+
+export interface TestGateway {
+  readonly port: number
+  readonly url: string
+  readonly journal: Journal
+  readonly counters: RelayMetrics.RelayCounters
+  readonly inFlight: InFlight.InFlightRequests
+  readonly logged: Array<string>
+  /** Stops it as a server is stopped, and waits. */
+  readonly close: () => Promise<void>
+}
+
+const open: Array<TestGateway> = []
+
+export const startGateway = async ({
+  catalog,
+  routes = [relayRoute("/v1/chat/completions", chatProtocol)],
+  upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
+  rankings = NoRankings.layer,
+  images = new RememberedImages(),
+  imageSettings = {},
+  ...options
+}: TestGatewayOptions): Promise<TestGateway> => {
+  const journal = new Journal()
+  const logged: Array<string> = []
+  const logger = Logger.replace(
+    Logger.defaultLogger,
+    Logger.map(Logger.jsonLogger, (line) => {
+      logged.push(line)
+    })
+  )
+  const gatewayServer = GatewayServer.layer(
+    { ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 5, sweepMillis: 20, ...options },
+    routes
+  ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provideMerge(InFlight.layer))
+  const live = gatewayServer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ledger(journal),
+        authenticator,
+        database(journal),
+        counter(journal),
+        upstreams,
+        OpenRequests.layer,
+        RelayMetrics.layer,
+        NoProgramme.layer,
+        rankings,
+        images.layer,
+        Layer.succeed(ImageSettings.ImageSettings, { ...ImageSettings.defaults, ...imageSettings }),
+        Layer.succeed(CurrentCatalog, { get: () => catalog })
+      )
+    ),
+    Layer.provide(logger)
+  )
+  const scope = Effect.runSync(Scope.make())
+  const {
+    server: { port },
+    counters,
+    inFlight
+  } = await Effect.runPromise(
+    Effect.flatMap(Layer.buildWithScope(live, scope), (context) =>
+      Effect.provide(
+        Effect.all({
+          server: GatewayServer.GatewayServer,
+          counters: RelayMetrics.RelayMetrics,
+          inFlight: InFlight.InFlight
+        }),
+        context
+      )
+    )
+  )
+  let closing: Promise<void> | undefined
+  const gateway: TestGateway = {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    journal,
+    counters,
+    inFlight,
+    logged,
+    close: () => {
+      closing ??= Effect.runPromise(Scope.close(scope, Exit.void))
+      return closing
+    }
+  }
+  open.push(gateway)
+  return gateway
+}
+
+/** For `afterEach`: closes every gateway of the test; what each still holds. */
+export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
+  const left: Array<unknown> = []
+  closed = open.splice(0)
+  for (const gateway of closed) {
+    await gateway.close()
+    const { openRequests, openStreams, openExchanges, bodyBytes, imageBytes } = gateway.counters
+    left.push({ openRequests, openStreams, openExchanges, bodyBytes, imageBytes })
+  }
+  return left
+}
+
+let closed: ReadonlyArray<TestGateway> = []
+
+/** What {@link closeGateways} finds when all went well. */
+export const nothingLeft = (): ReadonlyArray<unknown> =>
+  closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
+
+/** Resolves when it holds. */
+export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
+  const deadline = performance.now() + 10_000
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come to hold`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

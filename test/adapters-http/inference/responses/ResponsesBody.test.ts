@@ -1,0 +1,169 @@
+import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
+import { contentOfEvent, contentOfResponse } from "@tollgate/domain/inference/ResponsesDelivered"
+import { Either, FastCheck } from "effect"
+import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator"
+import type { Response, ResponseStreamEvent } from "openai/resources/responses/responses"
+import { describe, expect, it } from "vitest"
+import { law } from "../../../support/law.ts"
+import { functionCall, message, response, responsesUsage } from "../../../support/upstream/ResponsesWire.ts"
+import { context, eventsOf, requestOf, typesOf } from "./relayed.ts"
+
+const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+const answer = (body: unknown) => responsesProtocol.answer(requestOf(), context, bytes(body))
+const answered = (body: unknown) => {
+  const { body: told, ...rest } = Either.getOrThrow(answer(body))
+  return { ...rest, json: JSON.parse(told) }
+}
+const asStream = (body: unknown) => responsesProtocol.answerAsStream(requestOf({ stream: true }), context, bytes(body))
+
+const reasoning = {
+  id: "rs_1",
+  type: "reasoning",
+  summary: [{ type: "summary_text", text: "hm" }],
+  content: [{ type: "reasoning_text", text: "well" }],
+  encrypted_content: "gAAA"
+}
+const refusal = { ...message("", "msg_2"), content: [{ type: "refusal", refusal: "no" }] }
+const custom = {
+  id: "ctc_1",
+  type: "custom_tool_call",
+  status: "completed",
+  call_id: "call_2",
+  name: "sh",
+  input: "ls"
+}
+const search = { id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "x" } }
+const everything = [reasoning, message("Hello"), refusal, functionCall("look", '{"at":1}'), custom, search]
+
+describe("a whole response", () => {
+  it("is told whole, under the public name, with its own id and usage", () => {
+    const given = response({ content: ["Hello"], usage: responsesUsage(7, 2, 3) })
+    const { service_tier: _, ...told } = given
+    expect(answered(given)).toEqual({
+      json: { ...told, model: "public-model" },
+      content: "Hello",
+      usage: { prompt: { input: 4n, cacheWrite: 0n, cacheRead: 3n }, output: 2n }
+    })
+  })
+
+  it("has an id of ours where the supplier's would tell who it is, and what every client wants to see", () => {
+    const { json } = answered({ id: "gen-17", output: [] })
+    expect(json).toEqual({
+      id: "resp_ours",
+      object: "response",
+      created_at: context.createdAtSeconds,
+      model: "public-model",
+      output: []
+    })
+  })
+
+  it("without usage is told as it is, and nothing is made up", () => {
+    const { json, usage } = answered(response())
+    expect(json.usage).toBeNull()
+    expect(usage).toBeUndefined()
+  })
+
+  it("counts everything it says", () => {
+    expect(answered(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
+  })
+
+  it("that was cut short by its limit is an answer", () => {
+    const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
+    expect(answered(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
+  })
+
+  const deep = `{"output":[{"content":${"[".repeat(50_000)}${"]".repeat(50_000)}}]}`
+  it.each([
+    ["HTML", "<html>Bad gateway</html>"],
+    ["nothing", ""],
+    ["cut JSON", '{"output":[{"mess'],
+    ["an array", []],
+    ["an object of another kind", { object: "list", data: [] }],
+    ["no output", response({}, { output: null })],
+    ["what nobody can nest", deep],
+    ["an error", { error: { message: "boom", code: 502 } }],
+    ["a failed response", response({}, { status: "failed", error: { code: "server_error", message: "boom" } })],
+    ["a failed response without a reason", response({}, { status: "failed" })],
+    ["a cancelled response", response({}, { status: "cancelled" })],
+    ["a response that is not there yet", response({}, { status: "queued", output: [] })]
+  ])("that is %s is a failure of the supplier, told as an answer or as a stream", (_, body) => {
+    expect(answer(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+    expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+  })
+
+  it.each([
+    ["rate_limit_exceeded", "TechnicalLimit"],
+    ["invalid_prompt", "UpstreamRejected"],
+    ["image_content_policy_violation", "UpstreamRejected"]
+  ])("that failed with %s is a %s", (code, _tag) => {
+    const failed = response({}, { status: "failed", error: { code, message: "boom" } })
+    expect(answer(failed)).toMatchObject({ left: { _tag } })
+  })
+})
+
+describe("a whole response to a streamed request", () => {
+  it("is told in the events that would have led to it", () => {
+    const { frames, content, usage, end } = Either.getOrThrow(
+      asStream(response({ content: ["Hello"], usage: responsesUsage(7, 2) }))
+    )
+    expect(typesOf(eventsOf(frames))).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+      "response.output_text.delta",
+      "response.output_text.done",
+      "response.content_part.done",
+      "response.output_item.done",
+      "response.completed"
+    ])
+    expect({ content, output: usage?.output, end }).toEqual({ content: "Hello", output: 2n, end: "complete" })
+  })
+
+  const text = FastCheck.fullUnicodeString({ maxLength: 8 })
+  const part = FastCheck.oneof(
+    text.map((text) => ({ type: "output_text", text, annotations: [] })),
+    text.map((refusal) => ({ type: "refusal", refusal }))
+  )
+  const item = FastCheck.oneof(
+    FastCheck.array(part, { maxLength: 3 }).map((content) => ({ ...message(""), content })),
+    FastCheck.tuple(text, text).map(([name, args]) => functionCall(name, args)),
+    FastCheck.tuple(text, text).map(([name, input]) => ({ ...custom, name, input })),
+    FastCheck.tuple(text, text).map(([summary, content]) => ({
+      ...reasoning,
+      summary: [{ type: "summary_text", text: summary }],
+      content: [{ type: "reasoning_text", text: content }]
+    })),
+    FastCheck.constant(search)
+  )
+  law(
+    "is put together again by the official client, and delivers the same",
+    [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
+    (output, status) => {
+      const given = response({ usage: responsesUsage(7, 2) }, { output, status })
+      const events = eventsOf(Either.getOrThrow(asStream(given)).frames)
+      let snapshot: Response | undefined
+      let beforeLast: Response | undefined
+      for (const event of events) {
+        beforeLast = snapshot && structuredClone(snapshot)
+        snapshot = accumulateResponse(event as unknown as ResponseStreamEvent, snapshot)
+      }
+      return (
+        JSON.stringify(snapshot?.output) === JSON.stringify(output) &&
+        JSON.stringify(beforeLast?.output) === JSON.stringify(output) &&
+        snapshot?.status === status &&
+        events.map(contentOfEvent).join("") === contentOfResponse(given) &&
+        events.every(({ sequence_number }, i) => sequence_number === i)
+      )
+    },
+    200
+  )
+
+  it("gives items the ids that clients ask for", () => {
+    const { id: _, ...nameless } = message("Hello")
+    const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)
+    const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))
+    expect(new Set(ids).size).toBe(1)
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ id: ids[0] }] } })
+  })
+})

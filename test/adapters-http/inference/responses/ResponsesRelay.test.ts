@@ -1,0 +1,79 @@
+/**
+ * How a relayed responses stream ends when it cannot go on: as the client was told of it so far.
+ */
+import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
+import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
+import { afterEach, expect, it } from "vitest"
+import { aProvider } from "../../../support/upstream/Candidates.ts"
+import { created, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
+import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
+import { eventsOf, typesOf } from "./relayed.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const start = async (options: object = {}) => {
+  const upstreams = new FakeUpstreams()
+  const { timeouts } = aProvider()
+  const gateway = await startGateway({
+    catalog: catalogOf({ protocols: ["responses"], timeouts: { ...timeouts, idleMillis: 10_000 } }),
+    upstreams: upstreams.layer,
+    routes: [relayRoute("/v1/responses", responsesProtocol)],
+    ...options
+  })
+  const response = fetch(`${gateway.url}/v1/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", input: "hi", stream: true })
+  })
+  const supplier = await upstreams.next()
+  expect(supplier.request.path).toBe("/responses")
+  return { gateway, supplier, response }
+}
+
+it("a failure after nothing but a keepalive is told from the beginning", async () => {
+  const { gateway, supplier, response } = await start({ keepaliveSeconds: 0.05 })
+  const { status, body } = await response
+  expect(status).toBe(200)
+  supplier.events.onBroken("gone")
+  const text = await new Response(body).text()
+  expect(text.startsWith(": keepalive\n\n")).toBe(true)
+  const events = eventsOf(text.replaceAll(": keepalive\n\n", ""))
+  expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
+  const [begun, failed] = events
+  expect(begun).toMatchObject({ response: { model: "m", id: expect.stringMatching(/^resp_[0-9a-f]{32}$/) } })
+  expect(failed).toMatchObject({ response: { error: { code: "upstream_error" } } })
+  await eventually(() => gateway.journal.settled.length === 1)
+  expect(gateway.journal.settled[0]).toMatchObject({ ending: "failed", charge: { charged: { output: 0n } } })
+})
+
+it("a stream that outlasts the stop of its server fails in the words of its protocol, and costs what was delivered", async () => {
+  const { gateway, supplier, response } = await start({ drainSeconds: 0.1 })
+  supplier.stream()
+  for (const event of numbered(...opening(), textDelta("hello"))) supplier.event(event)
+  const { body } = await response
+  const closing = gateway.close()
+  const events = eventsOf(await new Response(body).text())
+  await closing
+  expect(events.at(-2)).toMatchObject({
+    type: "response.failed",
+    sequence_number: 5,
+    response: { id: "resp_up_1", status: "failed", error: { code: "overloaded" } }
+  })
+  expect(events.at(-1)).toMatchObject({ type: "error", code: "overloaded", sequence_number: 6 })
+  expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
+})
+
+it("a fault of ours is told like any other", async () => {
+  const { gateway, supplier, response } = await start()
+  supplier.stream()
+  supplier.event(created())
+  const { body } = await response
+  supplier.events.onData(undefined as unknown as Buffer)
+  const events = eventsOf(await new Response(body).text())
+  expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
+  expect(events.at(-1)).toMatchObject({ code: "internal_error", sequence_number: 2 })
+  expect(gateway.logged.some((line) => line.includes("a fault of ours"))).toBe(true)
+})

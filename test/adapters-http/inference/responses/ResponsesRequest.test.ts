@@ -1,0 +1,131 @@
+import { readResponsesRequest, responsesBodyFor } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../../support/law.ts"
+
+const read = (body: unknown) =>
+  readResponsesRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+const accepted = (body: unknown) => Either.getOrThrow(read(body))
+const refusedParam = (body: unknown) =>
+  Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
+const sentOn = (body: unknown, upstreamModel = "up/model") =>
+  Buffer.from(responsesBodyFor(accepted(body), upstreamModel)).toString()
+
+describe("a responses request", () => {
+  it("says its model and whether it is streamed", () => {
+    expect(accepted({ model: "m", input: "hi", stream: true })).toMatchObject({ model: "m", streamed: true })
+    for (const stream of [undefined, null, false]) {
+      expect(accepted({ model: "m", input: "hi", stream })).toMatchObject({ streamed: false })
+    }
+  })
+
+  it.each([
+    ["a string", "hi"],
+    ["messages", [{ role: "user", content: "hi" }]],
+    ["parts", [{ type: "input_text", text: "hi" }]],
+    ["items of any shape", [{ type: "item_reference", id: "msg_1" }, { type: "brand_new", x: 1 }, "odd", null, 7]]
+  ])("may have %s as its input", (_, input) => {
+    expect(refusedParam({ model: "m", input })).toBe("accepted")
+  })
+
+  it("may have any other member, of any shape", () => {
+    const others = {
+      instructions: [{ role: "developer", content: "x" }],
+      tools: [{ type: "web_search" }, { type: "function", name: "image_generation" }, "image_generation", null],
+      text: null,
+      store: "maybe",
+      include: {},
+      previous_response_id: "resp_1",
+      background: false,
+      tool_choice: { type: "image_generation" },
+      metadata: { background: true, model: "n" }
+    }
+    expect(refusedParam({ model: "m", input: "hi", ...others })).toBe("accepted")
+  })
+
+  it.each([
+    ["model", { input: "hi" }],
+    ["model", { model: "", input: "hi" }],
+    ["model", { model: 5, input: "hi" }],
+    ["input", { model: "m" }],
+    ["input", { model: "m", input: null }],
+    ["input", { model: "m", input: "" }],
+    ["input", { model: "m", input: [] }],
+    ["input", { model: "m", input: {} }],
+    ["input", { model: "m", input: 7 }],
+    ["stream", { model: "m", input: "hi", stream: "true" }],
+    ["stream", { model: "m", input: "hi", stream: 1 }],
+    ["max_output_tokens", { model: "m", input: "hi", max_output_tokens: 1.5 }],
+    ["max_output_tokens", { model: "m", input: "hi", max_output_tokens: "10" }],
+    ["background", { model: "m", input: "hi", background: true }],
+    ["background", { model: "m", input: "hi", background: "true" }],
+    ["tools", { model: "m", input: "hi", tools: [{ type: "function" }, { type: "image_generation", model: "n" }] }],
+    ["tools", '{"model":"m","input":"hi","tools":[{"type":"image\\u005fgeneration"}]}'],
+    ["model", '{"model":"m","input":"hi","model":"n"}'],
+    ["input", '{"model":"m","input":"hi","input":"ho"}'],
+    ["input", '{"model":"m","input":"hi","Input":"ho"}'],
+    ["background", '{"model":"m","input":"hi","background":false,"back\\u0067round":true}'],
+    ["text.format", '{"model":"m","input":"hi","text":{"format":{},"format":{}}}'],
+    [null, ""],
+    [null, "[]"],
+    [null, '{"model":"m","input":"hi"']
+  ])("is refused with the member at fault: %s in %j", (param, body) => {
+    expect(refusedParam(body)).toBe(param)
+  })
+
+  it.each([
+    [10, 10],
+    [null, undefined],
+    [undefined, undefined],
+    [0, undefined],
+    [-1, undefined]
+  ])("with max_output_tokens %s has a limit of %s on its answer", (max_output_tokens, limit) => {
+    expect(accepted({ model: "m", input: "hi", max_output_tokens }).size.maxOutputTokens).toBe(limit)
+  })
+
+  it("is measured by what a model reads of it", () => {
+    const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
+    const request = {
+      model: "m",
+      metadata: { note: "not read".repeat(1_000) },
+      instructions: "brief",
+      input: [
+        { role: "user", content: "twelve bytes" },
+        { role: "user", content: [{ type: "input_image", image_url: picture }] },
+        { type: "reasoning", encrypted_content: "gAAAAABk".repeat(1_000) }
+      ],
+      tools: [{ type: "function", name: "f" }],
+      text: { format: { type: "text" }, verbosity: "not read" }
+    }
+    const words = ["brief", "user", "twelve bytes", "user", "input_image", "reasoning", "function", "f", "text"]
+    expect(accepted(request).size).toEqual({
+      textBytes: words.join("").length,
+      attachments: 1,
+      maxOutputTokens: undefined,
+      answers: 1
+    })
+    expect(accepted(request).promptText().text).toContain("twelve bytes")
+  })
+})
+
+describe("the body for a supplier", () => {
+  it("differs in the name of the model alone", () => {
+    const body = (model: string) =>
+      `{ "input":[{"role":"user","content":"model"}], "x":1e2,"model" : ${model} ,"stream":true,"n":12345678901234567890}`
+    expect(sentOn(body('"m"'))).toBe(body('"up/model"'))
+  })
+
+  const value = FastCheck.jsonValue({ maxDepth: 2 })
+  const looked = /^(?:model|input|instructions|stream|background|max_output_tokens|tools|text)$/i
+  const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), value, { maxKeys: 4 }).filter(
+    (it) => !Object.keys(it).some((key) => looked.test(key))
+  )
+  law(
+    "keeps all other members, and their order, whatever they are",
+    [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
+    (before, after, stream, indent) => {
+      const body = { ...before, stream, model: "m", ...after, input: "hi" }
+      return sentOn(JSON.stringify(body, null, indent)) === JSON.stringify({ ...body, model: "up/model" }, null, indent)
+    }
+  )
+})

@@ -1,0 +1,275 @@
+import { describe, expect, it } from "vitest"
+import {
+  begun,
+  closing,
+  created,
+  functionCall,
+  message,
+  numbered,
+  opening,
+  response,
+  responseEvents,
+  responsesUsage,
+  textDelta,
+  type WireEvent,
+  wireText
+} from "../../../support/upstream/ResponsesWire.ts"
+import { REQUEST_ID, relayed, typesOf } from "./relayed.ts"
+
+const sent = (...events: ReadonlyArray<WireEvent | string>): string =>
+  events.map((event) => (typeof event === "string" ? event : wireText(event))).join("")
+const whole = responseEvents({ content: ["Hel", "lo"], usage: responsesUsage(7, 2) })
+const unfinished = [...opening(), textDelta("Hel")]
+
+describe("a responses stream", () => {
+  it("is told event by event, under the public name of the model", () => {
+    const { events, content, usage, end } = relayed(sent(...whole))
+    expect(typesOf(events)).toEqual(whole.map(({ type }) => type))
+    expect(events.map((event) => event.sequence_number)).toEqual(whole.map((_, i) => i))
+    for (const { response } of events) {
+      if (response !== undefined) expect(response).toMatchObject({ id: "resp_up_1", model: "public-model" })
+    }
+    expect(content).toBe("Hello")
+    expect(usage).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: 2n })
+    expect(end).toBe("complete")
+  })
+
+  it("is told byte for byte where nothing must change, however the supplier wrote it", () => {
+    const data =
+      '{ "type":"response.output_text.delta", "item_id":"msg_1","output_index":0,"content_index":0,' +
+      '"delta":"\\u00e9\\/","x":[1.0, 12345678901234567890] }'
+    const others = [
+      `data:${data}\r\n\r\n`,
+      `event: response.output_text.delta\ndata: ${data}\n\n`,
+      `event: something.else\nid: 7\ndata: ${data}\n\n`,
+      `: comment\ndata: ${data.replace(", ", ",\ndata: ")}\n\n`
+    ]
+    for (const other of others) {
+      const { before } = relayed(sent(created(), other))
+      const frame = before.slice(before.indexOf("\n\n") + 2)
+      expect(frame).toBe(`event: response.output_text.delta\ndata: ${data}\n\n`)
+    }
+  })
+
+  it("has the type of an event that only its name tells", () => {
+    const { events } = relayed(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
+    expect(events[1]).toEqual({ type: "response.output_text.delta", delta: "hi" })
+  })
+
+  it.each([
+    ["pings", 'event: ping\ndata: {"type":"ping"}\n\n'],
+    ["pings without a type", "event: ping\ndata: {}\n\n"],
+    ["keepalives", wireText({ type: "keepalive", sequence_number: 3 })],
+    ["comments", ": OPENROUTER PROCESSING\n\n"],
+    ["what the supplier tells its own clients", wireText({ type: "codex.rate_limits", limits: {} })],
+    ["the last word of another protocol", "data: [DONE]\n\n"],
+    ["empty data", "data:\n\n"],
+    ["types that would break out of their line", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
+  ])("leaves out %s", (_, noise) => {
+    const events = whole.flatMap((event) => [event, noise])
+    expect(relayed(sent(noise, ...events)).text).toBe(relayed(sent(...whole)).text)
+  })
+
+  it("passes on events that nobody knows yet", () => {
+    const event = { type: "response.sonnet.delta", sequence_number: 1, delta: "rose" }
+    const { events, content } = relayed(sent(created(), event))
+    expect(events[1]).toEqual(event)
+    expect(content).toBe("rose")
+  })
+
+  it("hides who the supplier is, how it works inside and what it costs", () => {
+    const traces = { provider: "kwyjibo", system_fingerprint: "kwyjibo", cost: 1, x_supplier: { host: "kwyjibo" } }
+    const inside = {
+      ...begun(),
+      ...traces,
+      id: "gen-kwyjibo",
+      service_tier: "kwyjibo",
+      billing: { payer: "kwyjibo" },
+      content_filters: ["kwyjibo"],
+      usage: {
+        ...responsesUsage(7, 2),
+        cost: "kwyjibo",
+        cost_in_usd_ticks: 1,
+        is_byok: "kwyjibo",
+        input_tokens_details: { cached_tokens: 1, note: "kwyjibo" }
+      },
+      output: [{ ...message("hi"), ...traces, content: [{ type: "output_text", text: "hi", ...traces }] }]
+    }
+    const { text, events } = relayed(
+      sent(
+        { type: "response.created", response: inside, model: "kwyjibo", ...traces },
+        { type: "response.output_item.added", output_index: 0, item: { ...message("hi"), ...traces } },
+        { type: "response.content_part.added", part: { type: "output_text", text: "", ...traces } },
+        { ...textDelta("hi"), obfuscation: "kwyjibo" },
+        { type: "response.completed", response: inside }
+      )
+    )
+    expect(text).not.toMatch(/kwyjibo|_tier|billing|filters|cost|byok|fingerprint|obfuscation|upstream-model/)
+    expect(events.at(-1)).toMatchObject({
+      response: {
+        id: "resp_ours",
+        model: "public-model",
+        output: [message("hi")].map(({ content, ...item }) => item),
+        usage: {
+          input_tokens: 7,
+          input_tokens_details: { cached_tokens: 1 },
+          output_tokens: 2,
+          output_tokens_details: { reasoning_tokens: 0 },
+          total_tokens: 9
+        }
+      }
+    })
+  })
+
+  it("keeps what is the client's own, whatever it is called", () => {
+    const tools = [{ type: "function", name: "f", parameters: { properties: { cost: {}, provider: {}, x_y: {} } } }]
+    const given = { ...begun(), tools, metadata: { cost: "1", provider: "x" } }
+    const { events } = relayed(sent({ type: "response.created", response: given }))
+    expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
+  })
+
+  it("shows usage that adds up to what is charged", () => {
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
+    const end = { type: "response.completed", response: { ...response(), usage } }
+    expect(relayed(sent(...unfinished, end)).events.at(-1)).toMatchObject({
+      response: { usage: { input_tokens: 10, output_tokens: 25, total_tokens: 35 } }
+    })
+  })
+
+  it("that was cut short by its own limit is complete, and its usage is known", () => {
+    const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
+    const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
+    const seen = relayed(sent(...unfinished, end, textDelta("late")))
+    expect(seen).toMatchObject({ end: "complete", content: "Hel", usage: { output: 1n } })
+    expect(seen.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
+  })
+
+  it("counts names and arguments of calls once", () => {
+    const added = { type: "response.output_item.added", output_index: 0, item: functionCall("look", "") }
+    const delta = (delta: string) => ({ type: "response.function_call_arguments.delta", output_index: 0, delta })
+    const done = { type: "response.function_call_arguments.done", output_index: 0, arguments: '{"at":1}' }
+    const end = { type: "response.output_item.done", item: functionCall("look", '{"at":1}') }
+    const completed = { type: "response.completed", response: response({}, { output: [end.item] }) }
+    expect(relayed(sent(created(), added, delta('{"at"'), delta(":1}"), done, end, completed)).content).toBe(
+      'look{"at":1}'
+    )
+  })
+
+  it("counts what only its last event says", () => {
+    const completed = { type: "response.completed", response: response({ content: ["all at once"] }) }
+    expect(relayed(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
+  })
+
+  it("is over with its last event", () => {
+    const late = [textDelta("late"), { type: "error", message: "late" }, "data: [DONE]\n\n", "data: kwyjibo\n\n"]
+    expect(relayed(sent(...whole, ...late))).toEqual(relayed(sent(...whole)))
+  })
+})
+
+describe("a responses stream that breaks", () => {
+  const failed = (error: unknown, more: object = {}) => ({
+    type: "response.failed",
+    sequence_number: 9,
+    response: { ...begun(), status: "failed", error, ...more }
+  })
+  const breaks: ReadonlyArray<readonly [string, string, string]> = [
+    ["ends too early", "", "UpstreamFailed"],
+    ["ends with the last word of another protocol", "data: [DONE]\n\n", "UpstreamFailed"],
+    ["talks nonsense", "data: {kwyjibo\n\n", "UpstreamFailed"],
+    ["sends a list", "data: []\n\n", "UpstreamFailed"],
+    ["sends what nobody can nest", `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`, "UpstreamFailed"],
+    ["has an error", sent({ type: "error", code: "server_error", message: "kwyjibo" }), "UpstreamFailed"],
+    ["has an error inside", sent({ type: "error", error: { message: "kwyjibo" } }), "UpstreamFailed"],
+    ["has an error by name only", 'event: error\ndata: {"message":"kwyjibo"}\n\n', "UpstreamFailed"],
+    ["has an error of another type", 'event: error\ndata: {"type":"server_error"}\n\n', "UpstreamFailed"],
+    ["has an error beside a word", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
+    ["has an error that is a word", sent({ type: "response.x", error: "kwyjibo" }), "UpstreamFailed"],
+    ["has failed", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
+    ["has failed for no reason", sent(failed(null)), "UpstreamFailed"],
+    ["completes without a response", sent({ type: "response.completed" }), "UpstreamFailed"],
+    ["has failed without a response", sent({ type: "response.failed" }), "UpstreamFailed"],
+    [
+      "completes as failed",
+      sent({ type: "response.completed", response: response({}, { status: "failed" }) }),
+      "UpstreamFailed"
+    ],
+    [
+      "was cancelled",
+      sent({ type: "response.completed", response: response({}, { status: "cancelled" }) }),
+      "UpstreamFailed"
+    ],
+    ["meets a limit", sent(failed({ code: "rate_limit_exceeded", message: "kwyjibo" })), "TechnicalLimit"],
+    [
+      "meets a limit, told by the name of its event",
+      'event: error\ndata: {"type":"rate_limit_error"}\n\n',
+      "TechnicalLimit"
+    ],
+    ["meets a limit, told as an error", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
+    ["is too long a prompt", sent(failed({ code: "context_length_exceeded", message: "x" })), "UpstreamRejected"],
+    ["is refused", sent({ type: "error", code: "invalid_prompt", message: "kwyjibo" }), "UpstreamRejected"]
+  ]
+
+  it.each(breaks)("because it %s says so, and in the words every client listens to", (_, last, tag) => {
+    const { events, before, text, content, end } = relayed(sent(...numbered(...unfinished)) + last)
+    expect(end).toBe(tag)
+    expect(content).toBe("Hel")
+    expect(before).toBe(relayed(sent(...numbered(...unfinished))).before)
+    expect(text).not.toContain("kwyjibo")
+    const [failure, error] = events.slice(-2)
+    const codes = {
+      UpstreamFailed: "upstream_error",
+      TechnicalLimit: "technical_limit",
+      UpstreamRejected: "invalid_request"
+    }
+    const code = codes[tag as keyof typeof codes]
+    expect(failure).toMatchObject({
+      type: "response.failed",
+      sequence_number: unfinished.length,
+      response: { id: "resp_up_1", model: "public-model", status: "failed", error: { message: expect.any(String) } }
+    })
+    expect(error).toMatchObject({
+      type: "error",
+      sequence_number: unfinished.length + 1,
+      code,
+      message: expect.any(String),
+      error: { code, message: expect.any(String), type: expect.any(String), details: { error_code: code } },
+      request_id: REQUEST_ID
+    })
+  })
+
+  it("tells clients that know it why a request can never be answered", () => {
+    const { events } = relayed(sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" })))
+    expect(events.at(-2)).toMatchObject({ response: { error: { code: "context_length_exceeded" } } })
+    expect(events.at(-1)).toMatchObject({ code: "invalid_request" })
+  })
+
+  it("reports the usage of a response that failed", () => {
+    const { usage } = relayed(sent(...unfinished, failed(null, { usage: responsesUsage(7, 1, 5) })))
+    expect(usage).toEqual({ prompt: { input: 2n, cacheWrite: 0n, cacheRead: 5n }, output: 1n })
+  })
+
+  it("before its first event is told from the beginning", () => {
+    const { events, before } = relayed("")
+    expect(before).toBe("")
+    expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
+    expect(events.map((event) => event.sequence_number)).toEqual([0, 1, 2])
+    expect(events[0]).toMatchObject({
+      response: { id: "resp_ours", object: "response", status: "in_progress", model: "public-model", output: [] }
+    })
+    expect(events[1]).toMatchObject({
+      response: { id: "resp_ours", status: "failed", error: { code: "upstream_error" } }
+    })
+  })
+
+  it("does not repeat what is long in the response", () => {
+    const long = { ...begun(), instructions: "x".repeat(10_000), tools: [{ name: "x".repeat(10_000) }] }
+    const { events, text, before } = relayed(sent({ type: "response.created", response: long }))
+    expect(text.length - before.length).toBeLessThan(2_000)
+    expect(events.at(-2)).toMatchObject({ response: { instructions: null, tools: [], output: [] } })
+  })
+
+  it("numbers on where the supplier does not number", () => {
+    const { events } = relayed(sent(created(), ...closing()))
+    expect(events.slice(-2).map((event) => event.sequence_number)).toEqual([4, 5])
+  })
+})

@@ -1,0 +1,106 @@
+/**
+ * What holds for a responses stream whatever a supplier sends, in whatever order, and wherever it is cut.
+ */
+import { asObject } from "@tollgate/domain/inference/Json"
+import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
+import { FastCheck } from "effect"
+import { describe } from "vitest"
+import { law } from "../../../support/law.ts"
+import { begun, message, responsesUsage, type WireEvent, wireText } from "../../../support/upstream/ResponsesWire.ts"
+import { relayed } from "./relayed.ts"
+
+const SECRET = "sup3r-secret"
+
+const text = FastCheck.fullUnicodeString({ maxLength: 12 })
+const traces = {
+  model: SECRET,
+  provider: SECRET,
+  service_tier: SECRET,
+  system_fingerprint: SECRET,
+  cost: SECRET,
+  x_supplier: { [SECRET]: SECRET }
+}
+const supplied = {
+  ...begun({ model: SECRET }),
+  ...traces,
+  billing: { payer: SECRET },
+  output: [{ ...message("x"), provider: SECRET }],
+  usage: { ...responsesUsage(3, 2), cost: SECRET, input_tokens_details: { cached_tokens: 1, [SECRET]: SECRET } }
+}
+const event: FastCheck.Arbitrary<WireEvent> = FastCheck.oneof(
+  FastCheck.constantFrom("created", "in_progress", "queued").map((kind) => ({
+    type: `response.${kind}`,
+    response: supplied
+  })),
+  {
+    weight: 6,
+    arbitrary: FastCheck.record({
+      type: FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "function_call_arguments", "new").map(
+        (kind) => `response.${kind}.delta`
+      ),
+      delta: text,
+      obfuscation: FastCheck.constant(SECRET)
+    })
+  },
+  FastCheck.record({
+    type: FastCheck.constantFrom("response.output_item.added", "response.output_item.done"),
+    item: FastCheck.record({
+      type: FastCheck.constant("function_call"),
+      name: text,
+      provider: FastCheck.constant(SECRET)
+    })
+  }),
+  FastCheck.record({
+    type: FastCheck.constantFrom("response.output_text.done", "response.content_part.done"),
+    text,
+    part: FastCheck.constant({ type: "output_text", text: "x", ...traces })
+  }),
+  FastCheck.constantFrom("ping", "keepalive", SECRET).map((type) => ({ type, ...traces }))
+)
+const ending = FastCheck.constantFrom<ReadonlyArray<WireEvent>>(
+  [{ type: "response.completed", response: supplied }],
+  [{ type: "response.incomplete", response: supplied }],
+  [{ type: "response.failed", response: { ...supplied, status: "failed", error: { code: SECRET, message: SECRET } } }],
+  [{ type: "error", code: SECRET, message: SECRET }],
+  [{ type: "error", error: { code: SECRET, message: SECRET } }],
+  []
+)
+const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).map(([events, last]) =>
+  Buffer.from([...events, ...last].map(wireText).join(""))
+)
+
+describe("any responses stream", () => {
+  law("names nothing of the supplier", [sent], (bytes) => !relayed(bytes).text.includes(SECRET))
+
+  law("counts exactly the content of the events it tells", [sent], (bytes) => {
+    const { content, events } = relayed(bytes)
+    const told = events.map(contentOfEvent).join("")
+    return content === told || (told === "" && content === "x")
+  })
+
+  law("ends in one event that ends it; a failure is told twice, in the forms that clients know", [sent], (bytes) => {
+    const { events, end } = relayed(bytes)
+    const [last, lastButOne] = events.map(({ type }) => type).reverse()
+    const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
+    return (
+      endings.length === 1 &&
+      (end === "complete"
+        ? last === "response.completed" || last === "response.incomplete"
+        : last === "error" && lastButOne === "response.failed" && asObject(events.at(-1)?.error) !== undefined)
+    )
+  })
+
+  law("says the public name wherever it names the model", [sent], (bytes) =>
+    relayed(bytes).events.every(
+      ({ model, response }) =>
+        (model === undefined || model === "public-model") &&
+        (response === undefined || asObject(response)?.model === "public-model")
+    )
+  )
+
+  law("tells, of a part of the bytes, a part of the events", [sent, FastCheck.nat()], (bytes, at) => {
+    const whole = relayed(bytes)
+    const part = relayed(bytes.subarray(0, at % (bytes.length + 1)))
+    return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
+  })
+})

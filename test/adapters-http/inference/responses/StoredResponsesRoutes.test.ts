@@ -1,0 +1,42 @@
+import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
+import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
+import OpenAI from "openai"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { catalogOf, closeGateways, KEY, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startGateway({ catalog: catalogOf({}), routes: [relayRoute("/v1/responses", responsesProtocol)] })
+})
+afterAll(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown>]> = [
+  ["fetched", (client) => client.responses.retrieve("resp_1")],
+  ["deleted", (client) => client.responses.delete("resp_1")],
+  ["cancelled", (client) => client.responses.cancel("resp_1")],
+  ["listed with what led to it", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
+]
+
+it.each(calls)("a response cannot be %s, because none is stored, and the answer says so", async (_, call) => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+  await expect(call(client)).rejects.toMatchObject({
+    status: 404,
+    code: "not_found",
+    type: "invalid_request_error",
+    message: expect.stringContaining("not stored"),
+    requestID: expect.any(String)
+  })
+})
+
+it.each(calls)("a response cannot be %s without a key", async (_, call) => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "wrong", maxRetries: 0 })
+  await expect(call(client)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
+})
+
+it("what is not offered at all is not found either", async () => {
+  const headers = { authorization: `Bearer ${KEY}` }
+  const answer = await fetch(`${gateway.url}/v1/responses/compact`, { method: "POST", headers })
+  expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([404, "not_found"])
+})

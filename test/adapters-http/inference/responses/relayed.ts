@@ -1,0 +1,70 @@
+/**
+ * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ */
+import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
+import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
+import type { ResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
+import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
+import type { JsonObject } from "@tollgate/domain/inference/Json"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import { Either } from "effect"
+
+export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+export const REQUEST_ID = "request-1"
+
+export const requestOf = (members: object = {}): ResponsesRequest =>
+  Either.getOrThrow(
+    responsesProtocol.read(Buffer.from(JSON.stringify({ model: "public-model", input: "hi", ...members })))
+  )
+
+export interface Relayed {
+  /** The frames as written, those of the failure that ends them included. */
+  readonly text: string
+  /** The frames of before a failure. */
+  readonly before: string
+  readonly events: ReadonlyArray<JsonObject>
+  readonly content: string
+  readonly usage: ReportedUsage.ReportedUsage
+  /** `complete`, or the tag of the error it broke with. */
+  readonly end: string
+}
+
+export const relayed = (bytes: string | Buffer): Relayed => {
+  const decoder = new SseDecoder()
+  const translator = responsesProtocol.stream(requestOf({ stream: true }), context)
+  let before = ""
+  let content = ""
+  let usage = ReportedUsage.unreported
+  let end: Translation["end"]
+  const take = (translation: Translation) => {
+    if (end !== undefined) return
+    before += translation.frames
+    content += translation.content
+    if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
+    end = translation.end
+  }
+  const each = (events: ReadonlyArray<SseEvent>) => {
+    for (const event of events) take(translator.translate(event))
+  }
+  each(Either.getOrThrow(decoder.push(Buffer.from(bytes))))
+  each(decoder.end())
+  take(translator.close())
+  if (end === undefined) throw new Error("the stream did not end")
+  const text = end === "complete" ? before : before + translator.fail?.(end, REQUEST_ID)
+  return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }
+}
+
+/** Every frame is one `event:` and one `data:` line that agree. */
+export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
+  text
+    .split("\n\n")
+    .slice(0, -1)
+    .map((frame) => {
+      const [, name, data] = /^event: ([\w.-]+)\ndata: ([^\n]*)$/.exec(frame) ?? []
+      if (name === undefined || data === undefined) throw new Error(`an odd frame: ${frame}`)
+      const event = JSON.parse(data)
+      if (event.type !== name) throw new Error(`an event of two names: ${frame}`)
+      return event
+    })
+
+export const typesOf = (events: ReadonlyArray<JsonObject>): ReadonlyArray<unknown> => events.map(({ type }) => type)

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import {
+  catalogOf,
+  closeGateways,
+  nothingLeft,
+  startGateway,
+  type TestGateway
+} from "../inference/relay/TestGateway.ts"
+
+let gateway: TestGateway
+beforeEach(async () => {
+  gateway = await startGateway({ catalog: catalogOf({}) })
+})
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+interface Operation {
+  readonly summary?: string
+  readonly security: ReadonlyArray<object>
+  readonly requestBody?: { readonly content: object }
+  readonly responses: { readonly [status: string]: { readonly description: string; readonly content?: object } }
+}
+interface Specification {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly securitySchemes: object }
+}
+const specification = async (): Promise<Specification> =>
+  (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Specification
+
+describe("the specification", () => {
+  it("has every route, and every route says what it is for", async () => {
+    const { paths } = await specification()
+    const programme = /^\/(api\/reseller|webhooks|qr)\//
+    expect(
+      Object.keys(paths)
+        .filter((path) => !programme.test(path))
+        .sort()
+    ).toEqual([
+      "/",
+      "/api/rankings",
+      "/healthz",
+      "/readyz",
+      "/v1/chat/completions",
+      "/v1/images/edits",
+      "/v1/images/generations",
+      "/v1/messages",
+      "/v1/messages/count_tokens",
+      "/v1/models",
+      "/v1/models/{model}",
+      "/v1/responses"
+    ])
+    for (const operations of Object.values(paths)) {
+      for (const { summary } of Object.values(operations)) expect(summary).toBeTruthy()
+    }
+  })
+
+  it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
+    "tells how %s answers: whole, as a stream, and with every error it can give",
+    async (path) => {
+      const answers = (await specification()).paths[path]?.post?.responses ?? {}
+      expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
+      expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+      expect(answers["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
+    }
+  )
+
+  it.each([
+    ["/v1/images/generations", "application/json"],
+    ["/v1/images/edits", "multipart/form-data"]
+  ])("tells what %s takes, and every error it can give", async (path, type) => {
+    const operation = (await specification()).paths[path]?.post
+    const answers = operation?.responses ?? {}
+    expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])
+    expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "408", "409", "413", "429", "502", "503"])
+    expect(answers["400"]?.description).toMatch(
+      /`invalid_request`.*`unsupported_parameter`.*`unsupported_endpoint`.*`content_policy_violation`/s
+    )
+    expect(answers["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
+  })
+
+  it("asks for a key in one of two headers where one is needed, and only there", async () => {
+    const { paths, components } = await specification()
+    expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken"])
+    expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])
+    expect(paths["/healthz"]?.get?.security).toEqual([])
+  })
+
+  it("lets unknown members of a chat request pass", async () => {
+    const text = JSON.stringify(await specification())
+    expect(JSON.parse(text).components.schemas.ChatCompletionRequest.additionalProperties).not.toBe(false)
+  })
+})
+
+describe("the documentation page", () => {
+  it("is whole in itself: it loads nothing from anywhere", async () => {
+    const response = await fetch(`${gateway.url}/docs`)
+    const page = await response.text()
+    expect(response.headers.get("content-type")).toContain("text/html")
+    const markup = page.replace(/<(script|style)[^>]*>[\s\S]*?<\/\1>/g, "")
+    expect(markup).not.toMatch(/(src|href)=/)
+    const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ""
+    expect(style.length).toBeGreaterThan(1_000)
+    expect(style).not.toMatch(/@import|@font-face|url\((?!["']?data:)/)
+    expect(page).toContain("/v1/chat/completions")
+  })
+})

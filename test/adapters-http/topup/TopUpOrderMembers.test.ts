@@ -1,0 +1,89 @@
+import { ListedTopUpOrder, TopUpOrderBody } from "@tollgate/adapters-http/topup/TopUpOrderBody"
+import { toBody, toListed } from "@tollgate/adapters-http/topup/TopUpOrderMembers"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { FastCheck, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { anOrder, instant, order, usdMicro } from "../../support/resellers.ts"
+
+const address = (id: string) => `https://gateway.example/${id}`
+const own = Schema.is(TopUpOrderBody)
+const listed = Schema.is(ListedTopUpOrder)
+
+const rupiah = { _tag: "Rupiah", amountIdr: Idr(10_000n), feeIdr: Idr(500n), totalIdr: Idr(10_500n) } as const
+const qris = (qrImageUrl: string | undefined) =>
+  anOrder({ method: "qris", amount: rupiah, instructions: { _tag: "Qris", qrContent: "00", qrImageUrl } })
+
+describe("an order on the wire", () => {
+  it("is what is documented, anywhere in its life", () => {
+    FastCheck.assert(
+      FastCheck.property(
+        order.filter(({ quotaUsdMicro }) => quotaUsdMicro < 2n ** 53n),
+        (any) => {
+          const body = toBody(any, address)
+          expect(own(body)).toBe(true)
+          expect(listed(toListed(any, address))).toBe(true)
+          const { provider_payment_id, ...rest } = body
+          expect(rest).toEqual(toListed(any, address))
+          expect(provider_payment_id).toBe(any.providerPaymentId)
+          expect(Object.values(body)).not.toContain(undefined)
+          expect("received_raw" in body).toBe((any.received.receivedRaw ?? 0n) > 0n)
+          expect("received_micro" in body).toBe("received_raw" in body)
+        }
+      )
+    )
+  })
+
+  it("has the provider's picture where there is one, and ours where there is none", () => {
+    expect(toBody(qris("https://provider.example/qr"), address).qr_image_url).toBe("https://provider.example/qr")
+    expect(toBody(qris(undefined), address).qr_image_url).toBe(
+      "https://gateway.example/01930000-0000-7000-8000-0000000000aa"
+    )
+  })
+
+  it("has a memo only with an address that needs one", () => {
+    const deposit = {
+      network: "trx",
+      tokenKind: "usdt",
+      depositAddress: "T1",
+      amount: "5.000000",
+      memo: undefined
+    } as const
+    const body = toBody(
+      anOrder({
+        method: "crypto",
+        instructions: { _tag: "Crypto", depositAddresses: [deposit, { ...deposit, network: "ton", memo: "7" }] }
+      }),
+      address
+    )
+    const bare = { network: "trx", token_kind: "usdt", deposit_address: "T1", amount: "5.000000" }
+    expect(body.deposit_addresses).toEqual([bare, { ...bare, network: "ton", memo: "7" }])
+  })
+
+  it("tells raw amounts exactly, beyond what a number can hold, and the same in micro-USD rounded down", () => {
+    const raw = 10n ** 22n + 999_999_999_999n
+    const body = toBody(anOrder({ received: { receivedRaw: TokenRaw(raw), receivedUsdMicro: undefined } }), address)
+    expect(body).toMatchObject({ received_raw: "10000000000999999999999", received_micro: "10000000000" })
+  })
+
+  it("has times in milliseconds, in UTC", () => {
+    const body = toBody(anOrder({ status: "credited", paidAt: instant(1), creditedAt: instant(1_002) }), address)
+    expect([body.created_at, body.paid_at, body.credited_at]).toEqual([
+      "2026-11-20T00:00:00.000Z",
+      "2026-11-20T00:00:00.001Z",
+      "2026-11-20T00:00:01.002Z"
+    ])
+  })
+
+  it("is not told at all with an amount that a JSON number would round", () => {
+    const tell = (quotaUsdMicro: bigint) => () => toBody(anOrder({ quotaUsdMicro: UsdMicro(quotaUsdMicro) }), address)
+    expect(tell(2n ** 53n - 1n)).not.toThrow()
+    expect(tell(2n ** 53n)).toThrow(RangeError)
+    FastCheck.assert(
+      FastCheck.property(usdMicro(2n ** 53n - 1n), (amount) => {
+        expect(BigInt(tell(amount)().quota_usd_micro)).toBe(amount)
+      })
+    )
+  })
+})

@@ -1,0 +1,176 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
+import { Effect } from "effect"
+import * as Stores from "../../support/Stores.ts"
+
+const apply = (terms: CatalogTerms) => Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(terms, Stores.operator))
+const load = Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
+const stored = (publicName: string) =>
+  Effect.map(load, ({ models }) => models.find((model) => model.publicName === publicName))
+const count = (table: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(sql<{ n: bigint }>`SELECT count(*) AS n FROM ${sql(table)}`, ([row]) => row?.n)
+  )
+
+const tier = (cents: number, tokens: number) => ({ tier_usd_cents: cents, granted_tokens: tokens })
+const price = (each: number) => ({ input: each, cache_read: each, cache_write: each, output: each })
+
+// The tests tell one story: each begins with a catalog of its own.
+describe("the catalog in Postgres", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.effect("is stored as the file says", () =>
+      Effect.gen(function* () {
+        const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
+        expect(yield* apply(terms)).toEqual({ version: 1, added: ["a", "b", "provider lab"], changed: [], retired: [] })
+        const catalog = yield* load
+        expect(catalog.version).toBe(1)
+        expect(catalog.providers).toEqual(terms.providers)
+        expect(catalog.models).toMatchObject(terms.models.map(({ tiers, ...model }) => ({ ...model, retired: false })))
+        expect(catalog.tiers).toMatchObject([{ publicName: "a", ...terms.models[0]?.tiers[0] }])
+      })
+    )
+
+    it.effect("does not change when the same file is applied again", () =>
+      Effect.gen(function* () {
+        const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
+        yield* apply(terms)
+        const before = yield* load
+        const prices = yield* count("price")
+        const logged = yield* count("audit_log")
+        expect(yield* apply(terms)).toEqual({ version: before.version, added: [], changed: [], retired: [] })
+        expect(yield* load).toEqual(before)
+        expect(yield* count("price")).toBe(prices)
+        expect(yield* count("audit_log")).toBe(logged)
+      })
+    )
+
+    it.effect("retires a model that is no longer in the file, and takes it back under the same id", () =>
+      Effect.gen(function* () {
+        const both = Stores.catalogOf({ public_name: "a" }, { public_name: "b", tiers: [tier(100, 1)] })
+        yield* apply(both)
+        const before = yield* stored("b")
+        expect(yield* apply(Stores.catalogOf({ public_name: "a" }))).toMatchObject({ added: [], retired: ["b"] })
+        expect(yield* stored("b")).toEqual({ ...before, retired: true })
+        expect((yield* load).tiers.filter(({ publicName, forSale }) => publicName === "b" && forSale)).toEqual([])
+        expect(yield* apply(both)).toMatchObject({ added: ["b"], changed: [], retired: [] })
+        expect(yield* stored("b")).toEqual(before)
+        expect((yield* load).tiers.find(({ publicName }) => publicName === "b")).toMatchObject({ forSale: true })
+      })
+    )
+
+    it.effect("gives a new price a row of its own and leaves the old one as it was", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+        const old = yield* stored("priced")
+        const dearer = Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(8) })
+        expect((yield* apply(dearer)).changed).toEqual(["priced"])
+        const now = yield* stored("priced")
+        expect(now?.price.input).toBe(8n)
+        expect(now?.priceId).not.toBe(old?.priceId)
+        expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
+        // Back to the earlier price: back to the earlier row.
+        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+        expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
+      })
+    )
+
+    it.effect("replaces routes, changes tiers in place, and takes tiers off the list that the file leaves out", () =>
+      Effect.gen(function* () {
+        const route = (upstream_model: string, priority: number) => ({ provider: "lab", upstream_model, priority })
+        yield* apply(
+          Stores.catalogOf({
+            public_name: "r",
+            routes: [route("x", 1), route("y", 2)],
+            tiers: [tier(100, 1), tier(200, 2)]
+          })
+        )
+        const before = (yield* load).tiers.filter(({ publicName }) => publicName === "r")
+        yield* apply(Stores.catalogOf({ public_name: "r", routes: [route("y", 1)], tiers: [tier(200, 3)] }))
+        expect((yield* stored("r"))?.routes).toMatchObject([{ upstreamModel: "y", priority: 1 }])
+        const [first, second] = before
+        expect((yield* load).tiers.filter(({ publicName }) => publicName === "r")).toEqual([
+          { ...first, forSale: false },
+          { ...second, grantedTokens: 3n }
+        ])
+      })
+    )
+
+    it.effect("does not take another order of routes, tiers or capabilities for a change", () =>
+      Effect.gen(function* () {
+        const routes = ["x", "y"].map((upstream_model) => ({ provider: "lab", upstream_model }))
+        const tiers = [tier(100, 1), tier(200, 2)]
+        const image = { public_name: "i", kind: "image" }
+        yield* apply(
+          Stores.catalogOf({ public_name: "o", routes, tiers }, { ...image, capabilities: ["edit", "generate"] })
+        )
+        const turned = Stores.catalogOf(
+          { public_name: "o", routes: [...routes].reverse(), tiers: [...tiers].reverse() },
+          { ...image, capabilities: ["generate", "edit"] }
+        )
+        expect((yield* apply(turned)).changed).toEqual([])
+      })
+    )
+
+    it.effect("retires a provider that is no longer in the file, and takes it back", () =>
+      Effect.gen(function* () {
+        const lab = Stores.catalogOf({ public_name: "p" })
+        const elsewhere: CatalogTerms = {
+          providers: lab.providers.map((provider) => ({ ...provider, baseUrl: "https://other.example/v1" })),
+          models: lab.models
+        }
+        yield* apply(lab)
+        expect(yield* apply(elsewhere)).toMatchObject({ changed: ["provider lab"] })
+        expect((yield* load).providers).toEqual(elsewhere.providers)
+        expect(yield* apply({ providers: [], models: [] })).toMatchObject({ retired: ["p", "provider lab"] })
+        expect((yield* load).providers).toEqual([])
+        expect(yield* apply(elsewhere)).toMatchObject({ added: ["p", "provider lab"] })
+        expect((yield* load).providers).toEqual(elsewhere.providers)
+      })
+    )
+
+    it.effect("takes files one at a time: the last one is what stands", () =>
+      Effect.gen(function* () {
+        const before = yield* load
+        const files = Array.from({ length: 6 }, (_, i) =>
+          Stores.catalogOf(...Array.from({ length: 3 }, (_, j) => ({ public_name: `race-${(i + j) % 6}` })))
+        )
+        const changes = yield* Effect.all(files.map(apply), { concurrency: "unbounded" })
+        expect(changes.map(({ version }) => version).sort()).toEqual(files.map((_, i) => before.version + 1 + i))
+        const last = files[changes.findIndex(({ version }) => version === before.version + files.length)]
+        const catalog = yield* load
+        expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
+          last?.models.map(({ publicName }) => publicName).sort()
+        )
+      })
+    )
+
+    it.effect("changes whole or not at all", () =>
+      Effect.gen(function* () {
+        const before = yield* load
+        const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
+        // No file says this; the database refuses it after half the catalog was written.
+        const broken = {
+          ...terms,
+          models: terms.models.map((model) =>
+            model.publicName === "broken" ? { ...model, routes: [{ ...model.routes[0], weight: 0 }] } : model
+          )
+        } as CatalogTerms
+        expect((yield* Effect.exit(apply(broken)))._tag).toBe("Failure")
+        expect(yield* load).toEqual(before)
+      })
+    )
+
+    it.effect("logs who changed what", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const change = yield* apply(Stores.catalogOf({ public_name: "logged" }))
+        const rows = yield* sql`SELECT actor, reason, detail FROM audit_log
+          WHERE action = 'catalog.apply' ORDER BY seq DESC LIMIT 1`
+        expect(rows).toEqual([{ ...Stores.operator, detail: change }])
+      })
+    )
+  })
+})

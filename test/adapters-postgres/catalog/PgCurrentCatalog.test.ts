@@ -1,0 +1,93 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
+import * as PgCurrentCatalog from "@tollgate/adapters-postgres/catalog/PgCurrentCatalog"
+import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
+
+const HOUR = 3_600_000
+
+/** The catalog as a node at the end of a cable serves it. */
+const aNode = (pollMillis: number) =>
+  Effect.gen(function* () {
+    const database = yield* TestDatabase.TestDatabase
+    const cable = yield* Cable.scoped(database.settings)
+    const built = yield* Layer.build(
+      Layer.provideMerge(
+        PgCurrentCatalog.layer({ pollMillis }),
+        Layer.merge(PgNotifications.layer({ signOfLifeMillis: 50, retryMillis: 20 }), PgCatalogs.layer)
+      ).pipe(Layer.provide(TestDatabase.clientLayer({ ...database, settings: cable.settings })))
+    ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+    const notifications = Context.get(built, PgNotifications.PgNotifications)
+    const { get } = Context.get(built, CurrentCatalog)
+    yield* until(notifications.listening)
+    return { cable, get, listening: notifications.listening }
+  })
+
+const until = (holds: () => boolean) =>
+  Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(
+    Effect.timeout("10 seconds")
+  )
+
+const apply = (...publicNames: ReadonlyArray<string>) =>
+  Effect.flatMap(Catalogs, ({ apply }) =>
+    apply(Stores.catalogOf(...publicNames.map((public_name) => ({ public_name }))), Stores.operator)
+  )
+
+describe("the current catalog", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.scoped("is read at the start, retired models too", () =>
+      Effect.gen(function* () {
+        yield* apply("early", "old")
+        const { version } = yield* apply("early")
+        const { get } = yield* aNode(HOUR)
+        expect(get().version).toBe(version)
+        expect(get().models.get("early")?.retired).toBe(false)
+        expect(get().models.get("old")?.retired).toBe(true)
+        expect([...get().providers.keys()]).toEqual(["lab"])
+      })
+    )
+
+    it.scoped("is swapped whole on every node when one applies another, and stays the same otherwise", () =>
+      Effect.gen(function* () {
+        yield* apply("first")
+        const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
+        const before = nodes[0].get()
+        yield* apply("first")
+        expect(nodes[0].get()).toBe(before)
+        const { version } = yield* apply("second")
+        for (const { get } of nodes) yield* until(() => get().version === version)
+        expect(before.models.has("second")).toBe(false)
+        expect(nodes[1].get().models.get("second")?.retired).toBe(false)
+      })
+    )
+
+    it.scoped("stays while the database is away, and is caught up with when it is back", () =>
+      Effect.gen(function* () {
+        const { version } = yield* apply("before")
+        const { cable, get, listening } = yield* aNode(HOUR)
+        cable.cut()
+        yield* until(() => !listening())
+        const { version: later } = yield* apply("meanwhile")
+        expect(get().version).toBe(version)
+        cable.mend()
+        yield* until(() => get().version === later)
+      })
+    )
+
+    it.scoped("is looked at now and then even if nobody says a word", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* apply("quiet")
+        const { get } = yield* aNode(20)
+        yield* sql`UPDATE catalog_state SET version = version + 1`
+        const version = get().version + 1
+        yield* until(() => get().version === version)
+      })
+    )
+  })
+})

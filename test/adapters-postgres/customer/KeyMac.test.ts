@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto"
+import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
+import { mint } from "@tollgate/domain/customer/ApiKey"
+import { Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+const [old, fresh] = [Redacted.make("old pepper"), Redacted.make("fresh pepper")]
+const before = KeyMac.make({ prefix: "tg", peppers: new Map([[1, old]]), currentVersion: 1 })
+const key = mint("tg", randomBytes(44))
+
+describe("the seal of a key", () => {
+  it("survives a change of the pepper while the old one is kept", () => {
+    const peppers = new Map([
+      [1, old],
+      [2, fresh]
+    ])
+    const after = KeyMac.make({ prefix: "tg", peppers, currentVersion: 2 })
+    expect(after.verify(key, before.seal(key))).toBe(true)
+    expect(after.seal(key).pepperVersion).toBe(2)
+    expect(before.verify(key, after.seal(key))).toBe(false)
+  })
+
+  it("is worth nothing without its pepper", () => {
+    const without = KeyMac.make({ prefix: "tg", peppers: new Map([[2, fresh]]), currentVersion: 2 })
+    expect(without.verify(key, before.seal(key))).toBe(false)
+    expect(without.verify(key, { ...before.seal(key), pepperVersion: 2 })).toBe(false)
+  })
+
+  it("belongs to its public id", () => {
+    const other = { ...key, publicId: mint("tg", randomBytes(44)).publicId }
+    expect(before.verify(other, before.seal(key))).toBe(false)
+  })
+
+  it("of nothing is nobody's", () => {
+    expect(before.verify(key, undefined)).toBe(false)
+  })
+
+  it("cannot be made without a pepper", () => {
+    expect(() => KeyMac.make({ prefix: "tg", peppers: new Map(), currentVersion: 1 })).toThrow("version 1")
+  })
+})

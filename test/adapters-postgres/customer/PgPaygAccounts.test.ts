@@ -1,0 +1,134 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { Users } from "@tollgate/application/customer/Users"
+import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import { UserNotFound } from "@tollgate/domain/customer/User"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { Email } from "@tollgate/domain/validation/Email"
+import { Effect } from "effect"
+import * as Stores from "../../support/Stores.ts"
+
+let operations = 0
+const anOperation = () => OperationId.make(`operation ${++operations}`)
+
+const credit = (email: Email, usdMicro: bigint, operationId: OperationId) =>
+  Effect.flatMap(PaygAccounts, (accounts) =>
+    accounts.credit({ email, amount: UsdMicro(usdMicro), operationId, operator: Stores.operator })
+  )
+
+describe("pay-as-you-go credits in Postgres", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.effect("the first credit opens the account, the next adds to it", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        expect(yield* credit(user.email, 5n, anOperation())).toEqual({
+          userId: user.id,
+          amountUsdMicro: 5n,
+          balancePico: 5_000_000n,
+          alreadyApplied: false
+        })
+        expect((yield* credit(user.email, 2n, anOperation())).balancePico).toBe(7_000_000n)
+        expect((yield* (yield* Users).balances(user)).paygPico).toBe(7_000_000n)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.effect("a repeat moves nothing and says so", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        const operationId = anOperation()
+        const first = yield* credit(user.email, 5n, operationId)
+        expect(yield* credit(user.email, 5n, operationId)).toEqual({ ...first, alreadyApplied: true })
+      })
+    )
+
+    it.effect("the same operation for another user or amount is a conflict, and moves nothing", () =>
+      Effect.gen(function* () {
+        const [user, other] = [yield* Stores.aUser, yield* Stores.aUser]
+        const operationId = anOperation()
+        yield* credit(user.email, 5n, operationId)
+        const conflict = new CreditConflict({ operationId })
+        expect(yield* Effect.flip(credit(user.email, 6n, operationId))).toEqual(conflict)
+        expect(yield* Effect.flip(credit(other.email, 5n, operationId))).toEqual(conflict)
+        expect((yield* (yield* Users).balances(user)).paygPico).toBe(5_000_000n)
+        expect((yield* (yield* Users).balances(other)).paygPico).toBe(0n)
+      })
+    )
+
+    it.effect("twenty at once with one operation id credit once", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        const operationId = anOperation()
+        const outcomes = yield* Effect.all(
+          Array.from({ length: 20 }, () => credit(user.email, 5n, operationId)),
+          { concurrency: "unbounded" }
+        )
+        expect(outcomes.filter(({ alreadyApplied }) => !alreadyApplied)).toHaveLength(1)
+        expect(outcomes.every(({ balancePico }) => balancePico === 5_000_000n)).toBe(true)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.effect("of several users credited at once under one operation id, one is, and the others are told", () =>
+      Effect.gen(function* () {
+        const users = yield* Effect.all(Array.from({ length: 8 }, () => Stores.aUser))
+        const operationId = anOperation()
+        const outcomes = yield* Effect.all(
+          users.map((user) => Effect.either(credit(user.email, 5n, operationId))),
+          { concurrency: "unbounded" }
+        )
+        expect(outcomes.filter(({ _tag }) => _tag === "Right")).toHaveLength(1)
+        const balances = yield* Effect.forEach(users, (user) =>
+          Effect.flatMap(Users, (stored) => stored.balances(user))
+        )
+        expect(balances.filter(({ paygPico }) => paygPico === 5_000_000n)).toHaveLength(1)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.effect("forty different credits at once all arrive, and each tells the balance it made", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        const outcomes = yield* Effect.all(
+          Array.from({ length: 40 }, () => credit(user.email, 1n, anOperation())),
+          { concurrency: "unbounded" }
+        )
+        expect((yield* (yield* Users).balances(user)).paygPico).toBe(40_000_000n)
+        expect(new Set(outcomes.map(({ balancePico }) => balancePico)).size).toBe(40)
+      })
+    )
+
+    it.effect("what is held is not taken off the balance shown", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const user = yield* Stores.aPayer(9n)
+        yield* sql`UPDATE account SET debits_pending = 4000000 WHERE user_id = ${user.id}`
+        expect((yield* credit(user.email, 1n, anOperation())).balancePico).toBe(10_000_000n)
+        yield* sql`UPDATE account SET debits_pending = 0 WHERE user_id = ${user.id}`
+      })
+    )
+
+    it.effect("a credit stands in the audit log once, with who and why", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const user = yield* Stores.aUser
+        const operationId = anOperation()
+        yield* credit(user.email, 5n, operationId)
+        yield* credit(user.email, 5n, operationId)
+        const rows = yield* sql`SELECT actor, reason, detail FROM audit_log
+          WHERE action = 'payg.credit' AND detail ->> 'operation_id' = ${operationId}`
+        const detail = { user_id: user.id, email: user.email, usd_micro: "5", operation_id: operationId }
+        expect(rows).toEqual([{ ...Stores.operator, detail }])
+      })
+    )
+
+    it.effect("nobody is credited where nobody is", () =>
+      Effect.gen(function* () {
+        const email = Stores.anEmail()
+        expect(yield* Effect.flip(credit(email, 1n, anOperation()))).toEqual(new UserNotFound({ email }))
+      })
+    )
+  })
+})

@@ -1,0 +1,222 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
+import { fromText, toText } from "@tollgate/domain/customer/UsagePosition"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { Context, Effect, FastCheck, Layer, Option } from "effect"
+import * as Pg from "pg"
+import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
+import * as Programme from "../../support/Programme.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+
+/** A customer, with the columns of a settlement of theirs that takes no money. */
+const aUsage = Effect.map(aLedger, (ledger) => ({
+  ledger,
+  resellerId: ledger.resellerId as ResellerId,
+  settlement: (otherwise: Readonly<Record<string, string>> = {}) =>
+    settlementOf(ledger, {
+      request_id: `'${randomUUID()}'`,
+      plan_account: "NULL",
+      plan_tokens: "0",
+      plan_value_pico: "0",
+      payg_account: "NULL",
+      payg_pico: "0",
+      writeoff_pico: "30000",
+      ...otherwise
+    })
+}))
+
+/** A session of its own, as a lane of the ledger has. */
+const aSession = Effect.gen(function* () {
+  const { settings } = yield* TestDatabase
+  const client = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const opened = new Pg.Client(settings)
+      await opened.connect()
+      return opened
+    }),
+    (opened) => Effect.promise(() => opened.end())
+  )
+  return (statement: string) => Effect.promise(() => client.query(statement))
+})
+
+const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.orDie(sql.unsafe(statement)))
+
+const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.requestId)
+
+/** All pages of this size, one after the other, each from where the one before ended. */
+const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
+  Effect.gen(function* () {
+    const { read } = usage ?? (yield* SettledUsage)
+    const items: Array<UsageItem> = []
+    for (;;) {
+      // As a cursor carries it.
+      const after = items.at(-1) && Option.getOrThrow(fromText(toText(items.at(-1)?.position as UsageItem["position"])))
+      const page = yield* read(resellerId, { limit, after })
+      expect(page.length).toBeLessThanOrEqual(limit)
+      items.push(...page)
+      if (page.length < limit) return items
+    }
+  })
+
+const newest = (resellerId: ResellerId) =>
+  Effect.flatMap(SettledUsage, (usage) => usage.read(resellerId, { limit: 100, after: undefined }))
+
+describe("settled usage in Postgres", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.effect("is whose, of which model, all tokens and the whole cost, whoever paid", () =>
+      Effect.gen(function* () {
+        const { ledger, resellerId } = yield* aUsage
+        const [item, ...more] = yield* newest(resellerId)
+        expect(more).toEqual([])
+        expect(item).toMatchObject({ userId: ledger.userId, totalTokens: 15n, costPico: 30_000n })
+        expect(item?.model).toMatch(/^ledger-/)
+        expect(item?.position.requestId).toBe(ledger.settled)
+        expect(item && item.position.settledAtMicros / 1_000n).toBe(BigInt(item?.settledAt.getTime() ?? 0))
+      })
+    )
+
+    it.effect("is of this reseller's customers, of all of them, and not of anybody else's", () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* aUsage, yield* aUsage]
+        expect(idsOf(yield* newest(one.resellerId))).toEqual([one.ledger.settled])
+        yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
+        expect(idsOf(yield* newest(one.resellerId))).toEqual([other.ledger.settled, one.ledger.settled])
+        expect(idsOf(yield* newest(other.resellerId))).toEqual([other.ledger.settled])
+      })
+    )
+
+    it.effect("leaves out requests that were charged no token, and keeps free ones that were", () =>
+      Effect.gen(function* () {
+        const { resellerId, ledger, settlement } = yield* aUsage
+        const nothing = { charged_input: "0", charged_output: "0", cost_pico: "0", writeoff_pico: "0" }
+        for (let i = 0; i < 5; i++) yield* run(settlement({ ...nothing, ending: "'failed'", usage_source: "'none'" }))
+        expect(idsOf(yield* newest(resellerId))).toEqual([ledger.settled])
+        yield* run(settlement({ cost_pico: "0", writeoff_pico: "0" }))
+        expect(yield* newest(resellerId)).toMatchObject([{ costPico: 0n, totalTokens: 15n }, { costPico: 30_000n }])
+      })
+    )
+
+    it.effect("pages to the microsecond, and by request where even that is the same", () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* aUsage, yield* aUsage]
+        yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
+        const at = (micros: number) => ({ settled_at: `'2026-01-02 03:04:05.${123_000 + micros}Z'` })
+        for (const micros of [0, 1, 1, 1, 2, 2, 499, 500, 501, 999, 1_000]) {
+          yield* run(one.settlement(at(micros)))
+          yield* run(other.settlement(at(micros)))
+        }
+        const all = yield* newest(one.resellerId)
+        expect(all).toHaveLength(24)
+        const keys = all.map(({ position }) => `${position.settledAtMicros} ${position.requestId}`)
+        expect(keys).toEqual([...new Set(keys)].sort().reverse())
+        for (const limit of [1, 2, 3, 5, 24]) expect(yield* readOn(one.resellerId, limit)).toEqual(all)
+      })
+    )
+
+    it.scoped("ends where a transaction that is still open may write", () =>
+      Effect.gen(function* () {
+        const { resellerId, ledger, settlement } = yield* aUsage
+        const slow = yield* aSession
+        const [late, early] = [randomUUID(), randomUUID()]
+        yield* slow("BEGIN")
+        yield* slow(settlement({ request_id: `'${early}'` }))
+        yield* run(settlement({ request_id: `'${late}'` }))
+        expect(idsOf(yield* newest(resellerId))).toEqual([ledger.settled])
+        yield* slow("COMMIT")
+        expect(idsOf(yield* newest(resellerId))).toEqual([late, early, ledger.settled])
+      })
+    )
+
+    it.scoped("is not held up by who only reads, nor by who settles nothing", () =>
+      Effect.gen(function* () {
+        const { resellerId, ledger, settlement } = yield* aUsage
+        const [backup, minter] = [yield* aSession, yield* aSession]
+        yield* backup("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        yield* backup("SELECT count(*) FROM settlement")
+        yield* minter("BEGIN")
+        yield* minter(`UPDATE account SET credits_posted = credits_posted WHERE id = '${ledger.plan}'`)
+        const id = randomUUID()
+        yield* run(settlement({ request_id: `'${id}'` }))
+        expect(idsOf(yield* newest(resellerId))).toEqual([id, ledger.settled])
+      })
+    )
+
+    it.scoped("below an item that was read stays as it is, whatever is written meanwhile and by whom", () =>
+      Effect.gen(function* () {
+        const { resellerId, settlement } = yield* aUsage
+        const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
+        let writing = true
+        const write = (session: (typeof sessions)[number]) =>
+          Effect.gen(function* () {
+            for (const pause of FastCheck.sample(FastCheck.integer({ min: 0, max: 6 }), 25)) {
+              yield* session("BEGIN")
+              for (let i = 0; i <= pause % 3; i++) yield* session(settlement())
+              yield* session(`SELECT pg_sleep(${pause / 1_000})`)
+              yield* session(settlement())
+              yield* session(pause === 6 ? "ROLLBACK" : "COMMIT")
+            }
+          })
+        const chains: Array<ReadonlyArray<UsageItem>> = []
+        const reading = Effect.gen(function* () {
+          while (writing) chains.push(yield* readOn(resellerId, 7))
+        })
+        const written = Effect.ensuring(
+          Effect.forEach(sessions, write, { concurrency: "unbounded" }),
+          Effect.sync(() => {
+            writing = false
+          })
+        )
+        yield* Effect.all([written, reading, reading], { concurrency: "unbounded" })
+
+        const all = idsOf(yield* readOn(resellerId, 100))
+        expect(all.length).toBeGreaterThan(100)
+        expect(new Set(all).size).toBe(all.length)
+        expect(chains.length).toBeGreaterThan(3)
+        // What was read, in one go or in several, is the end of what there is now.
+        for (const chain of chains) expect(idsOf(chain)).toEqual(all.slice(all.length - chain.length))
+      })
+    )
+
+    it.scoped("waits a minute for transactions of a role it may not look at", () =>
+      Effect.gen(function* () {
+        const { resellerId, ledger, settlement } = yield* aUsage
+        const { settings } = yield* TestDatabase
+        const role = `reader_${randomBytes(6).toString("hex")}`
+        yield* Effect.acquireRelease(
+          run(`CREATE ROLE ${role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`),
+          () => run(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+        )
+        const pool = PgPool.layer({ maxConnections: 2 }).pipe(
+          Layer.provide(PgSettings.layer({ ...settings, user: role }))
+        )
+        const built = yield* Layer.build(Layer.provide(PgSettledUsage.layer, pool))
+        const usage = Context.get(built, SettledUsage)
+        const old = randomUUID()
+        yield* run(settlement({ request_id: `'${old}'`, settled_at: "clock_timestamp() - interval '2 minutes'" }))
+        const read = Effect.map(usage.read(resellerId, { limit: 9, after: undefined }), idsOf)
+        expect(yield* read).toEqual([ledger.settled, old])
+        const writer = yield* aSession
+        yield* writer("BEGIN")
+        yield* writer(settlement())
+        expect(yield* read).toEqual([old])
+        yield* writer("COMMIT")
+        expect(yield* read).toHaveLength(3)
+      })
+    )
+  })
+})
+
+const emailOf = ({ userId }: Ledger) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [row] = yield* sql<{ email: never }>`SELECT email FROM app_user WHERE id = ${userId as UserId}`
+    return row?.email ?? (yield* Effect.dieMessage("there is no such user"))
+  })

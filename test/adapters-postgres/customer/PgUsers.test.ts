@@ -1,0 +1,77 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { Users } from "@tollgate/application/customer/Users"
+import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import { Effect } from "effect"
+import * as Stores from "../../support/Stores.ts"
+
+describe("users in Postgres", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.effect("a user is created once per address, and found by it", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const email = Stores.anEmail()
+        const created = yield* users.create(email, Stores.operator)
+        expect(created).toMatchObject({ email, status: "active" })
+        expect(yield* users.find(email)).toEqual(created)
+        expect(yield* Effect.flip(users.create(email, Stores.operator))).toEqual(new UserExists({ email }))
+      })
+    )
+
+    it.effect("of two that create the same user at once, one is told that it exists", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const email = Stores.anEmail()
+        const create = Effect.either(users.create(email, Stores.operator))
+        const outcomes = yield* Effect.all([create, create, create], { concurrency: "unbounded" })
+        expect(outcomes.filter(({ _tag }) => _tag === "Right")).toHaveLength(1)
+      })
+    )
+
+    it.effect("nobody is found where nobody is", () =>
+      Effect.gen(function* () {
+        const email = Stores.anEmail()
+        expect(yield* Effect.flip((yield* Users).find(email))).toEqual(new UserNotFound({ email }))
+      })
+    )
+
+    it.effect("creating a user stands in the audit log", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const user = yield* Stores.aUser
+        expect(yield* sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${user.id}`).toEqual([
+          { ...Stores.operator, action: "user.create", detail: { email: user.email } }
+        ])
+      })
+    )
+
+    it.effect("who bought nothing has nothing", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        expect(yield* (yield* Users).balances(user)).toEqual({ paygPico: 0n, plans: [] })
+      })
+    )
+
+    it.effect("balances are what was credited less what was used; what is held is still shown", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const user = yield* Stores.aPayer(3n)
+        for (const publicName of ["zeta", "Alpha", "beta"]) {
+          const { id } = yield* Stores.aModel(publicName)
+          yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id, credits_posted, debits_posted, debits_pending)
+            VALUES (gen_random_uuid(), 'plan', 'token', ${user.id}, ${id}, 9007199254740991, 1000, 10)`
+        }
+        const { paygPico, plans } = yield* (yield* Users).balances(user)
+        expect(paygPico).toBe(3_000_000n)
+        expect(plans.map(({ model }) => model)).toEqual(["Alpha", "beta", "zeta"])
+        expect(plans[0]).toEqual({
+          model: "Alpha",
+          purchased: 9_007_199_254_740_991n,
+          used: 1_000n,
+          remaining: 9_007_199_254_739_991n,
+          status: "active"
+        })
+      })
+    )
+  })
+})

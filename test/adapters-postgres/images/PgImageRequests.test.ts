@@ -1,0 +1,531 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import { type EndState, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { Effect, Fiber, Layer, Random } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
+import {
+  aCustomer,
+  aNode,
+  aRequest,
+  complete,
+  journal,
+  openHolds,
+  REQUEST_PICO,
+  standing
+} from "../ledger/Customers.ts"
+import { aMade, anImage, anImageNode, ends, finished, kept, passLeases } from "./Images.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+const impatient = { beginMillis: 400, transactionMillis: 600, connectMillis: 600 }
+
+const tally = (all: ReadonlyArray<string>) =>
+  Object.fromEntries([...new Set(all)].map((one) => [one, all.filter((other) => other === one).length]))
+
+/** A node that reaches the database over a cable. */
+const wired = (options: Parameters<typeof anImageNode>[0] = {}) =>
+  Effect.gen(function* () {
+    const cable = yield* Cable.scoped((yield* TestDatabase).settings)
+    return { cable, ...(yield* anImageNode(options, cable.settings)) }
+  })
+
+const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
+  Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
+
+const RICH = { usdMicro: 100n }
+const WHOLE = [100_000_000n, 0n]
+
+describe("image requests in Postgres", () => {
+  layer(Layer.mergeAll(PgOpenHolds.layer(), PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
+    excludeTestServices: true
+  })((it) => {
+    it.scoped("of a hundred of one account on two nodes, one runs and 99 are told to wait", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const nodes = yield* Effect.all([anImageNode(), anImageNode()])
+        const images = Array.from({ length: 100 }, (_, i) => ({ admission: anImage(customer), node: nodes[i % 2] }))
+        const told = yield* Effect.all(
+          images.map(({ admission, node }) => node?.tried(admission) ?? Effect.die("no node")),
+          atOnce
+        )
+        expect(tally(told)).toEqual({ begun: 1, ImageConcurrencyLimit: 99 })
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+        const winner = images[told.indexOf("begun")]?.admission ?? anImage(customer)
+        expect(yield* nodes[0].finish(finished(winner))).toEqual(aMade)
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* kept(customer)).toEqual([
+          { state: "settled", keyed: false, review: null, ending: "complete", cost: REQUEST_PICO }
+        ])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("of different accounts do not wait for each other", () =>
+      Effect.gen(function* () {
+        const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
+        const node = yield* anImageNode()
+        const images = customers.map((customer) => anImage(customer))
+        expect(
+          tally(
+            yield* Effect.all(
+              images.map((image) => node.tried(image)),
+              atOnce
+            )
+          )
+        ).toEqual({ begun: 5 })
+        yield* Effect.all(
+          images.map((image) => node.finish(finished(image))),
+          atOnce
+        )
+        expect(yield* openHolds).toBe(0n)
+      })
+    )
+
+    it.scoped("of fifty with one idempotency key, one is charged and 49 are told that it was used", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const nodes = yield* Effect.all([anImageNode(), anImageNode()])
+        const told = yield* Effect.all(
+          Array.from({ length: 50 }, (_, i) => {
+            const node = nodes[i % 2] ?? nodes[0]
+            const admission = anImage(customer)
+            return Effect.tap(node.tried(admission, "once"), (told) =>
+              told === "begun" ? node.finish(finished(admission)) : Effect.void
+            )
+          }),
+          atOnce
+        )
+        expect(tally(told)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        // It is the customer's: somebody else's key of the same words is another.
+        const other = yield* aCustomer(RICH)
+        const image = anImage(other)
+        expect(yield* nodes[0].tried(image, "once")).toBe("begun")
+        yield* nodes[0].finish(finished(image))
+      })
+    )
+
+    it.scoped("that repeat the key of the one that runs are told so, before they are told to wait", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* anImageNode()
+        const image = anImage(customer)
+        yield* node.begin(image, "k")
+        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* node.tried(anImage(customer), "other")).toBe("ImageConcurrencyLimit")
+        yield* node.finish(finished(image))
+        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        const next = anImage(customer)
+        expect(yield* node.tried(next, "other")).toBe("begun")
+        yield* node.finish(finished(next))
+      })
+    )
+
+    it.scoped("that are refused leave nothing behind, and their key free", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer({})
+        const node = yield* anImageNode()
+        expect(yield* node.tried(anImage(customer), "k")).toBe("InsufficientBalance")
+        yield* Effect.flatMap(PaygAccounts, (accounts) =>
+          accounts.credit({
+            email: customer.user.email,
+            amount: UsdMicro(100n),
+            operationId: OperationId.make(`later, to ${customer.user.id}`),
+            operator: Stores.operator
+          })
+        )
+        yield* sql`UPDATE app_user SET status = 'blocked' WHERE id = ${customer.user.id}`
+        expect(yield* node.tried(anImage(customer), "k")).toBe("InvalidApiKey")
+        expect(yield* kept(customer)).toEqual([])
+        expect((yield* standing(customer)).payg).toEqual(WHOLE)
+        yield* sql`UPDATE app_user SET status = 'active' WHERE id = ${customer.user.id}`
+        const image = anImage(customer)
+        expect(yield* node.tried(image, "k")).toBe("begun")
+        yield* node.finish(finished(image))
+      })
+    )
+
+    const endings: ReadonlyArray<readonly [EndState, review: EndState | null, ending: string, cost: bigint]> = [
+      ["settled", null, "complete", REQUEST_PICO],
+      ["unmetered", "unmetered", "complete", 0n],
+      ["declined", null, "failed", 0n],
+      ["timeout", "timeout", "failed", 0n],
+      ["withheld", "withheld", "failed", 0n],
+      ["failed", null, "failed", 0n],
+      ["abandoned", "abandoned", "client_gone", 0n]
+    ]
+    for (const [state, review, ending, cost] of endings) {
+      it.scoped(
+        `that end ${state} are charged ${cost} pico-USD, ${review === null ? "and nobody" : "and a person"} looks`,
+        () =>
+          Effect.gen(function* () {
+            const customer = yield* aCustomer(RICH)
+            const node = yield* anImageNode()
+            const image = anImage(customer)
+            yield* node.begin(image, "k")
+            const outcome = outcomeOf(ends[state], true)
+            expect(yield* node.finish(finished(image, outcome))).toEqual(outcome)
+            expect(yield* kept(customer)).toEqual([{ state, keyed: true, review, ending, cost }])
+            expect((yield* standing(customer)).payg).toEqual([100_000_000n - cost, 0n])
+            // Once only, whatever it is said to have come to then.
+            expect(yield* node.finish(finished(image))).toBeUndefined()
+            expect((yield* standing(customer)).payg).toEqual([100_000_000n - cost, 0n])
+            expect(yield* Stores.brokenInvariants).toEqual([])
+          })
+      )
+    }
+
+    it.scoped("are paid from the plan first", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ ...RICH, planTokens: 96n })
+        const node = yield* anImageNode()
+        const image = anImage(customer)
+        yield* node.begin(image)
+        yield* node.finish(finished(image))
+        expect(yield* standing(customer)).toEqual({ plan: [0n, 0n], payg: [100_000_000n - 4_000n, 0n] })
+      })
+    )
+
+    it.scoped("of which nothing was sent to a supplier leave their key free", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* anImageNode()
+        const [image, again] = [anImage(customer), anImage(customer)]
+        yield* node.begin(image, "k")
+        yield* node.finish(finished(image, outcomeOf(ends.timeout, false)))
+        expect(yield* kept(customer)).toEqual([
+          { state: "failed", keyed: false, review: null, ending: "failed", cost: 0n }
+        ])
+        expect(yield* node.tried(again, "k")).toBe("begun")
+        yield* node.finish(finished(again))
+      })
+    )
+
+    it.scoped("whose lease has passed are given up by the next one of their account, and come to nothing", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
+        const [image, next] = [anImage(customer), anImage(customer)]
+        yield* dead.begin(image, "k")
+        yield* eventually(node.tried(next, "l"), (told) => told === "begun")
+        expect(yield* dead.finish(finished(image))).toBeUndefined()
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+        yield* node.finish(finished(next))
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* kept(customer)).toEqual([
+          { state: "abandoned", keyed: true, review: "abandoned", ending: "failed", cost: 0n },
+          { state: "settled", keyed: true, review: null, ending: "complete", cost: REQUEST_PICO }
+        ])
+        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped(
+      "whose lease has passed are swept once, whoever comes first: nodes that sweep, or the one that made them",
+      () =>
+        Effect.gen(function* () {
+          const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
+          const nodes = yield* Effect.all([anImageNode(), anImageNode()])
+          const images = customers.map((customer) => anImage(customer))
+          yield* Effect.all(
+            images.map((image) => nodes[0].begin(image)),
+            atOnce
+          )
+          expect(yield* nodes[1].abandon).toBe(0)
+          yield* passLeases
+          const [swept, made] = yield* Effect.all(
+            [
+              Effect.all([nodes[0].abandon, nodes[1].abandon], atOnce),
+              Effect.all(
+                images.map((image) => nodes[0].finish(finished(image))),
+                atOnce
+              )
+            ],
+            atOnce
+          )
+          const finishedInTime = made.filter((outcome) => outcome !== undefined).length
+          expect(swept[0] + swept[1] + finishedInTime).toBe(40)
+          expect(yield* openHolds).toBe(0n)
+          expect(yield* nodes[1].abandon).toBe(0)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
+    )
+
+    it.scoped("whose node is dead keep their account until their lease has passed, though their hold is settled", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
+        const image = anImage(customer)
+        yield* dead.begin(image)
+        yield* dead.nodes.leave
+        expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(1)
+        expect((yield* standing(customer)).payg).toEqual(WHOLE)
+        expect(yield* node.tried(anImage(customer))).toBe("ImageConcurrencyLimit")
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* passLeases
+        expect(yield* node.abandon).toBe(1)
+        expect(yield* kept(customer)).toEqual([
+          { state: "abandoned", keyed: false, review: "abandoned", ending: "failed", cost: 0n }
+        ])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("whose node was taken for dead deliver nothing, and free their account at once", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* anImageNode()
+        const image = anImage(customer)
+        yield* node.begin(image)
+        yield* node.nodes.leave
+        yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
+        expect(yield* node.finish(finished(image))).toBeUndefined()
+        expect(yield* kept(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("count for nothing in the rankings, and are in the journal all the same", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer(RICH)
+        const node = yield* anImageNode()
+        const { ledger } = yield* aNode()
+        const image = anImage(customer)
+        const ranked = sql<{ tokens: string | null }>`SELECT sum(tokens)::text AS tokens FROM (
+          SELECT tokens FROM usage_delta WHERE model_id = ${customer.model.id}
+          UNION ALL SELECT tokens FROM usage_rollup WHERE grain = 'day' AND model_id = ${customer.model.id}) AS counted`
+        const [before] = yield* ranked
+        yield* node.begin(image)
+        yield* node.finish(finished(image))
+        expect(yield* ranked).toEqual([before])
+        expect((yield* journal(customer)).get(image.requestId)).toBe("complete")
+        const { fold, rebuild } = yield* UsageRollUps
+        yield* fold
+        expect(yield* rebuild).toMatchObject({ corrected: 0 })
+        expect(yield* ranked).toEqual([before])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        const text = aRequest(customer)
+        yield* ledger.admit(text)
+        yield* ledger.settle(complete(text))
+        expect(yield* ranked).toEqual([{ tokens: (BigInt(before?.tokens ?? "0") + 97n).toString() }])
+      })
+    )
+
+    it.scoped("are forgotten by their key after 90 days, and by nothing else", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer(RICH)
+        const node = yield* anImageNode()
+        const age = (days: number) =>
+          sql.withTransaction(
+            sql.unsafe(`SET LOCAL session_replication_role = replica;
+              UPDATE image_request SET started_at = clock_timestamp() - interval '${days} days'
+              WHERE user_id = '${customer.user.id}'`)
+          )
+        const image = anImage(customer)
+        yield* node.begin(image, "k")
+        yield* node.finish(finished(image))
+        yield* age(89)
+        expect(yield* node.forgetKeys).toBe(0)
+        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        yield* age(91)
+        expect(yield* node.forgetKeys).toBe(1)
+        expect(yield* node.forgetKeys).toBe(0)
+        expect(yield* kept(customer)).toMatchObject([{ state: "settled", keyed: false }])
+        const again = anImage(customer)
+        expect(yield* node.tried(again, "k")).toBe("begun")
+        yield* node.finish(finished(again))
+      })
+    )
+
+    for (const accident of ["commit lost", "answer lost"] as const) {
+      it.scoped(`begin once when the connection breaks at the commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* wired()
+          void node.cable.atNextCommit(accident)
+          const image = anImage(customer)
+          yield* node.begin(image, "k")
+          expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+          expect(yield* kept(customer)).toMatchObject([{ state: "running", keyed: true }])
+          yield* node.finish(finished(image))
+          expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        })
+      )
+
+      it.scoped(`end once, and can say how, when the connection breaks at the commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* wired()
+          const image = anImage(customer)
+          yield* node.begin(image)
+          void node.cable.atNextCommit(accident)
+          expect(yield* node.finish(finished(image))).toEqual(aMade)
+          expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
+      )
+    }
+
+    it.scoped("that could not begin in time are taken back when the database turns out to have begun them", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* wired(impatient)
+        const happened = node.cable.atNextCommit("answer lost")
+        const beginning = yield* Effect.fork(node.tried(anImage(customer), "k"))
+        yield* Effect.promise(() => happened)
+        node.cable.cut()
+        expect(yield* Fiber.join(beginning)).toBe("Overloaded")
+        node.cable.mend()
+        yield* eventually(kept(customer), (rows) => rows.every(({ state }) => state !== "running"))
+        const again = anImage(customer)
+        yield* eventually(node.tried(again, "k"), (told) => told === "begun")
+        yield* node.finish(finished(again))
+        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("are refused at once when too many wait to begin, and none of them is begun later", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* wired({ ...impatient, waiting: 3 })
+        node.cable.cut()
+        const told = yield* Effect.all(
+          Array.from({ length: 8 }, () => node.tried(anImage(customer))),
+          atOnce
+        )
+        expect(tally(told)).toEqual({ Overloaded: 8 })
+        node.cable.mend()
+        const image = anImage(customer)
+        yield* eventually(node.tried(image), (one) => one === "begun")
+        expect(yield* kept(customer)).toHaveLength(1)
+        yield* node.finish(finished(image))
+      })
+    )
+
+    it.scoped("end when the database is back, as what they are then: who left meanwhile is not charged", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const node = yield* wired(impatient)
+        const image = anImage(customer)
+        yield* node.begin(image)
+        let gone = false
+        const outcome = () => outcomeOf(gone ? { _tag: "Left", usage: ends.settled.usage } : ends.settled, true)
+        node.cable.cut()
+        const finishing = yield* Effect.fork(node.finish({ admission: image, outcome, durationMillis: 5 }))
+        yield* Effect.sleep("50 millis")
+        gone = true
+        node.cable.mend()
+        expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", told: { _tag: "Nobody" } })
+        expect((yield* standing(customer)).payg).toEqual(WHOLE)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("wait for whoever keeps their account, and nobody else does", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))
+        if (one === undefined || idle === undefined) return yield* Effect.die("no customers")
+        const node = yield* anImageNode({ beginMillis: 1_500 })
+        const image = anImage(one)
+        expect(yield* node.tried(image)).toBe("begun")
+        const [told, finishing] = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT FROM account WHERE user_id IN (${one.user.id}, ${idle.user.id}) FOR NO KEY UPDATE`
+            const finishing = yield* Effect.forkScoped(node.finish(finished(image)))
+            const refused = yield* Effect.forkScoped(node.tried(anImage(idle)))
+            yield* Effect.yieldNow()
+            for (const other of [...others, ...others]) {
+              const theirs = anImage(other)
+              const both = Effect.zipRight(node.tried(theirs), node.finish(finished(theirs)))
+              expect(yield* Effect.timeout(both, "1 second")).toEqual(aMade)
+            }
+            return [yield* Fiber.join(refused), finishing] as const
+          })
+        )
+        expect(told).toBe("Overloaded")
+        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(aMade)
+        expect((yield* standing(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* node.tried(anImage(idle))).toBe("begun")
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("are finished while a node stops", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer(RICH)
+        const image = anImage(customer)
+        const outcome = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const node = yield* anImageNode()
+            yield* node.begin(image)
+            return yield* Effect.forkDaemon(node.finish(finished(image)))
+          })
+        )
+        expect(yield* Fiber.join(outcome)).toEqual(aMade)
+      })
+    )
+
+    const seed = Math.trunc(Math.random() * 2 ** 31)
+    it.scoped(`leave books that agree, whatever happens to them among requests of text (seed ${seed})`, () =>
+      Effect.gen(function* () {
+        const customers = yield* Effect.all(
+          Array.from({ length: 3 }, (_, i) => aCustomer({ usdMicro: 3n, planTokens: BigInt(i + 1) * 300n }))
+        )
+        const nodes = yield* Effect.all([anImageNode(), anImageNode()])
+        const { ledger } = yield* aNode({ batchSize: 4 })
+        const { sweep } = yield* OpenHolds
+        const states = Object.keys(ends) as ReadonlyArray<EndState>
+        const pick = <A>(all: ReadonlyArray<A>) =>
+          Effect.map(Random.nextIntBetween(0, all.length), (i) => all[i] ?? (all[0] as A))
+        const image = Effect.gen(function* () {
+          const [begins, other] = yield* Random.shuffle(nodes).pipe(Effect.map((all) => [...all]))
+          const admission = anImage(yield* pick(customers), BigInt(yield* Random.nextIntBetween(1, 900)))
+          const key = yield* pick([undefined, "a", "b", "c", "d"])
+          if (begins === undefined || other === undefined) return "no node"
+          const told = yield* begins.tried(admission, key)
+          if (told !== "begun") return told
+          const what = yield* Random.nextIntBetween(0, 10)
+          // Its node dies; or it is swept before it ends.
+          if (what === 0) return told
+          if (what === 1) yield* Effect.zipRight(passLeases, other.abandon)
+          const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)
+          yield* begins.finish(finished(admission, outcome))
+          return told
+        })
+        const text = Effect.gen(function* () {
+          const request = aRequest(yield* pick(customers), BigInt(yield* Random.nextIntBetween(1, 900)))
+          if ((yield* Effect.either(ledger.admit(request)))._tag === "Right") yield* ledger.settle(complete(request))
+          return "text"
+        })
+        const steps = Array.from({ length: 240 }, () =>
+          Effect.flatMap(Random.next, (draw) => (draw < 0.6 ? image : draw < 0.97 ? text : Effect.as(sweep, "swept")))
+        )
+        const told = yield* Effect.all(steps, { concurrency: 12 })
+        expect(tally(told).begun).toBeGreaterThan(5)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* passLeases
+        yield* nodes[0].abandon
+        expect(yield* openHolds).toBe(0n)
+        for (const customer of customers) {
+          const { payg, plan } = yield* standing(customer)
+          expect([payg[1], plan[1]]).toEqual([0n, 0n])
+        }
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      }).pipe(Effect.withRandom(Random.make(seed)))
+    )
+  })
+})

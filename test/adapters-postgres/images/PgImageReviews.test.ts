@@ -1,0 +1,152 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
+import { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
+import type { Resolution, ReviewReason } from "@tollgate/domain/images/ImageReview"
+import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { Effect, Layer } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import { aCustomer, aNode, aRequest, aRequestId, type Customer, complete, standing } from "../ledger/Customers.ts"
+import { anImage, anImageNode, ends, finished } from "./Images.ts"
+
+/** An image of this customer that ended so. */
+const anEnded = (customer: Customer, reason: ReviewReason) =>
+  Effect.gen(function* () {
+    const node = yield* anImageNode()
+    const image = anImage(customer)
+    yield* node.begin(image)
+    yield* node.finish(finished(image, outcomeOf(ends[reason], true)))
+    return image.requestId
+  })
+
+const charging = (usdMicro: bigint): Resolution => ({ _tag: "Charged", amount: UsdMicro(usdMicro) })
+const WAIVED: Resolution = { _tag: "Waived" }
+
+const resolve = (requestId: RequestId, resolution: Resolution) =>
+  Effect.flatMap(ImageReviews, ({ resolve }) => resolve(requestId, resolution, Stores.operator))
+
+const tried = (requestId: RequestId, resolution: Resolution) =>
+  Effect.match(resolve(requestId, resolution), {
+    onSuccess: () => "resolved" as const,
+    onFailure: ({ _tag }) => _tag
+  })
+
+describe("reviews of images in Postgres", () => {
+  layer(Layer.provideMerge(PgImageReviews.layer, Stores.layer), { excludeTestServices: true })((it) => {
+    it.scoped("wait, oldest first, until they are resolved", () =>
+      Effect.gen(function* () {
+        const { list } = yield* ImageReviews
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        expect(yield* list("waiting", 10)).toEqual([])
+        const first = yield* anEnded(customer, "timeout")
+        const second = yield* anEnded(customer, "unmetered")
+        const common = { userId: customer.user.id, email: customer.user.email, model: "m", queuedAt: expect.any(Date) }
+        const waiting = { ...common, resolved: undefined }
+        const reviews = [
+          { ...waiting, requestId: first, reason: "timeout" },
+          { ...waiting, requestId: second, reason: "unmetered" }
+        ]
+        expect(yield* list("waiting", 10)).toEqual(reviews)
+        expect(yield* list("waiting", 1)).toEqual(reviews.slice(0, 1))
+        yield* resolve(first, WAIVED)
+        expect(yield* list("waiting", 10)).toEqual(reviews.slice(1))
+        const resolved = { resolution: WAIVED, at: expect.any(Date), operator: Stores.operator }
+        expect(yield* list("all", 10)).toEqual([{ ...reviews[0], resolved }, reviews[1]])
+        yield* resolve(second, WAIVED)
+      })
+    )
+
+    it.scoped("that are charged take the amount from the customer, and say so in the audit log", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const image = yield* anEnded(customer, "unmetered")
+        expect(yield* resolve(image, charging(30n))).toMatchObject({
+          requestId: image,
+          balancePico: 70_000_000n,
+          resolved: { resolution: charging(30n), operator: Stores.operator }
+        })
+        expect((yield* standing(customer)).payg).toEqual([70_000_000n, 0n])
+        expect(yield* sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${image}`).toEqual([
+          {
+            actor: Stores.operator.actor,
+            action: "image.charge",
+            reason: Stores.operator.reason,
+            detail: { user_id: customer.user.id, usd_micro: "30" }
+          }
+        ])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("are resolved once, however many do so at once, among requests of text", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger } = yield* aNode()
+        const image = yield* anEnded(customer, "abandoned")
+        const texts = Array.from({ length: 20 }, () => aRequest(customer))
+        const [told] = yield* Effect.all(
+          [
+            Effect.all(
+              Array.from({ length: 20 }, (_, i) => tried(image, i % 2 === 0 ? charging(10n) : WAIVED)),
+              { concurrency: "unbounded" }
+            ),
+            Effect.all(
+              texts.map((text) => Effect.zipRight(ledger.admit(text), ledger.settle(complete(text)))),
+              { concurrency: 5 }
+            )
+          ],
+          { concurrency: 2 }
+        )
+        expect(told.filter((one) => one === "resolved")).toHaveLength(1)
+        expect(told.filter((one) => one === "ReviewResolved")).toHaveLength(19)
+        const [left] = (yield* standing(customer)).payg
+        expect([98_000_000n, 88_000_000n]).toContain(left)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("charge nothing that the balance does not cover, nor what a running request has set aside", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const image = yield* anEnded(customer, "withheld")
+        const text = aRequest(customer)
+        yield* ledger.admit(text)
+        expect(yield* tried(image, charging(1n))).toBe("InsufficientBalance")
+        yield* ledger.settleLater({ ...complete(text), measure: () => complete(text).measure() })
+        expect(yield* tried(image, WAIVED)).toBe("resolved")
+        expect(yield* tried(image, charging(1n))).toBe("ReviewResolved")
+        expect(yield* tried(aRequestId(), WAIVED)).toBe("ReviewNotFound")
+      })
+    )
+
+    it.scoped("and image requests stay what they are: the database refuses a second end, and to forget them", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const image = yield* anEnded(customer, "timeout")
+        yield* resolve(image, WAIVED)
+        const lies = [
+          `UPDATE image_request SET state = 'settled' WHERE request_id = '${image}'`,
+          `UPDATE image_request SET state = 'running', finished_at = NULL WHERE request_id = '${image}'`,
+          `UPDATE image_request SET key_digest = sha256('other') WHERE request_id = '${image}'`,
+          `DELETE FROM image_request WHERE request_id = '${image}'`,
+          `UPDATE image_review SET resolution = NULL, resolved_at = NULL, resolved_by = NULL, resolved_because = NULL
+            WHERE request_id = '${image}'`,
+          `DELETE FROM image_review WHERE request_id = '${image}'`,
+          "TRUNCATE image_review",
+          `INSERT INTO image_request (request_id, user_id, lease_until)
+            SELECT gen_random_uuid(), '${customer.user.id}', clock_timestamp() + interval '1 minute' FROM generate_series(1, 2)`
+        ]
+        for (const lie of lies) {
+          const refusal = yield* Effect.flip(sql.unsafe(lie))
+          expect(sqlState(refusal), lie).toMatch(/^23/)
+        }
+      })
+    )
+  })
+})

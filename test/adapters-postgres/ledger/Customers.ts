@@ -1,0 +1,161 @@
+/**
+ * Customers with exact balances, requests that cost an exact amount, and the ledgers that serve them.
+ *
+ * One request, as {@link aRequest} makes it, is 96 tokens of input and 1 of output: at 1,000 and 4,000 pico-USD a token
+ * exactly a tenth of a micro-USD.
+ */
+
+import { randomBytes } from "node:crypto"
+import { SqlClient } from "@effect/sql"
+import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
+import { uuidV7 } from "@tollgate/adapters-postgres/client/UuidV7"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
+import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import type { Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import {
+  type Admission,
+  InferenceLedger,
+  type Measured,
+  type Settled,
+  type SettlementRequest
+} from "@tollgate/application/ledger/InferenceLedger"
+import { Nodes } from "@tollgate/application/operations/Nodes"
+import type { Model } from "@tollgate/domain/catalog/Model"
+import type { User } from "@tollgate/domain/customer/User"
+import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
+import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import type * as Pg from "pg"
+import * as Programme from "../../support/Programme.ts"
+import * as Stores from "../../support/Stores.ts"
+
+export const REQUEST_PICO = 100_000n
+
+export interface Customer {
+  readonly user: User
+  readonly principal: Principal
+  readonly model: Model
+}
+
+/** With so much pay-as-you-go credit, and so many tokens of the model. */
+export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTokens?: bigint }) =>
+  Effect.gen(function* () {
+    const user = balance.usdMicro === undefined ? yield* Stores.aUser : yield* Stores.aPayer(balance.usdMicro)
+    const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
+    const model = yield* Stores.aModel("m")
+    const customer: Customer = { user, principal: { keyId: key.id, userId: user.id }, model }
+    if (balance.planTokens !== undefined) yield* mint(customer, balance.planTokens)
+    return customer
+  })
+
+/** Gives a customer tokens. */
+export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.grant(user.id, model.id, tokens)
+
+export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
+
+export const aRequest = (
+  { principal, model }: Omit<Customer, "user"> & Partial<Customer>,
+  input = 96n,
+  output = 1n
+): Admission => ({
+  requestId: aRequestId(),
+  principal,
+  modelId: model.id,
+  priceId: model.priceId,
+  price: model.price,
+  protocol: "chat",
+  streamed: true,
+  estimate: { inputFloor: Tokens(input), inputCeiling: Tokens(input), output: Tokens(output) }
+})
+
+export const measured = (ending: Ending, input = 96n, output = 1n): Measured => {
+  const usage = TokenUsage.plain(Tokens(input), Tokens(output))
+  const charge = ending === "failed" ? nothing : { charged: usage, consumed: usage, source: "upstream" as const }
+  return { ending, charge, ttftMillis: 12, durationMillis: 345 }
+}
+
+export const complete = (admission: Admission, input = 96n, output = 1n): SettlementRequest => ({
+  admission,
+  measure: () => measured("complete", input, output)
+})
+
+export const failed = (admission: Admission): SettlementRequest => ({ admission, measure: () => measured("failed") })
+
+/** The ledger as tests would rather have it. */
+const inEffects = (ledger: InferenceLedger["Type"]) => ({
+  admit: (admission: Admission) =>
+    Effect.uninterruptible(
+      Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
+    ),
+  settle: (settling: SettlementRequest) =>
+    Effect.async<Settled | undefined>((resume) => ledger.settle(settling, resume)),
+  settleLater: (settling: SettlementRequest) => Effect.sync(() => ledger.settleLater(settling)),
+  checkpoint: ledger.checkpoint
+})
+
+/** A node of its own with its ledger; stopped with the scope. */
+export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
+  Effect.gen(function* () {
+    const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
+    // What a test does to a ledger on purpose need not be reported.
+    const built = yield* Layer.build(
+      PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
+    ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+    return { ledger: inEffects(Context.get(built, InferenceLedger)), nodes: Context.get(built, Nodes) }
+  })
+
+export interface Standing {
+  readonly payg: readonly [remaining: bigint, pending: bigint]
+  readonly plan: readonly [remaining: bigint, pending: bigint]
+}
+
+/** What a customer has left and what is set aside of it. */
+export const standing = ({ user }: Customer) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ kind: "payg" | "plan"; remaining: bigint; pending: bigint }>`
+      SELECT kind, credits_posted - debits_posted AS remaining, debits_pending AS pending
+      FROM account WHERE user_id = ${user.id}`
+    const of = (kind: string) => {
+      const row = rows.find((found) => found.kind === kind)
+      return [row?.remaining ?? 0n, row?.pending ?? 0n] as const
+    }
+    return { payg: of("payg"), plan: of("plan") } satisfies Standing
+  }).pipe(Effect.orDie)
+
+/** The endings in the journal of a customer, by request. */
+export const journal = ({ user }: Customer) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ request_id: string; ending: Ending }>`
+      SELECT request_id, ending FROM settlement WHERE user_id = ${user.id}`
+    return new Map(rows.map(({ request_id, ending }) => [RequestId(request_id), ending]))
+  }).pipe(Effect.orDie)
+
+export const openHolds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM inference_hold`
+  return row?.count
+}).pipe(Effect.orDie)
+
+/** Ends the connections of every ledger, from the server's side; how many. */
+export const terminateLedgers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tollgate ledger'`
+  return rows.length
+}).pipe(Effect.orDie)
+
+/** How many statements wait for somebody's lock, even when asked inside a transaction. */
+export const lockWaits = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`SELECT pg_stat_clear_snapshot()`
+  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return row?.count
+}).pipe(Effect.orDie)

@@ -1,0 +1,229 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
+import {
+  type Call,
+  type ConnectionLimits,
+  DedicatedConnection
+} from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
+import { Effect } from "effect"
+import type * as Pg from "pg"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
+import { terminateLedgers } from "./Customers.ts"
+
+const limits: ConnectionLimits = { connectMillis: 5_000, transactionMillis: 5_000, lockMillis: 5_000 }
+
+const opened = (settings: Pg.ClientConfig, changes: Partial<ConnectionLimits> = {}) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new DedicatedConnection(settings, { ...limits, ...changes })),
+    (connection) => Effect.sync(() => connection.close())
+  )
+
+const aConnection = Effect.flatMap(TestDatabase.TestDatabase, ({ settings }) => opened(settings))
+
+const wired = (changes: Partial<ConnectionLimits> = {}) =>
+  Effect.gen(function* () {
+    const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
+    return { cable, connection: yield* opened(cable.settings, changes) }
+  })
+
+const note = (...words: ReadonlyArray<string>): Call => ({
+  statement: { name: "write_notes", text: "INSERT INTO note (word) SELECT unnest($1::text[])" },
+  values: [words]
+})
+const writing =
+  (...words: ReadonlyArray<string>) =>
+  async () => ({ result: words.length, write: words.length > 0 ? note(...words) : undefined })
+
+const lockAll = { name: "lock_all", text: "SELECT word FROM note FOR UPDATE" }
+
+const words = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return (yield* sql<{ word: string }>`SELECT word FROM note ORDER BY word`).map(({ word }) => word)
+})
+
+/** What the attempt failed with, and what it left in doubt. */
+const failing = <A>(attempt: (doubt: (result: A) => void) => Promise<unknown>) =>
+  Effect.promise(async () => {
+    const doubts: Array<A> = []
+    try {
+      await attempt((result) => doubts.push(result))
+    } catch (error) {
+      return { error, doubts }
+    }
+    throw new Error("the transaction did not fail")
+  })
+
+describe("a connection of the ledger's own", () => {
+  layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
+    const prepared = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE IF NOT EXISTS note (word text PRIMARY KEY CHECK (word <> 'forbidden'))`
+      yield* sql`TRUNCATE note`
+    })
+
+    it.scoped("writes all of a transaction or nothing, and works on after a refusal", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const connection = yield* aConnection
+        expect(yield* Effect.promise(() => connection.transact(writing("a", "b")))).toBe(2)
+        const refused = yield* failing((doubt: (n: number) => void) =>
+          connection.transact(writing("c", "forbidden"), doubt)
+        )
+        expect(refused).toMatchObject({ error: { code: "23514" }, doubts: [] })
+        const thrown = yield* failing(() =>
+          connection.transact(async (ask) => {
+            await ask(note("d").statement, [["d"]])
+            throw new RangeError("decided otherwise")
+          })
+        )
+        expect(thrown.error).toBeInstanceOf(RangeError)
+        yield* Effect.promise(() => connection.transact(writing("e")))
+        expect(yield* words).toEqual(["a", "b", "e"])
+      })
+    )
+
+    it.scoped("says what was refused first, though everything after it is refused too and heard of before", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const [connection, other] = [
+          yield* aConnection,
+          yield* opened((yield* TestDatabase.TestDatabase).settings, { lockMillis: 20 })
+        ]
+        yield* Effect.promise(() => connection.transact(writing("kept")))
+        const refused = yield* failing(() =>
+          connection.transact(async (ask) => {
+            await ask(lockAll, [])
+            const impatient = other.transact(async (ask) => {
+              const [first, second] = [ask(lockAll, []), ask({ name: "one", text: "SELECT 1" }, [])]
+              first.catch(() => {})
+              return { result: await second, write: undefined }
+            })
+            return { result: await impatient, write: undefined }
+          })
+        )
+        expect(refused).toMatchObject({ error: { code: "55P03" } })
+        expect(yield* Effect.promise(() => other.transact(writing("free")))).toBe(1)
+      })
+    )
+
+    it.scoped("connects again when it was ended", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const connection = yield* aConnection
+        yield* Effect.promise(() => connection.transact(writing("before")))
+        expect(yield* terminateLedgers).toBe(1)
+        yield* Effect.retry(
+          Effect.tryPromise(() => connection.transact(writing("after"))),
+          { times: 1 }
+        )
+        expect(yield* words).toEqual(["after", "before"])
+      })
+    )
+
+    it.scoped("writes in one statement, without waiting for whoever has the row", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const [connection, other] = [yield* aConnection, yield* aConnection]
+        const rename = { statement: { name: "write_over", text: "UPDATE note SET word = 'b'" }, values: [] }
+        yield* Effect.promise(() => connection.write(note("a"), () => {}))
+        const refused = yield* failing((doubt: (n: number) => void) =>
+          other.transact(async (ask) => {
+            await ask(lockAll, [])
+            return { result: await connection.write(rename, () => doubt(0)), write: undefined }
+          })
+        )
+        expect(refused).toMatchObject({ error: { code: "55P03" }, doubts: [] })
+        yield* Effect.promise(() => connection.write(rename, () => {}))
+        expect(yield* words).toEqual(["b"])
+      })
+    )
+
+    for (const [accident, written] of [
+      ["commit lost", []],
+      ["answer lost", ["maybeCommitted"]]
+    ] as const) {
+      it.scoped(`tells that it does not know what became of its one statement: ${accident}`, () =>
+        Effect.gen(function* () {
+          yield* prepared
+          const { cable, connection } = yield* wired()
+          yield* Effect.promise(() => connection.transact(writing()))
+          void cable.atNextCommit(accident)
+          const lost = yield* failing((doubt: (n: number) => void) =>
+            connection.write(note("maybeCommitted"), () => doubt(1))
+          )
+          expect(lost.error).toBeInstanceOf(ConnectionLost)
+          expect(lost.doubts).toEqual([1])
+          yield* Effect.promise(() => connection.transact(writing()))
+          expect(yield* words).toEqual(written)
+        })
+      )
+    }
+
+    for (const [accident, written] of [
+      ["commit lost", []],
+      ["answer lost", ["maybeCommitted"]]
+    ] as const) {
+      it.scoped(`tells that it does not know what became of a commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          yield* prepared
+          const { cable, connection } = yield* wired()
+          yield* Effect.promise(() => connection.transact(writing()))
+          void cable.atNextCommit(accident)
+          const lost = yield* failing((doubt: (n: number) => void) =>
+            connection.transact(writing("maybeCommitted"), doubt)
+          )
+          expect(lost.error).toBeInstanceOf(ConnectionLost)
+          expect(lost.doubts).toEqual([1])
+          yield* Effect.promise(() => connection.transact(writing()))
+          expect(yield* words).toEqual(written)
+        })
+      )
+    }
+
+    it.scoped("does not wait longer than its limit for a server that hangs", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })
+        yield* Effect.promise(() => connection.transact(writing()))
+        cable.freeze()
+        // Once on the connection it has, once on a new one.
+        for (const _ of [1, 2]) {
+          const { error, doubts } = yield* Effect.timeout(
+            failing((doubt: (n: number) => void) => connection.transact(writing("never"), doubt)),
+            2_000
+          )
+          expect(error).toBeInstanceOf(ConnectionLost)
+          expect(doubts).toEqual([])
+        }
+        cable.mend()
+        yield* Effect.retry(
+          Effect.tryPromise(() => connection.transact(writing("again"))),
+          { times: 20 }
+        )
+        expect(yield* words).toEqual(["again"])
+      })
+    )
+
+    it.scoped("ends what its predecessor had begun before it begins anything", () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const { cable, connection } = yield* wired()
+        yield* Effect.promise(() => connection.transact(writing("contested")))
+        const happened = cable.atNextCommit("commit stuck")
+        const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
+        yield* Effect.promise(() => happened)
+        connection.cut()
+        yield* failing(() => stuck)
+        const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
+        expect(
+          yield* Effect.timeout(
+            Effect.promise(() => locked),
+            2_000
+          )
+        ).toEqual([["contested"]])
+      })
+    )
+  })
+})

@@ -1,0 +1,182 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import type { LedgerOptions } from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { Effect, Fiber } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
+import {
+  aCustomer,
+  aNode,
+  aRequest,
+  complete,
+  journal,
+  openHolds,
+  REQUEST_PICO,
+  standing,
+  terminateLedgers
+} from "./Customers.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+const impatient: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
+
+/** A node that reaches the database over a cable. */
+const wired = (options: Partial<LedgerOptions> = {}) =>
+  Effect.gen(function* () {
+    const cable = yield* Cable.scoped((yield* TestDatabase).settings)
+    return { cable, ...(yield* aNode(options, cable.settings)) }
+  })
+
+const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
+  Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
+
+describe("when the database is in trouble, the ledger", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.scoped("loses nothing and does nothing twice while its connections are killed under load", () =>
+      Effect.gen(function* () {
+        const customers = yield* Effect.all(Array.from({ length: 4 }, () => aCustomer({ usdMicro: 100n })))
+        const { ledger } = yield* aNode({ batchSize: 8, lanes: 2 })
+        const requests = Array.from({ length: 1_200 }, (_, i) => {
+          const [customer] = customers.slice(i % customers.length)
+          return customer === undefined ? Effect.void : served(ledger, aRequest(customer))
+        })
+        const serving = yield* Effect.fork(Effect.all(requests, { concurrency: 60, discard: true }))
+        let killed = 0
+        while (killed < 12 && (yield* Fiber.poll(serving))._tag === "None") {
+          killed += yield* terminateLedgers
+          yield* Effect.sleep("40 millis")
+        }
+        yield* Fiber.join(serving)
+        expect(killed).toBeGreaterThan(2)
+        for (const customer of customers) {
+          expect((yield* journal(customer)).size).toBe(300)
+          expect((yield* standing(customer)).payg).toEqual([70_000_000n, 0n])
+        }
+        expect(yield* openHolds).toBe(0n)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    for (const accident of ["commit lost", "answer lost"] as const) {
+      it.scoped(`admits once when the connection breaks at the commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger, cable } = yield* wired()
+          yield* served(ledger, aRequest(customer))
+          void cable.atNextCommit(accident)
+          const requests = Array.from({ length: 9 }, () => aRequest(customer))
+          yield* Effect.all(requests.map(ledger.admit), atOnce)
+          expect((yield* standing(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
+          yield* Effect.all(
+            requests.map((request) => ledger.settle(complete(request))),
+            atOnce
+          )
+          expect((yield* standing(customer)).payg).toEqual([0n, 0n])
+        })
+      )
+
+      it.scoped(`settles once, and can say how, when the connection breaks at the commit: ${accident}`, () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger, cable } = yield* wired()
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          void cable.atNextCommit(accident)
+          expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
+          expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+          expect((yield* journal(customer)).size).toBe(1)
+        })
+      )
+    }
+
+    it.scoped("serves though the server refuses to begin the transaction and takes what comes with it", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, cable } = yield* wired()
+        const request = aRequest(customer)
+        cable.garbleNextBegin()
+        yield* ledger.admit(request)
+        expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
+        expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("refuses within the deadline while it is away, and serves again when it is back", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, cable } = yield* wired(impatient)
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        cable.cut()
+        const settled = yield* Effect.fork(ledger.settle(complete(request)))
+        const refused = yield* Effect.all(
+          Array.from({ length: 20 }, () => Effect.flip(ledger.admit(aRequest(customer)))),
+          atOnce
+        ).pipe(Effect.timeout(2_000))
+        expect(new Set(refused.map(({ _tag }) => _tag))).toEqual(new Set(["Overloaded"]))
+        cable.mend()
+        expect(yield* Fiber.join(settled)).toBeDefined()
+        yield* served(ledger, aRequest(customer))
+        expect((yield* standing(customer)).payg).toEqual([800_000n, 0n])
+      })
+    )
+
+    it.scoped("refuses within the deadline while it hangs, and leaves no hold of whom it refused", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, cable } = yield* wired(impatient)
+        yield* served(ledger, aRequest(customer))
+        cable.freeze()
+        const refused = yield* Effect.timeout(Effect.flip(ledger.admit(aRequest(customer))), 2_000)
+        expect(refused).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
+        cable.mend()
+        yield* served(ledger, aRequest(customer))
+        yield* eventually(openHolds, (count) => count === 0n)
+        expect((yield* standing(customer)).payg).toEqual([800_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("gives back the hold of an admission that was refused for its deadline and committed all the same", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode({ admissionMillis: 200, transactionMillis: 5_000 })
+        const request = aRequest(customer)
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT id FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
+            expect(yield* Effect.flip(ledger.admit(request))).toBeInstanceOf(Overloaded)
+          })
+        )
+        yield* eventually(journal(customer), (settled) => settled.size === 1)
+        expect(yield* journal(customer)).toEqual(new Map([[request.requestId, "failed"]]))
+        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 0n])
+      })
+    )
+
+    it.scoped("stops in time though it cannot settle, and the holds stay for the sweep", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const request = aRequest(customer)
+        const stopped = Effect.scoped(
+          Effect.gen(function* () {
+            const { ledger, cable } = yield* wired({ ...impatient, flushMillis: 200 })
+            yield* ledger.admit(request)
+            cable.cut()
+            yield* ledger.settleLater(complete(request))
+          })
+        )
+        yield* Effect.timeout(stopped, 5_000)
+        expect((yield* standing(customer)).payg).toEqual([1_000_000n, REQUEST_PICO])
+      })
+    )
+  })
+})
+
+type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]
+
+const served = (ledger: Ledger, request: ReturnType<typeof aRequest>) =>
+  Effect.zipRight(ledger.admit(request), ledger.settle(complete(request)))

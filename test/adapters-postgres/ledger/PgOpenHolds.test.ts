@@ -1,0 +1,222 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { NodeId } from "@tollgate/application/operations/Nodes"
+import { Effect, Layer, Logger, LogLevel } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import {
+  aCustomer,
+  aNode,
+  aRequest,
+  complete,
+  journal,
+  measured,
+  openHolds,
+  REQUEST_PICO,
+  standing
+} from "./Customers.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+
+/** As if the node had not been heard of for so long. */
+const silence = (node: NodeId, seconds: number) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) =>
+      sql`UPDATE gateway_node SET beat_at = clock_timestamp() - make_interval(secs => ${seconds}) WHERE id = ${node}`
+  )
+
+const delivered = (input: bigint, output: bigint) => measured("complete", input, output).charge.charged
+
+const quiet = Logger.minimumLogLevel(LogLevel.None)
+
+describe("open holds in Postgres", () => {
+  layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(Layer.provide(quiet)), {
+    excludeTestServices: true
+  })((it) => {
+    it.scoped("are listed with who they are for, and whether anybody is still there to settle them", () =>
+      Effect.gen(function* () {
+        const { list, sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
+        const [{ ledger }, { ledger: another, nodes }] = yield* Effect.all([aNode(), aNode()])
+        const [living, orphaned] = [aRequest(customer), aRequest(customer)]
+        yield* ledger.admit(living)
+        yield* another.admit(orphaned)
+        yield* another.checkpoint([{ requestId: orphaned.requestId, checkpoint: delivered(7n, 2n) }])
+        yield* silence(nodes.self, 31)
+        const common = { email: customer.user.email, model: "m", heldAt: expect.any(Date) }
+        expect(yield* list).toEqual([
+          {
+            ...common,
+            requestId: living.requestId,
+            hold: { planTokens: 60n, paygPico: 40_000n },
+            checkpoint: { input: 0n, output: 0n },
+            orphaned: false
+          },
+          {
+            ...common,
+            requestId: orphaned.requestId,
+            hold: { planTokens: 0n, paygPico: REQUEST_PICO },
+            checkpoint: { input: 7n, output: 2n },
+            orphaned: true
+          }
+        ])
+        yield* ledger.settle(complete(living))
+        yield* sweep
+      })
+    )
+
+    it.scoped("of a node that is heard of are nobody else's business", () =>
+      Effect.gen(function* () {
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, nodes } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* silence(nodes.self, 25)
+        expect(yield* sweep).toBe(0)
+        yield* silence(nodes.self, 31)
+        yield* nodes.beat
+        expect(yield* sweep).toBe(0)
+        yield* ledger.settle(complete(request))
+      })
+    )
+
+    it.scoped("of a node that fell silent, left, or is unknown are settled at what was delivered", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const nodes = yield* Effect.all([aNode(), aNode(), aNode()])
+        const requests = [aRequest(customer), aRequest(customer), aRequest(customer)] as const
+        yield* Effect.all(nodes.map(({ ledger }, i) => ledger.admit(requests[i] ?? requests[0])))
+        yield* nodes[0].ledger.checkpoint([{ requestId: requests[0].requestId, checkpoint: delivered(10n, 5n) }])
+        yield* silence(nodes[0].nodes.self, 31)
+        yield* nodes[1].nodes.leave
+        yield* sql`DELETE FROM gateway_node WHERE id = ${nodes[2].nodes.self}`
+        expect(yield* sweep).toBe(3)
+        expect(yield* sweep).toBe(0)
+        expect(yield* journal(customer)).toEqual(
+          new Map([
+            [requests[0].requestId, "orphaned"],
+            [requests[1].requestId, "failed"],
+            [requests[2].requestId, "failed"]
+          ])
+        )
+        expect((yield* standing(customer)).payg).toEqual([970_000n, 0n])
+        expect(
+          yield* sql`SELECT usage_source, charged_input, charged_output, cost_pico FROM settlement
+            WHERE request_id = ${requests[0].requestId}`
+        ).toEqual([{ usage_source: "checkpoint", charged_input: 10n, charged_output: 5n, cost_pico: 30_000n }])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped(
+      "are settled once, whoever comes first: sweeps of several nodes, or the node that was taken for dead",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 100n })
+          const { ledger, nodes } = yield* aNode({ batchSize: 10 })
+          const requests = Array.from({ length: 200 }, () => aRequest(customer))
+          yield* Effect.all(requests.map(ledger.admit), atOnce)
+          yield* nodes.leave
+          const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
+          const sweeps = sweepers.map((node) =>
+            Effect.provide(
+              Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
+              node
+            )
+          )
+          const [swept, settled] = yield* Effect.all(
+            [
+              Effect.all(sweeps, atOnce),
+              Effect.all(
+                requests.map((request) => ledger.settle(complete(request))),
+                atOnce
+              )
+            ],
+            atOnce
+          )
+          const bySweep = swept.reduce((sum, n) => sum + n, 0)
+          const byOwner = settled.filter((outcome) => outcome !== undefined).length
+          expect(bySweep + byOwner).toBe(200)
+          expect((yield* journal(customer)).size).toBe(200)
+          expect((yield* standing(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
+    )
+
+    it.scoped("are passed over while somebody else has them in hand", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger, nodes } = yield* aNode()
+        const [busy, free] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(busy), ledger.admit(free)])
+        yield* nodes.leave
+        const swept = yield* sql.withTransaction(
+          Effect.zipRight(sql`SELECT FROM inference_hold WHERE request_id = ${busy.requestId} FOR UPDATE`, sweep)
+        )
+        expect(swept).toBe(1)
+        expect(yield* sweep).toBe(1)
+      })
+    )
+
+    it.scoped("are passed over while somebody has the account they are on, and nobody waits for that", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const [one, other] = [yield* aCustomer({ usdMicro: 1n }), yield* aCustomer({ usdMicro: 1n })]
+        const { ledger, nodes } = yield* aNode()
+        yield* Effect.all([aRequest(one), aRequest(other), aRequest(one)].map(ledger.admit))
+        yield* nodes.leave
+        const swept = yield* sql.withTransaction(
+          Effect.zipRight(
+            sql`SELECT FROM account WHERE user_id = ${one.user.id} FOR NO KEY UPDATE`,
+            Effect.timeout(sweep, "3 seconds")
+          )
+        )
+        expect(swept).toBe(1)
+        expect(yield* sweep).toBe(2)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("that cannot be settled do not keep the others", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger, nodes } = yield* aNode()
+        const requests = Array.from({ length: 40 }, () => aRequest(customer))
+        yield* Effect.all(requests.map(ledger.admit), atOnce)
+        yield* nodes.leave
+        const [first, second] = requests
+        const broken = [first?.requestId, second?.requestId]
+        yield* sql`UPDATE inference_hold SET price_id = gen_random_uuid() WHERE request_id IN ${sql.in(broken)}`
+        expect(yield* sweep).toBe(38)
+        expect(yield* openHolds).toBe(2n)
+        yield* sql`UPDATE inference_hold SET price_id = ${customer.model.priceId} WHERE request_id IN ${sql.in(broken)}`
+        expect(yield* sweep).toBe(2)
+      })
+    )
+
+    it.scoped("are swept in chunks until none is left", () =>
+      Effect.gen(function* () {
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1_000n })
+        const { ledger, nodes } = yield* aNode()
+        yield* Effect.all(
+          Array.from({ length: 1_100 }, () => ledger.admit(aRequest(customer))),
+          atOnce
+        )
+        yield* nodes.leave
+        expect(yield* sweep).toBe(1_100)
+        expect((yield* standing(customer)).payg).toEqual([1_000_000_000n, 0n])
+      })
+    )
+  })
+})

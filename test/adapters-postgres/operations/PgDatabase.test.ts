@@ -1,0 +1,62 @@
+import { createServer } from "node:net"
+import { describe, expect, it } from "@effect/vitest"
+import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import { Database } from "@tollgate/application/operations/Database"
+import { Effect, Layer } from "effect"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+const over = (database: TestDatabase.Database) =>
+  PgDatabase.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))
+
+describe("the database", () => {
+  it.scopedLive("says what it is, and what it lacks until it is migrated", () =>
+    Effect.gen(function* () {
+      const fresh = yield* TestDatabase.make("empty")
+      yield* Effect.gen(function* () {
+        const database = yield* Database
+        const before = yield* database.state
+        expect(before.serverVersion).toMatch(/^1[5-9]/)
+        expect(before.synchronousCommit).toBe("off")
+        expect(Math.abs(before.clockAheadMillis)).toBeLessThan(1_000)
+        expect(before.pendingMigrations).toContain("0001_foundation")
+        expect(yield* database.migrate).toEqual(before.pendingMigrations)
+        expect((yield* database.state).pendingMigrations).toEqual([])
+        expect(yield* database.reachable).toBe(true)
+      }).pipe(Effect.provide(over(fresh)))
+    })
+  )
+
+  it.scopedLive("tells itself from every other one, and is the same to whoever asks", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* Effect.all([TestDatabase.make(), TestDatabase.make()])
+      const identity = Effect.flatMap(Database, (database) => database.identity)
+      const known = yield* Effect.provide(identity, over(one))
+      expect(known).toMatch(/^\d+\/\d+$/)
+      expect(yield* Effect.provide(identity, over(one))).toBe(known)
+      expect(yield* Effect.provide(identity, over(other))).not.toBe(known)
+    })
+  )
+
+  it.scopedLive("is not reachable where nothing listens", () =>
+    Effect.gen(function* () {
+      const settings = { host: "127.0.0.1", port: 1, user: "nobody", database: "none" }
+      const database = over({ settings, url: "" })
+      expect(yield* Effect.flatMap(Database, ({ reachable }) => reachable).pipe(Effect.provide(database))).toBe(false)
+    })
+  )
+
+  it.scopedLive("is not reachable when it takes the connection and keeps silent", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.async<number>((resume) => {
+        const server = createServer().listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          resume(Effect.succeed(typeof address === "object" ? (address?.port ?? 0) : 0))
+        })
+        server.unref()
+      })
+      const settings = { host: "127.0.0.1", port, user: "nobody", database: "none", connectionTimeoutMillis: 60_000 }
+      const database = over({ settings, url: "" })
+      expect(yield* Effect.flatMap(Database, ({ reachable }) => reachable).pipe(Effect.provide(database))).toBe(false)
+    })
+  )
+})

@@ -1,0 +1,61 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
+import { Context, Effect, Layer } from "effect"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+const aNode = Effect.map(Layer.build(PgNodes.layer), Context.get(Nodes))
+
+const row = (node: NodeId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [found] = yield* sql<{ fresh: boolean; left: boolean }>`
+      SELECT beat_at > clock_timestamp() - interval '5 seconds' AS fresh, left_at IS NOT NULL AS left
+      FROM gateway_node WHERE id = ${node}`
+    return found
+  })
+
+describe("nodes in Postgres", () => {
+  layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
+    it.scoped("a node is known from its first moment, and under a name of its own", () =>
+      Effect.gen(function* () {
+        const [one, another] = yield* Effect.all([aNode, aNode])
+        expect(one.self).not.toBe(another.self)
+        expect(yield* row(one.self)).toEqual({ fresh: true, left: false })
+      })
+    )
+
+    it.scoped("a beat says that it is alive, even when its row was cleaned away", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { self, beat } = yield* aNode
+        yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 minute' WHERE id = ${self}`
+        yield* beat
+        expect(yield* row(self)).toEqual({ fresh: true, left: false })
+        yield* sql`DELETE FROM gateway_node WHERE id = ${self}`
+        yield* beat
+        expect(yield* row(self)).toEqual({ fresh: true, left: false })
+      })
+    )
+
+    it.scoped("a node that said goodbye has left for good", () =>
+      Effect.gen(function* () {
+        const { self, beat, leave } = yield* aNode
+        yield* leave
+        yield* beat
+        expect(yield* row(self)).toMatchObject({ left: true })
+      })
+    )
+
+    it.scoped("nodes of long ago are forgotten", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { self } = yield* aNode
+        yield* sql`UPDATE gateway_node SET beat_at = clock_timestamp() - interval '8 days' WHERE id = ${self}`
+        yield* aNode
+        expect(yield* row(self)).toBeUndefined()
+      })
+    )
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
+import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
+import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import { type ModelSpeed, questionFor, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import { minuteOf } from "@tollgate/domain/rankings/Window"
+import { Effect, Layer } from "effect"
+import type { RankedSettlement } from "../../support/RankingsReference.ts"
+import { storeModels, storeSettlements } from "../../support/rankings/StoredUsage.ts"
+import { aModel, aSettlement, DAY, historyOf, type Usage } from "../../support/rankings.ts"
+import * as Stores from "../../support/Stores.ts"
+
+const HOUR = 3_600_000
+const MINUTE = 60_000
+/** The last minute there was: speeds of long ago are not kept. */
+const END = Date.now() - (Date.now() % MINUTE)
+/** Midnight in Jakarta, in the middle of the history. */
+const MIDNIGHT = END - ((END + 7 * HOUR) % DAY) - 20 * DAY
+
+const models = [
+  aModel("alpha"),
+  aModel("beta", { author: "Other" }),
+  aModel("gone", { retired: true }),
+  aModel("secret", { hidden: true }),
+  aModel("painter", { kind: "image" }),
+  aModel("unused")
+]
+
+/** Numbers from 0 up to, not including, 1: the same at every run. */
+const drawn = (seed: number) => {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
+
+const draw = drawn(7)
+const below = (most: number) => Math.floor(draw() * most)
+const oneOf = <A>(...choices: ReadonlyArray<A>): A => choices[below(choices.length)] as A
+
+const anySettlement = (): RankedSettlement =>
+  aSettlement(
+    oneOf("alpha", "alpha", "beta", "gone", "secret", "painter"),
+    new Date(
+      oneOf(
+        MIDNIGHT - 20 * DAY + below(40 * DAY),
+        END - below(8 * DAY),
+        MIDNIGHT + (below(40) - 20) * DAY + oneOf(0, -1, 1, MINUTE, -MINUTE),
+        END - below(3 * HOUR),
+        END - 7 * DAY - HOUR + below(2 * HOUR)
+      )
+    ),
+    below(1_000),
+    {
+      consumed: oneOf(
+        {
+          input: BigInt(below(1_000)),
+          cacheWrite: BigInt(below(50)),
+          cacheRead: BigInt(below(900)),
+          output: BigInt(below(900))
+        },
+        { input: 0n, cacheWrite: 0n, cacheRead: 12n, output: 0n }
+      ),
+      streamed: oneOf(true, true, false),
+      ending: oneOf("complete", "complete", "failed", "client_gone"),
+      ttftMillis: oneOf(null, below(3_000), below(90)),
+      durationMillis: oneOf(0, 1 + below(30_000))
+    }
+  )
+
+const usage: Usage = { models, settlements: Array.from({ length: 3_000 }, anySettlement) }
+
+const instants = [
+  END,
+  END - 1,
+  END - HOUR / 2,
+  END - (END % HOUR),
+  END - 11 * HOUR,
+  MIDNIGHT,
+  MIDNIGHT + 1,
+  MIDNIGHT - 1,
+  MIDNIGHT - 19 * DAY
+]
+  .concat(Array.from({ length: 8 }, () => MIDNIGHT - 21 * DAY + below(42 * DAY)))
+  .map((millis) => new Date(millis))
+
+/** By name, without what may be left out. */
+const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
+  firstUse,
+  cuts,
+  models: models
+    .filter(({ tokens }) => tokens.some((counted) => counted > 0n))
+    .map(({ speed: _, ...model }) => model)
+    .sort((a, b) => (a.publicName < b.publicName ? -1 : 1))
+})
+
+const off = (told: number, exact: number) => (exact < 100 ? Math.abs(told - exact) : Math.abs(told - exact) / exact)
+const isNear = (told: ModelSpeed | undefined, exact: ModelSpeed | undefined) =>
+  (told === undefined && exact === undefined) ||
+  (told !== undefined &&
+    exact !== undefined &&
+    told.samples === exact.samples &&
+    [
+      off(told.decitokensPerSecondP50, exact.decitokensPerSecondP50),
+      off(told.ttftMillisP50, exact.ttftMillisP50)
+    ].every((error) => error < 0.01))
+
+const looksEverywhere = Effect.gen(function* () {
+  const { read } = yield* RankingsHistory
+  for (const now of instants) {
+    const minute = minuteOf(now)
+    const ask = (firstUse: Date | undefined) => questionFor(now, firstUse)
+    const told = yield* read(minute, ask)
+    const exact = historyOf(usage, minute, ask)
+    expect(shown(told), now.toISOString()).toEqual(shown(exact))
+    if (now.getTime() < END - DAY / 2) continue
+    const speeds = new Map(told.models.map(({ publicName, speed }) => [publicName, speed]))
+    for (const { publicName, speed } of exact.models) expect(isNear(speeds.get(publicName), speed)).toBe(true)
+  }
+})
+
+describe("the history of usage in Postgres", () => {
+  layer(Layer.mergeAll(PgRankingsHistory.layer, PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
+    excludeTestServices: true
+  })((it) => {
+    it.effect("is empty before there are settlements", () =>
+      Effect.gen(function* () {
+        yield* storeModels(models)
+        const { read } = yield* RankingsHistory
+        const before = new Date(END - MINUTE)
+        const { firstUse, models: found } = yield* read(before, (first) => questionFor(before, first))
+        expect([firstUse, found]).toEqual([undefined, []])
+      })
+    )
+
+    it.effect("is what the settlements say at every cut, half folded and folded", () =>
+      Effect.gen(function* () {
+        const { fold } = yield* UsageRollUps
+        const { settlements } = usage
+        yield* storeSettlements(settlements.slice(0, 1_500))
+        yield* fold
+        yield* storeSettlements(settlements.slice(1_500))
+        yield* looksEverywhere
+        expect(yield* fold).toBeGreaterThan(100)
+        expect(yield* fold).toBe(0)
+        yield* looksEverywhere
+      })
+    )
+  })
+})

@@ -1,0 +1,232 @@
+/**
+ * A market for random trade: resellers with customers, what each of them may do, and what must have come of it.
+ *
+ * Every deed asks the stores of whoever runs it, so that several connections can do deeds at once in one market.
+ */
+import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
+import { Customers } from "@tollgate/application/customer/Customers"
+import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { Users } from "@tollgate/application/customer/Users"
+import { Mints } from "@tollgate/application/mint/Mints"
+import { Quota } from "@tollgate/application/reseller/Quota"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import type { Model } from "@tollgate/domain/catalog/Model"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { Duration, Effect, Either, FastCheck } from "effect"
+import { expect } from "vitest"
+import * as Programme from "../../support/Programme.ts"
+import { operator } from "../../support/Stores.ts"
+import { type aNode, aRequest, type Customer, complete } from "../ledger/Customers.ts"
+
+type Kind = "topUp" | "reconcile" | "credit" | "mint" | "adjust" | "makeKey" | "charge" | "revoke" | "sweep" | "read"
+
+type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
+
+/** Something that somebody does; the numbers say whose and which of what there is by then, and how much. */
+export interface Deed {
+  readonly kind: Kind
+  readonly reseller: number
+  readonly pick: number
+  readonly size: number
+  readonly seen: PaymentObservation["_tag"]
+}
+
+const often = <A>(weight: number, value: A) => ({ weight, arbitrary: FastCheck.constant(value) })
+
+export const deed: FastCheck.Arbitrary<Deed> = FastCheck.record({
+  kind: FastCheck.oneof(
+    often(3, "topUp" as const),
+    often(5, "reconcile" as const),
+    often(3, "credit" as const),
+    often(6, "mint" as const),
+    often(2, "adjust" as const),
+    often(2, "makeKey" as const),
+    often(6, "charge" as const),
+    often(2, "revoke" as const),
+    often(1, "sweep" as const),
+    often(1, "read" as const)
+  ),
+  reseller: FastCheck.nat(5),
+  pick: FastCheck.nat(1_000),
+  size: FastCheck.integer({ min: 1, max: 40 }),
+  seen: FastCheck.constantFrom("Paid", "Paid", "Pending", "Expired", "Failed", "Suspicious")
+})
+
+type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]
+
+const RESELLERS = 6
+const CUSTOMERS = 12
+
+export class Market {
+  readonly #resellers: ReadonlyArray<ResellerId>
+  /** Each is the customer of one reseller, all of them in turn. */
+  readonly #customers: ReadonlyArray<Customer>
+  readonly #tiers: ReadonlyArray<string>
+  readonly #ledgers: ReadonlyArray<Ledger>
+  readonly #orders: Array<OrderId> = []
+  readonly #keys: Array<{ readonly id: ApiKeyId; readonly customer: number }> = []
+  readonly #revoked = new Set<ApiKeyId>()
+  readonly #credited = new Set<OrderId>()
+  readonly #mints = new Map<string, string>()
+  readonly #quota = new Map<ResellerId, bigint>()
+  readonly #granted = new Map<string, bigint>()
+
+  constructor(
+    resellers: ReadonlyArray<ResellerId>,
+    customers: ReadonlyArray<Customer>,
+    tiers: ReadonlyArray<string>,
+    ledgers: ReadonlyArray<Ledger>
+  ) {
+    this.#resellers = resellers
+    this.#customers = customers
+    this.#tiers = tiers
+    this.#ledgers = ledgers
+  }
+
+  readonly deeds: Readonly<Record<Kind, (deed: Deed) => Effect.Effect<void, never, Stores>>> = {
+    topUp: ({ reseller, pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        const orders = yield* TopUpOrders
+        const quotaUsdMicro = UsdMicro(BigInt(size) * 10_000n)
+        const draft = yield* orders.draft(Programme.aNewTopUp(of(this.#resellers, reseller), { quotaUsdMicro }))
+        if (pick % 7 === 0) return yield* orders.abandon(draft.id, "no answer")
+        yield* orders.makeReady(draft.id, Programme.anOpening(draft))
+        this.#orders.push(draft.id)
+      }),
+
+    reconcile: ({ pick, seen }: Deed) =>
+      Effect.gen(this, function* () {
+        if (this.#orders.length === 0) return
+        const observation = { _tag: seen, received: undefined, paidAt: undefined, reason: "so" }
+        yield* Programme.observe(of(this.#orders, pick), observation)
+      }),
+
+    credit: ({ pick }: Deed) => (this.#orders.length === 0 ? Effect.void : this.#credit(of(this.#orders, pick))),
+
+    mint: ({ reseller, pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        const resellerId = of(this.#resellers, reseller)
+        const { user } = of(this.#customers, pick)
+        const operationId = OperationId.make(`${pick % 50}`)
+        const request = { operationId, customerEmail: user.email, planTierId: of(this.#tiers, size) }
+        const made = yield* Effect.either((yield* Mints).mint(resellerId, request))
+        if (Either.isLeft(made)) return
+        const { mint, alreadyApplied } = made.right
+        const operation = `${resellerId} ${operationId}`
+        expect(this.#mints.get(operation) ?? mint.id).toBe(mint.id)
+        this.#mints.set(operation, mint.id)
+        if (alreadyApplied) return
+        add(this.#quota, resellerId, -mint.priceUsdMicro)
+        add(this.#granted, user.id, mint.grantedTokens)
+      }),
+
+    adjust: ({ reseller, pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        const resellerId = of(this.#resellers, reseller)
+        const change = QuotaChange(BigInt(size) * (pick % 3 === 0 ? -10_000n : 10_000n))
+        const operationId = OperationId.make(`${this.#resellers[0]} ${pick % 60}`)
+        const made = yield* Effect.either((yield* Quota).adjust({ resellerId, change, operationId }, operator))
+        if (Either.isRight(made) && !made.right.alreadyApplied) add(this.#quota, resellerId, change)
+      }),
+
+    makeKey: ({ reseller, pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        const customer = pick % CUSTOMERS
+        const { create } = yield* CustomerKeys
+        const who = size % 2 === 0 ? customer % RESELLERS : reseller
+        const made = yield* Effect.either(create(of(this.#resellers, who), of(this.#customers, customer).user.id, "k"))
+        expect(Either.isRight(made)).toBe(customer % RESELLERS === who)
+        if (Either.isRight(made)) this.#keys.push({ id: made.right.key.id, customer })
+      }),
+
+    charge: ({ pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        if (this.#keys.length === 0) return
+        const { id, customer } = of(this.#keys, pick)
+        const { user, model } = of(this.#customers, customer)
+        const input = BigInt(size)
+        const request = aRequest({ user, principal: { keyId: id, userId: user.id }, model }, input, 1n)
+        const ledger = of(this.#ledgers, pick)
+        const gone = this.#revoked.has(id)
+        const admitted = yield* Effect.either(ledger.admit(request))
+        if (gone) expect(admitted).toMatchObject({ _tag: "Left", left: { _tag: "InvalidApiKey" } })
+        if (Either.isRight(admitted)) yield* ledger.settle(complete(request, input, BigInt(pick % 50)))
+      }),
+
+    revoke: ({ reseller, pick, size }: Deed) =>
+      Effect.gen(this, function* () {
+        if (this.#keys.length === 0) return
+        const { id, customer } = of(this.#keys, pick)
+        const who = size % 2 === 0 ? customer % RESELLERS : reseller
+        const made = yield* Effect.either((yield* CustomerKeys).revoke(of(this.#resellers, who), id))
+        expect(Either.isRight(made)).toBe(customer % RESELLERS === who)
+        if (Either.isRight(made)) this.#revoked.add(id)
+      }),
+
+    sweep: () =>
+      Effect.gen(function* () {
+        const orders = yield* TopUpOrders
+        yield* orders.claimDue({ providers: ["bsc"], limit: 3, lease: Duration.seconds(1) })
+        yield* orders.abandonStale(Duration.minutes(5))
+      }),
+
+    read: ({ reseller }: Deed) =>
+      Effect.gen(this, function* () {
+        const resellerId = of(this.#resellers, reseller)
+        yield* (yield* SettledUsage).read(resellerId, { limit: 5, after: undefined })
+        yield* (yield* Customers).list(resellerId)
+      })
+  }
+
+  /** Credits what is paid and compares every balance with what the deeds say it is. */
+  readonly close = Effect.gen(this, function* () {
+    yield* Effect.forEach(this.#orders, (id) => this.#credit(id), { discard: true })
+    for (const id of this.#resellers) expect(yield* Programme.balance(id)).toBe(this.#quota.get(id) ?? 0n)
+    const users = yield* Users
+    for (const { user } of this.#customers) {
+      const { plans } = yield* users.balances(user)
+      expect(plans[0]?.purchased ?? 0n).toBe(this.#granted.get(user.id) ?? 0n)
+    }
+    return { credited: this.#credited.size, minted: this.#mints.size, revoked: this.#revoked.size }
+  })
+
+  #credit(id: OrderId) {
+    return Effect.map(Programme.credit(id), (order) => {
+      if (order.status !== "credited" || this.#credited.has(id)) return
+      this.#credited.add(id)
+      add(this.#quota, order.resellerId, order.quotaUsdMicro)
+    })
+  }
+}
+
+export const open = (model: Model, tiers: ReadonlyArray<string>, ledgers: ReadonlyArray<Ledger>) =>
+  Effect.gen(function* () {
+    const resellers = yield* Effect.forEach(Array.from({ length: RESELLERS }), () => Programme.aReseller())
+    const users = yield* Users
+    const customers = yield* Effect.forEach(Array.from({ length: CUSTOMERS }), (_, i) =>
+      Effect.gen(function* () {
+        const { email } = yield* Programme.aCustomer(of(resellers, i).id)
+        const user = yield* users.find(email)
+        return { user, principal: { keyId: NO_KEY, userId: user.id }, model }
+      })
+    )
+    return new Market(
+      resellers.map(({ id }) => id),
+      customers,
+      tiers,
+      ledgers
+    )
+  })
+
+const NO_KEY = "00000000-0000-7000-8000-000000000000" as ApiKeyId
+
+/** One of some that are not none. */
+const of = <A>(some: ReadonlyArray<A>, pick: number): A => some[pick % some.length] as A
+
+const add = <K>(sums: Map<K, bigint>, key: K, amount: bigint) => void sums.set(key, (sums.get(key) ?? 0n) + amount)

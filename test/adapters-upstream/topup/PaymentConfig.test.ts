@@ -1,0 +1,160 @@
+import { HDKey } from "@scure/bip32"
+import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
+import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
+import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
+import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
+import { Effect, Either } from "effect"
+import { describe, expect, it } from "vitest"
+
+const read = (environment: Record<string, string>, mode: "development" | "production" = "development") =>
+  Either.flatMap(readSettings(PaymentVariables)(environment), (values) =>
+    readPaymentConfig(values, { production: mode === "production" })
+  )
+const config = (environment: Record<string, string>, mode?: "production"): PaymentConfig =>
+  Either.getOrThrowWith(read(environment, mode), (reasons) => new Error(reasons.join("\n")))
+const refusals = (environment: Record<string, string>, mode?: "production"): ReadonlyArray<string> =>
+  Either.match(read(environment, mode), { onLeft: (reasons) => reasons, onRight: () => [] })
+
+const wallet = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/60'/0'/0")
+const MIDTRANS = { MIDTRANS_SERVER_KEY: "Mid-server-hunter2" }
+const TRIPAY = { TRIPAY_API_KEY: "hunter2", TRIPAY_PRIVATE_KEY: "hunter2", TRIPAY_MERCHANT_CODE: "T1" }
+const NOWPAYMENTS = { NOWPAYMENTS_API_KEY: "hunter2", NOWPAYMENTS_IPN_SECRET: "hunter2" }
+const BSC = { BSC_RPC_URLS: "https://one.example/key-hunter2, https://two.example", BSC_XPUB: wallet.publicExtendedKey }
+const ALL = { ...MIDTRANS, ...TRIPAY, ...NOWPAYMENTS, ...BSC }
+
+const labelsOf = (settings: PaymentConfig) =>
+  PaymentProviders.pipe(
+    Effect.map(({ all }) => all.map(({ label, method, simulated }) => `${method} ${label} ${simulated}`)),
+    Effect.provide(
+      PaymentDeployment.layer(
+        settings,
+        Effect.succeed({ simulatorUrl: "http://127.0.0.1:1", deployment: "test", gatewayUrl: undefined })
+      )
+    ),
+    Effect.runPromise
+  )
+
+describe("without a provider", () => {
+  it("a simulator takes all payments, in development and not in production", async () => {
+    const simulated = config({})
+    expect(simulated.simulatorPort).toBe(4010)
+    expect(await labelsOf(simulated)).toEqual([
+      "qris midtrans-simulator true",
+      "hosted_qris tripay-simulator true",
+      "crypto nowpayments-simulator true",
+      "crypto_bep20 bsc-simulator true"
+    ])
+    const real = config({}, "production")
+    expect(real.simulatorPort).toBeUndefined()
+    expect(await labelsOf(real)).toEqual([])
+  })
+
+  it("nobody takes them where the simulator is off", async () => {
+    expect(await labelsOf(config({ PAYMENTS_SIMULATOR: "off" }))).toEqual([])
+  })
+
+  it("production refuses the simulator", () => {
+    expect(refusals({ PAYMENTS_SIMULATOR: "on" }, "production")).toEqual([
+      "PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it"
+    ])
+  })
+})
+
+describe("with providers", () => {
+  it("each takes its method and no simulator runs", async () => {
+    const settings = config({ ...ALL, PUBLIC_BASE_URL: "https://gateway.example.com/" }, "production")
+    expect(settings.simulatorPort).toBeUndefined()
+    expect(await labelsOf(settings)).toEqual([
+      "qris midtrans false",
+      "hosted_qris tripay false",
+      "crypto nowpayments false",
+      "crypto_bep20 bsc false"
+    ])
+    expect(settings.accounts.qris?.callbackUrl).toBe("https://gateway.example.com/webhooks/payments/midtrans")
+    expect(settings.accounts.cryptoBep20?.rpcUrls).toHaveLength(2)
+  })
+
+  it("one of them is enough, and the others are off", async () => {
+    expect(await labelsOf(config(TRIPAY))).toEqual(["hosted_qris tripay false"])
+  })
+
+  it("without an address of ours they are told none", () => {
+    expect(config(ALL).accounts.crypto?.callbackUrl).toBeUndefined()
+  })
+
+  it("the simulator is refused beside them", () => {
+    expect(refusals({ ...MIDTRANS, PAYMENTS_SIMULATOR: "on" })).toEqual([
+      "PAYMENTS_SIMULATOR: does not run beside a provider; unset it, or MIDTRANS_SERVER_KEY"
+    ])
+  })
+
+  it("payers have as long as is said, with the simulator too", () => {
+    const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
+    expect(config({ ...ALL, ...minutes }).accounts.qris?.expiryMinutes).toBe(7)
+    expect(config({ ...ALL, ...minutes }).accounts.cryptoBep20?.expiryMinutes).toBe(90)
+    expect(config(minutes).expiryMinutes).toEqual({ qris: 7, hosted_qris: 60, crypto: 60, crypto_bep20: 90 })
+  })
+})
+
+describe("settings that do not go together", () => {
+  it("of a provider that is half configured are told in one line", () => {
+    expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
+      "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY; set what is missing, or unset all",
+      "BSC_RPC_URLS: needed beside BSC_XPUB; set what is missing, or unset all"
+    ])
+  })
+
+  it("a sandbox, an address without https and the simulator's own keys are refused in production", () => {
+    const unfit = {
+      ...ALL,
+      MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
+      TRIPAY_BASE_URL: "http://127.0.0.1:4010/tripay",
+      NOWPAYMENTS_API_KEY: "SIMULATOR-NOT-A-KEY-nowpayments-api",
+      BSC_RPC_URLS: "http://127.0.0.1:4010/bsc"
+    }
+    expect(refusals(unfit, "production")).toEqual([
+      "MIDTRANS_BASE_URL: payments of a sandbox do not run in production",
+      "TRIPAY_BASE_URL: an https address is needed in production",
+      "BSC_RPC_URLS: https addresses are needed in production; who is on the way could invent payments",
+      "NOWPAYMENTS_API_KEY: is the simulator's, which does not run in production"
+    ])
+    expect(refusals(unfit)).toEqual([])
+  })
+
+  it("a sandbox that takes no payments disturbs nobody", () => {
+    expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
+  })
+
+  it("a key that can spend, a quorum that cannot be reached and a wallet of the manuals are told before the first call", () => {
+    const manuals = HDKey.fromMasterSeed(
+      Buffer.from(
+        "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4",
+        "hex"
+      )
+    ).derive("m/44'/60'/0'/0")
+    expect(refusals({ ...BSC, BSC_XPUB: wallet.privateExtendedKey })).toEqual([
+      expect.stringMatching(/^BSC_XPUB: an extended private key was given/)
+    ])
+    expect(refusals({ ...BSC, BSC_XPUB: manuals.publicExtendedKey })).toEqual([
+      expect.stringMatching(/^BSC_XPUB: .* wallet whose words are public$/)
+    ])
+    expect(refusals({ ...BSC, BSC_RPC_QUORUM: "3" })).toEqual([expect.stringMatching(/^BSC_RPC_URLS: a quorum of 3/)])
+  })
+
+  it("values of no sense are told by name, and never repeated", () => {
+    const wrong = {
+      PAYMENTS_SIM_PORT: "70000",
+      PUBLIC_BASE_URL: "gateway.example.com/hunter2",
+      MIDTRANS_SERVER_KEY: "hunter2 hunter2",
+      MIDTRANS_QRIS_ACQUIRER: "hunter2",
+      NOWPAYMENTS_CURRENCIES: "usdttrc20,hunter2",
+      BSC_RPC_URLS: "https://one.example,,https://two.example/hunter2",
+      BSC_LOG_RANGE: "-1",
+      TOPUP_EXPIRY_QRIS_MIN: "1e2"
+    }
+    const lines = refusals(wrong)
+    expect(lines.map((line) => /^(\w+): .+ is needed$/.exec(line)?.[1])).toEqual(Object.keys(wrong))
+    expect(lines.join("\n")).not.toContain("hunter2")
+  })
+})

@@ -1,0 +1,74 @@
+/**
+ * What goes wrong at every provider, whatever it speaks: each fault at opening and at checking, and what comes of it.
+ */
+import { it } from "@effect/vitest"
+import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
+import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import { Effect, type Scope } from "effect"
+import { describe, expect } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
+import { hangUpHard, json, type Script, silence, text } from "../../support/upstream/Script.ts"
+import { PATIENT } from "./Payments.ts"
+
+export interface FaultyProvider {
+  readonly make: (baseUrl: string, limits: Partial<PaymentLimits>) => Effect.Effect<PaymentProvider, never, Scope.Scope>
+  readonly intent: PaymentIntent
+  readonly opened: OpenedPayment
+  /** An error in its own words under a good status, and what it comes to. */
+  readonly inWords: ReadonlyArray<readonly [what: string, body: unknown, kind: string]>
+}
+
+const HTML = "<!doctype html><html><body>Be right back</body></html>"
+
+const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string, ambiguous: boolean]> = [
+  ["500", json({ error: "oops" }, 500), "server_error", true],
+  ["503", text(HTML, "text/html", 503), "server_error", true],
+  ["429", json({}, 429), "rate_limited", false],
+  ["401", json({}, 401), "unauthorized", false],
+  ["a reset", hangUpHard, "network", true],
+  ["HTML", text(HTML, "text/html"), "bad_response", true],
+  ["JSON that means nothing", json({ hello: "world" }), "bad_response", true],
+  ["an answer beyond all bounds", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]
+]
+
+export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider) =>
+  describe("a provider that cannot be used", () => {
+    const both = (provider: PaymentProvider) =>
+      Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.check(intent, opened))])
+
+    const scripted = [...faults, ...inWords.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
+    for (const [what, script, kind, ambiguous] of scripted) {
+      it.scopedLive(`because of ${what}: it opens nothing and says nothing of the payment`, () =>
+        Effect.gen(function* () {
+          const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
+          upstream.always(script)
+          const provider = yield* make(upstream.baseUrl, PATIENT)
+          const [opening, checking] = yield* both(provider)
+          expect(opening).toMatchObject({ _tag: "ProviderUnavailable", provider: provider.label, kind })
+          expect(checking).toMatchObject({ _tag: "ProviderUnavailable", provider: provider.label, kind })
+          expect(checking.ambiguous).toBe(false)
+          if (ambiguous !== undefined) expect(opening).toMatchObject({ ambiguous })
+        })
+      )
+    }
+
+    it.scopedLive("because nobody is there", () =>
+      Effect.gen(function* () {
+        const provider = yield* make(new URL(yield* Effect.promise(nobodyThere)).origin, PATIENT)
+        const [opening, checking] = yield* both(provider)
+        expect(opening).toMatchObject({ kind: "network", ambiguous: false })
+        expect(checking).toMatchObject({ kind: "network", ambiguous: false })
+      })
+    )
+
+    it.scopedLive("because it never answers: it fails in time", () =>
+      Effect.gen(function* () {
+        const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
+        upstream.always(silence)
+        const provider = yield* make(upstream.baseUrl, { timeoutMillis: 50 })
+        const [opening, checking] = yield* both(provider)
+        expect(opening).toMatchObject({ kind: "timeout", ambiguous: true })
+        expect(checking).toMatchObject({ kind: "timeout", ambiguous: false })
+      })
+    )
+  })

@@ -1,0 +1,494 @@
+import { randomUUID } from "node:crypto"
+import { it } from "@effect/vitest"
+import * as BscPayments from "@tollgate/adapters-upstream/topup/bsc/BscPayments"
+import type { BscSettings } from "@tollgate/adapters-upstream/topup/bsc/BscSettings"
+import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OrderId, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import { Email } from "@tollgate/domain/validation/Email"
+import { Effect, Fiber, Logger, Redacted, TestClock } from "effect"
+import { afterAll, describe, expect } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { silence } from "../../../support/upstream/Script.ts"
+import { type WireNodeFacts, wireNode } from "./FakeNode.ts"
+import { TestChain } from "./TestChain.ts"
+import { HARDHAT, OURS, walletOf } from "./Wallet.ts"
+
+const wallet = walletOf(OURS)
+const KNOWN_XPUB = walletOf(HARDHAT).xpub
+const DUE = 25_000_123n
+const DUE_RAW = DUE * 10n ** 12n
+
+/** No two orders share an address, as in production. */
+let nextIndex = 0
+const anIntent = (parts: Partial<PaymentIntent> = {}, kind: TokenKind = "usdt"): PaymentIntent => {
+  const orderId = OrderId.make(randomUUID())
+  nextIndex += 1
+  return {
+    orderId,
+    orderNumber: orderNumberOf(orderId),
+    method: "crypto_bep20",
+    due: { _tag: "Dollars", amountUsdMicro: UsdMicro(DUE), tokenKind: kind },
+    payer: { name: "Somebody", email: Email.make("somebody@example.com") },
+    depositIndex: nextIndex,
+    createdAt: new Date(),
+    ...parts
+  }
+}
+
+const providerOf = (rpcUrls: ReadonlyArray<string>, parts: Partial<BscSettings> = {}) =>
+  BscPayments.make({
+    rpcUrls: rpcUrls.map((url) => Redacted.make(url)),
+    xpub: Redacted.make(wallet.xpub),
+    rpcQuorum: 1,
+    logRange: 2_000,
+    expiryMinutes: 60,
+    simulated: false,
+    ...parts
+  })
+
+/** As an order keeps it in the database. */
+const stored = (opened: OpenedPayment): OpenedPayment => ({
+  ...opened,
+  state: JSON.parse(JSON.stringify(opened.state))
+})
+
+const depositOf = ({ instructions }: OpenedPayment) => {
+  if (instructions._tag !== "Bep20") throw new Error(`no deposit: ${instructions._tag}`)
+  return instructions
+}
+
+const openOn = (provider: PaymentProvider, intent: PaymentIntent = anIntent()) =>
+  Effect.map(provider.open(intent), (opened) => ({
+    intent,
+    opened,
+    address: depositOf(opened).depositAddress,
+    check: provider.check(intent, stored(opened))
+  }))
+
+const chainOrReason = await TestChain.start().catch((cause: unknown) => String(cause))
+const cannotRun = typeof chainOrReason === "string" ? chainOrReason : undefined
+if (cannotRun !== undefined) console.warn(`payments on BSC are not tested: anvil does not start here (${cannotRun})`)
+
+afterAll(() => (typeof chainOrReason === "string" ? undefined : chainOrReason.stop()))
+
+describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
+  const chain = chainOrReason as TestChain
+
+  const onChain = Effect.promise(() => chain.time()).pipe(
+    Effect.flatMap((time) => TestClock.setTime(time.getTime() + 2_000))
+  )
+  const opened = Effect.gen(function* () {
+    yield* onChain
+    return yield* openOn(yield* providerOf([chain.url]))
+  })
+  const pay = (address: string, amountRaw: bigint, kind: TokenKind = "usdt") =>
+    Effect.promise(() => chain.pay(kind, address, amountRaw))
+  const payFinally = (address: string, amountRaw: bigint, kind: TokenKind = "usdt") =>
+    Effect.tap(pay(address, amountRaw, kind), makeFinal)
+  const makeFinal = Effect.promise(() => chain.makeFinal())
+
+  it.scoped("is asked for with the facts of the network, at an address of the order's own", () =>
+    Effect.gen(function* () {
+      const { intent, opened: payment, check } = yield* opened
+      const address = wallet.addressAt(intent.depositIndex ?? -1)
+      expect(payment.instructions).toEqual({
+        _tag: "Bep20",
+        network: "bsc",
+        chainId: 56,
+        tokenKind: "usdt",
+        contractAddress: "0x55d398326f99059fF775485246999027B3197955",
+        expectedRaw: 25_000_123_000_000_000_000n,
+        depositAddress: address
+      })
+      expect(payment.providerPaymentId).toBe(`bsc:${address}`)
+      expect(payment.expiresAt.getTime() - intent.createdAt.getTime()).toBe(3_600_000)
+      expect(payment.state).toEqual({
+        depositIndex: intent.depositIndex,
+        baselineRaw: "0",
+        fromBlock: expect.any(Number)
+      })
+      expect(yield* check).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
+    })
+  )
+
+  it.scoped.each(["usdt", "usdc"] as const)(
+    "of exactly the amount in %s is paid, and its transaction is known",
+    (kind) =>
+      Effect.gen(function* () {
+        yield* onChain
+        const { address, check } = yield* openOn(yield* providerOf([chain.url]), anIntent({}, kind))
+        const transaction = yield* payFinally(address, DUE_RAW, kind)
+        yield* onChain
+        const paidAt = yield* Effect.promise(() => chain.timeOf(transaction))
+        expect(yield* check).toEqual({
+          _tag: "Paid",
+          paidAt,
+          received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
+          evidence: { transactions: [transaction], remarks: [] }
+        })
+      })
+  )
+
+  it.scoped("that is one wei short is pending, and can be completed", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      yield* payFinally(address, DUE_RAW - 1n)
+      expect(yield* check).toMatchObject({
+        _tag: "Pending",
+        received: { receivedRaw: DUE_RAW - 1n, receivedUsdMicro: DUE - 1n }
+      })
+      yield* payFinally(address, 1n)
+      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE } })
+    })
+  )
+
+  it.scoped("in two parts is one payment", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      const first = yield* payFinally(address, DUE_RAW / 3n)
+      expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW / 3n } })
+      const second = yield* payFinally(address, DUE_RAW - DUE_RAW / 3n)
+      expect(yield* check).toMatchObject({ _tag: "Paid", evidence: { transactions: [first, second] } })
+    })
+  )
+
+  it.scoped("of too much is paid, and shows all that came", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      yield* payFinally(address, DUE_RAW * 2n + 5n)
+      expect(yield* check).toMatchObject({
+        _tag: "Paid",
+        received: { receivedRaw: DUE_RAW * 2n + 5n, receivedUsdMicro: DUE * 2n }
+      })
+    })
+  )
+
+  it.scoped("counts once two blocks follow it", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      yield* pay(address, DUE_RAW)
+      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      yield* makeFinal
+      expect(yield* check).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("that a reorganisation takes back was never counted", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      const reorganise = yield* Effect.promise(() => chain.remember())
+      yield* pay(address, DUE_RAW)
+      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      yield* Effect.promise(reorganise)
+      yield* makeFinal
+      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+    })
+  )
+
+  it.scoped("in a token that somebody made up is none", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      const fake = yield* Effect.promise(() => chain.deployFake())
+      yield* Effect.promise(() => chain.payIn(fake, address, DUE_RAW))
+      yield* makeFinal
+      expect(yield* check).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
+    })
+  )
+
+  it.scoped("in the other token is not counted, but noticed", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      yield* payFinally(address, DUE_RAW, "usdc")
+      const remark = `${DUE_RAW} raw usdc at the address, which are not counted`
+      expect(yield* check).toEqual({
+        _tag: "Pending",
+        received: undefined,
+        evidence: { transactions: [], remarks: [remark] }
+      })
+      yield* payFinally(address, DUE_RAW)
+      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
+    })
+  )
+
+  it.scoped("is told from what the address held before", () =>
+    Effect.gen(function* () {
+      const intent = anIntent()
+      yield* payFinally(wallet.addressAt(intent.depositIndex ?? -1), DUE_RAW)
+      yield* onChain
+      const { address, check, opened: payment } = yield* openOn(yield* providerOf([chain.url]), intent)
+      expect(payment.state).toMatchObject({ baselineRaw: `${DUE_RAW}` })
+      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      yield* payFinally(address, DUE_RAW)
+      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
+    })
+  )
+
+  it.scoped(
+    "that the operator takes away early seems smaller, and nothing worse: the order keeps the most it saw",
+    () =>
+      Effect.gen(function* () {
+        const { address, check } = yield* opened
+        yield* payFinally(address, DUE_RAW - 10n)
+        expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW - 10n } })
+        yield* Effect.promise(() => chain.sweep("usdt", address, DUE_RAW - 20n))
+        yield* makeFinal
+        expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: 10n } })
+        yield* Effect.promise(() => chain.sweep("usdt", address, 10n))
+        yield* makeFinal
+        expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      })
+  )
+
+  it.scoped("is seen by the second node when the first is dead", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      const dead = yield* Effect.promise(() => nobodyThere())
+      const provider = yield* providerOf([dead, chain.url])
+      yield* provider.probe
+      const { address, check } = yield* openOn(provider)
+      yield* payFinally(address, DUE_RAW)
+      expect(yield* check).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("is seen by the second node when the first does not answer", () =>
+    Effect.gen(function* () {
+      const { address, intent, opened: payment } = yield* opened
+      yield* payFinally(address, DUE_RAW)
+      const hanging = yield* ScriptedUpstream.scoped()
+      hanging.always(silence)
+      const provider = yield* providerOf([hanging.baseUrl, chain.url])
+      const checking = yield* Effect.fork(provider.check(intent, stored(payment)))
+      yield* Effect.promise(() => hanging.received())
+      yield* TestClock.adjust("3 seconds")
+      expect(yield* Fiber.join(checking)).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("is judged within seconds or not at all", () =>
+    Effect.gen(function* () {
+      const { intent, opened: payment } = yield* opened
+      const [one, other] = [yield* ScriptedUpstream.scoped(), yield* ScriptedUpstream.scoped()]
+      for (const hanging of [one, other]) hanging.always(silence)
+      const provider = yield* providerOf([one.baseUrl, other.baseUrl])
+      const checking = yield* Effect.fork(Effect.flip(provider.check(intent, stored(payment))))
+      yield* Effect.promise(() => one.received())
+      yield* TestClock.adjust("3 seconds")
+      yield* Effect.promise(() => other.received())
+      yield* TestClock.adjust("3 seconds")
+      expect(yield* Fiber.join(checking)).toMatchObject({ kind: "timeout", ambiguous: false })
+    })
+  )
+
+  it.scoped("is neither asked for nor judged while no node answers", () =>
+    Effect.gen(function* () {
+      const { intent, opened: payment } = yield* opened
+      const dead = [yield* Effect.promise(() => nobodyThere()), yield* Effect.promise(() => nobodyThere())]
+      const provider = yield* providerOf(dead)
+      const unavailable = { _tag: "ProviderUnavailable", provider: "bsc", kind: "network", ambiguous: false }
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(unavailable)
+      expect(yield* Effect.flip(provider.check(intent, stored(payment)))).toMatchObject(unavailable)
+      expect(yield* Effect.flip(provider.probe)).toMatchObject(unavailable)
+    })
+  )
+
+  it.scoped("is not judged by a node that fell behind", () =>
+    Effect.gen(function* () {
+      const { address, check } = yield* opened
+      yield* payFinally(address, DUE_RAW)
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* Effect.flip(check)).toMatchObject({ kind: "bad_response", detail: expect.stringMatching(/s old/) })
+      yield* onChain
+      expect(yield* check).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("is not asked for on another chain", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      yield* Effect.acquireRelease(
+        Effect.promise(() => chain.becomeChain(97)),
+        () => Effect.promise(() => chain.becomeChain(56))
+      )
+      const provider = yield* providerOf([chain.url])
+      const refused = { kind: "not_configured", detail: "node 1 of 1: serves chain 97, not 56" }
+      expect(yield* Effect.flip(provider.probe)).toMatchObject(refused)
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
+    })
+  )
+
+  it.scoped.each(["usdt", "usdc"] as const)("is not asked for where %s has other decimals", (kind) =>
+    Effect.gen(function* () {
+      yield* Effect.acquireRelease(
+        Effect.promise(() => chain.giveSixDecimals(kind)),
+        () => Effect.promise(() => chain.restoreTokens())
+      )
+      yield* onChain
+      const provider = yield* providerOf([chain.url])
+      const refused = { kind: "not_configured", detail: `node 1 of 1: ${kind} has 6 decimals there, not 18` }
+      expect(yield* Effect.flip(provider.probe)).toMatchObject(refused)
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
+    })
+  )
+
+  const aLiar = (facts: Partial<WireNodeFacts>) =>
+    Effect.gen(function* () {
+      const node = yield* ScriptedUpstream.scoped()
+      const time = yield* Effect.promise(() => chain.time())
+      node.always(wireNode({ chainId: 56, decimals: 18n, balance: 0n, time, ...facts }))
+      return node.baseUrl
+    })
+
+  it.scoped("that one node invents does not count against a quorum, and does with none", () =>
+    Effect.gen(function* () {
+      const { address, intent, opened: payment } = yield* opened
+      yield* payFinally(address, 7n)
+      const liar = yield* aLiar({ balance: DUE_RAW })
+      const alone = yield* providerOf([liar, chain.url])
+      expect(yield* alone.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+      const careful = yield* providerOf([liar, chain.url], { rpcQuorum: 2 })
+      expect(yield* Effect.flip(careful.check(intent, stored(payment)))).toMatchObject({
+        kind: "bad_response",
+        detail: "the nodes disagree on whether enough arrived"
+      })
+      yield* payFinally(address, DUE_RAW)
+      expect(yield* careful.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("is judged by a quorum only, whichever of its nodes are dead", () =>
+    Effect.gen(function* () {
+      const { address, intent, opened: payment } = yield* opened
+      yield* payFinally(address, DUE_RAW)
+      const dead = yield* Effect.promise(() => nobodyThere())
+      const tooFew = yield* providerOf([dead, chain.url], { rpcQuorum: 2 })
+      expect(yield* Effect.flip(tooFew.check(intent, stored(payment)))).toMatchObject({ kind: "network" })
+      expect(yield* Effect.flip(tooFew.probe)).toMatchObject({ kind: "network" })
+      const enough = yield* providerOf([chain.url, dead, `${chain.url}/`, `${chain.url}/?again`], { rpcQuorum: 2 })
+      expect(yield* enough.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("is not asked for at an address whose balance is in dispute", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      const liar = yield* aLiar({ balance: 5n })
+      const provider = yield* providerOf([chain.url, liar], { rpcQuorum: 2 })
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject({ kind: "bad_response" })
+    })
+  )
+
+  it.scoped("of more tokens than exist is a lie", () =>
+    Effect.gen(function* () {
+      const { intent, opened: payment } = yield* opened
+      const provider = yield* providerOf([yield* aLiar({ balance: 2n ** 255n })])
+      expect(yield* Effect.flip(provider.check(intent, stored(payment)))).toMatchObject({ kind: "bad_response" })
+    })
+  )
+
+  it.scoped("is paid although no node has logs; its transactions stay unknown", () =>
+    Effect.gen(function* () {
+      const { intent, opened: payment } = yield* opened
+      const provider = yield* providerOf([yield* aLiar({ balance: DUE_RAW })])
+      expect(yield* provider.check(intent, stored(payment))).toEqual({
+        _tag: "Paid",
+        paidAt: undefined,
+        received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
+        evidence: undefined
+      })
+    })
+  )
+
+  it.scoped("is still judged when the key of new addresses is gone", () =>
+    Effect.gen(function* () {
+      const { address, intent, opened: payment } = yield* opened
+      yield* payFinally(address, DUE_RAW)
+      const provider = yield* providerOf([chain.url], { xpub: Redacted.make("") })
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject({ kind: "not_configured" })
+      expect(yield* provider.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+    })
+  )
+
+  it.scoped("begins with a look at the first address, for the operator to compare", () => {
+    const logged: Array<string> = []
+    const collect = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ message }) => logged.push(JSON.stringify(message)))
+    )
+    return Effect.gen(function* () {
+      yield* onChain
+      yield* (yield* providerOf([chain.url])).probe
+      expect(logged.join()).toContain(wallet.addressAt(0))
+      expect(logged.join()).not.toContain(wallet.xpub)
+    }).pipe(Effect.provide(collect))
+  })
+})
+
+interface Refusal {
+  readonly given: string
+  readonly urls?: ReadonlyArray<string>
+  readonly parts?: Partial<BscSettings>
+  readonly reason: RegExp
+}
+
+describe("the provider", () => {
+  const nowhere = ["http://127.0.0.1:1"]
+
+  it.scoped("is called a simulator where it is one", () =>
+    Effect.gen(function* () {
+      const real = yield* providerOf(nowhere)
+      const simulator = yield* providerOf(nowhere, { simulated: true })
+      expect([real.label, real.simulated]).toEqual(["bsc", false])
+      expect([simulator.label, simulator.simulated]).toEqual(["bsc-simulator", true])
+    })
+  )
+
+  const twice = ["http://bsc.test/key-of-ours", "http://bsc.test:80/key-of-ours#again"]
+  it.scoped.each<Refusal>([
+    { given: "no node", urls: [], reason: /no JSON-RPC address/ },
+    { given: "a node that is no address", urls: ["bsc.test/key-of-ours"], reason: /no http or https address/ },
+    { given: "a node over another protocol", urls: ["wss://bsc.test/key-of-ours"], reason: /no http or https address/ },
+    { given: "one node given twice as a quorum", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
+    { given: "a quorum of none", parts: { rpcQuorum: 0 }, reason: /quorum of 0/ },
+    { given: "a log range of none", parts: { logRange: 0 }, reason: /log range/ },
+    { given: "a private key", parts: { xpub: Redacted.make(wallet.xprv) }, reason: /private key/ },
+    { given: "a key that everybody has", parts: { xpub: Redacted.make(KNOWN_XPUB) }, reason: /words are public/ }
+  ])("takes no order with $given", ({ urls = nowhere, parts, reason }) =>
+    Effect.gen(function* () {
+      const provider = yield* providerOf(urls, parts)
+      const refused = { _tag: "ProviderUnavailable", kind: "not_configured", detail: expect.stringMatching(reason) }
+      const failure = yield* Effect.flip(provider.probe)
+      expect(failure).toMatchObject(refused)
+      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
+      for (const secret of [wallet.xprv, wallet.xpub, "key-of-ours"]) expect(failure.detail).not.toContain(secret)
+    })
+  )
+
+  it.scoped("takes no order without a deposit index, with a hardened one, or without a price in dollars", () =>
+    Effect.gen(function* () {
+      const provider = yield* providerOf(nowhere)
+      const open = (parts: Partial<PaymentIntent>) => Effect.flip(provider.open(anIntent(parts)))
+      const free = { _tag: "Dollars", amountUsdMicro: UsdMicro(0n), tokenKind: "usdt" } as const
+      expect(yield* open({ depositIndex: undefined })).toMatchObject({ kind: "rejected" })
+      expect(yield* open({ depositIndex: 2 ** 31 })).toMatchObject({ kind: "not_configured" })
+      expect(yield* open({ due: { _tag: "Rupiah", totalIdr: Idr(10_000n) } })).toMatchObject({ kind: "rejected" })
+      expect(yield* open({ due: free })).toMatchObject({ _tag: "AmountRejected" })
+    })
+  )
+
+  it.scoped("judges no payment that another one opened", () =>
+    Effect.gen(function* () {
+      const provider = yield* providerOf(nowhere)
+      const foreign: OpenedPayment = {
+        providerPaymentId: "T0001",
+        instructions: { _tag: "Qris", qrContent: "000201", qrImageUrl: undefined },
+        expiresAt: new Date(),
+        state: {}
+      }
+      expect(yield* Effect.flip(provider.check(anIntent(), foreign))).toMatchObject({ kind: "rejected" })
+    })
+  )
+})

@@ -1,0 +1,51 @@
+import { keccak_256 } from "@noble/hashes/sha3.js"
+import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscFacts"
+import * as Erc20 from "@tollgate/adapters-upstream/topup/bsc/Erc20"
+import * as EthereumAddress from "@tollgate/adapters-upstream/topup/bsc/EthereumAddress"
+import { Quantity, quantityOf, Word } from "@tollgate/adapters-upstream/topup/bsc/HexNumbers"
+import { Either, FastCheck, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+
+const hashOf = (signature: string) => `0x${Buffer.from(keccak_256(Buffer.from(signature))).toString("hex")}`
+const HOLDER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const HOLDER_WORD = "0000000000000000000000005aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+
+describe("a call of a token contract", () => {
+  it("begins with the hash of the function's signature", () => {
+    expect(Erc20.DECIMALS_CALL).toBe(hashOf("decimals()").slice(0, 10))
+    expect(Erc20.balanceOfCall(HOLDER).slice(0, 10)).toBe(hashOf("balanceOf(address)").slice(0, 10))
+    expect(Erc20.TRANSFER_TOPIC).toBe(hashOf("Transfer(address,address,uint256)"))
+  })
+
+  it("holds an address as a word", () => {
+    expect(Erc20.balanceOfCall(HOLDER)).toBe(`0x70a08231${HOLDER_WORD}`)
+    expect(Erc20.transferTopicsTo(HOLDER)).toEqual([Erc20.TRANSFER_TOPIC, null, `0x${HOLDER_WORD}`])
+  })
+
+  it("goes to contracts whose addresses have the right checksum", () => {
+    for (const contract of Object.values(TOKEN_CONTRACTS)) expect(EthereumAddress.checksummed(contract)).toBe(contract)
+  })
+})
+
+describe("a number on the wire", () => {
+  it("keeps every digit of a word", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.bigUintN(256), (n) => {
+        const text = Schema.encodeSync(Word)(n)
+        expect(text).toHaveLength(66)
+        expect(Schema.decodeSync(Word)(text)).toBe(n)
+      })
+    )
+  })
+
+  it("is a quantity without leading zeros", () => {
+    expect(quantityOf(0)).toBe("0x0")
+    expect(quantityOf(56)).toBe("0x38")
+    expect(Schema.decodeSync(Quantity)("0x38")).toBe(56)
+  })
+
+  it.each(["0x", "", "38", "0xzz", "0x1234567890abcdef", "-0x1"])("is not read from %j", (text) => {
+    expect(Either.isLeft(Schema.decodeEither(Quantity)(text))).toBe(true)
+    expect(Either.isLeft(Schema.decodeEither(Word)(text))).toBe(true)
+  })
+})

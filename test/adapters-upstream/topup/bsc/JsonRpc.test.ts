@@ -1,0 +1,111 @@
+import * as JsonRpc from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
+import { Effect, Fiber, Schema, TestClock, TestContext } from "effect"
+import type { Agent } from "undici"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { hangUp, hangUpHard, json, type Script, silence, text } from "../../../support/upstream/Script.ts"
+import { result } from "./FakeNode.ts"
+
+const KEY = "0123456789abcdef0123456789abcdef"
+
+let upstream: ScriptedUpstream
+let agent: Agent
+
+beforeEach(async () => {
+  upstream = await ScriptedUpstream.start({ basePath: `/v2/${KEY}?token=${KEY}` })
+  agent = Effect.runSync(JsonRpc.openAgent)
+})
+
+afterEach(async () => {
+  await agent.destroy()
+  await upstream.close()
+})
+
+const callTo = (url: string) => JsonRpc.make("node 1 of 2", new URL(url), agent).call("eth_chainId", [], Schema.String)
+const call = () => Effect.runPromise(callTo(upstream.baseUrl))
+const failure = (url = upstream.baseUrl) => Effect.runPromise(Effect.flip(callTo(url)))
+
+const refusal = (code: number, message: string, status = 200) =>
+  json({ jsonrpc: "2.0", id: 1, error: { code, message } }, status)
+
+describe("a call", () => {
+  it("is one POST of JSON-RPC, whose answer is read", async () => {
+    upstream.next(result("0x38"))
+    expect(await call()).toBe("0x38")
+    const request = await upstream.received()
+    expect(request.method).toBe("POST")
+    expect(request.path).toBe(`/v2/${KEY}?token=${KEY}`)
+    expect(request.json()).toEqual({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] })
+  })
+
+  it("carries the name and the password of the address as a header", async () => {
+    upstream.next(result("0x38"))
+    const url = upstream.baseUrl.replace("http://", "http://operator:p%40ss@")
+    expect(await Effect.runPromise(callTo(url))).toBe("0x38")
+    const { headers } = await upstream.received()
+    expect(headers.authorization).toBe(`Basic ${Buffer.from("operator:p@ss").toString("base64")}`)
+  })
+
+  it("takes an error that is null for none", async () => {
+    upstream.next(json({ jsonrpc: "2.0", id: 1, error: null, result: "0x38" }))
+    expect(await call()).toBe("0x38")
+  })
+
+  it("is made once more when the connection breaks", async () => {
+    upstream.next(hangUp, result("0x38"))
+    expect(await call()).toBe("0x38")
+  })
+
+  it.each<[string, Script, string]>([
+    ["HTML", text("<html>log in</html>", "text/html"), "bad_response"],
+    ["nothing", text("", "application/json"), "bad_response"],
+    ["a result of another shape", result({ chainId: 56 }), "bad_response"],
+    ["no result", json({ jsonrpc: "2.0", id: 1 }), "bad_response"],
+    ["more than a MiB", text(`"${"x".repeat(1_100_000)}"`, "application/json"), "bad_response"],
+    ["a way elsewhere", text("", "text/plain", 302, { location: "http://127.0.0.1:1/" }), "rejected"],
+    ["400 in HTML", text("<html>", "text/html", 400), "rejected"],
+    ["401", text("", "text/plain", 401), "unauthorized"],
+    ["403", text("", "text/plain", 403), "unauthorized"],
+    ["429", text("", "text/plain", 429), "rate_limited"],
+    ["500", text("oops", "text/plain", 500), "server_error"],
+    ["503 with JSON-RPC", refusal(-32000, "busy", 503), "server_error"]
+  ])("fails when it is answered with %s", async (_, script, kind) => {
+    upstream.next(script)
+    expect(await failure()).toMatchObject({ kind, code: undefined })
+  })
+
+  it.each([200, 400])("fails with the node's own code when the node refuses it, status %i", async (status) => {
+    upstream.next(refusal(-32005, "limit exceeded", status))
+    const { kind, code, detail } = await failure()
+    expect({ kind, code }).toEqual({ kind: "rejected", code: -32005 })
+    expect(detail).toBe("node 1 of 2: eth_chainId was refused: -32005 limit exceeded")
+  })
+
+  it("fails when the connection is reset each time", async () => {
+    upstream.next(hangUpHard, hangUpHard)
+    expect(await failure()).toMatchObject({ kind: "network" })
+  })
+
+  it("fails when nobody is there, and does not say where", async () => {
+    const { kind, detail } = await failure(await nobodyThere())
+    expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
+  })
+
+  it("never repeats the key in its address", async () => {
+    upstream.next(refusal(-32000, `project ${KEY} is over its quota`))
+    expect((await failure()).detail).toBe("node 1 of 2: eth_chainId was refused: -32000 project ... is over its quota")
+  })
+
+  it("fails after three seconds without an answer, and lets go of the connection", async () => {
+    upstream.next(silence)
+    const { kind } = await Effect.gen(function* () {
+      const running = yield* Effect.fork(Effect.flip(callTo(upstream.baseUrl)))
+      const request = yield* Effect.promise(() => upstream.received())
+      yield* TestClock.adjust("3 seconds")
+      const failed = yield* Fiber.join(running)
+      yield* Effect.promise(() => request.left)
+      return failed
+    }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise)
+    expect(kind).toBe("timeout")
+  })
+})

@@ -1,0 +1,69 @@
+import { isKnown, observe } from "@tollgate/adapters-upstream/topup/midtrans/MidtransObservation"
+import { type Transaction, timeOf } from "@tollgate/adapters-upstream/topup/midtrans/MidtransWire"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { describe, expect, it } from "vitest"
+import { aRupiahIntent, OTHER_NUMBER } from "../Payments.ts"
+import { aTransaction } from "./MidtransWires.ts"
+
+const seen = (parts: Partial<Transaction>) => observe(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
+
+describe("every known status", () => {
+  const meanings = {
+    pending: "Pending",
+    authorize: "Pending",
+    capture: "Paid",
+    settlement: "Paid",
+    expire: "Expired",
+    cancel: "Failed",
+    deny: "Failed",
+    failure: "Failed",
+    refund: "Suspicious",
+    partial_refund: "Suspicious",
+    chargeback: "Suspicious",
+    partial_chargeback: "Suspicious"
+  }
+  for (const [status, tag] of Object.entries(meanings)) {
+    it(`${status} means ${tag}`, () => {
+      expect(isKnown(status)).toBe(true)
+      expect(seen({ transaction_status: status })._tag).toBe(tag)
+    })
+  }
+
+  it("is not every status: an unknown one is no end", () => {
+    for (const status of ["", "SETTLEMENT", "paid", "settled"]) {
+      expect(isKnown(status)).toBe(false)
+      expect(seen({ transaction_status: status })._tag).toBe("Pending")
+    }
+  })
+
+  it("counts as paid only when nobody doubts the payer", () => {
+    expect(seen({ transaction_status: "capture", fraud_status: "challenge" })._tag).toBe("Pending")
+    expect(seen({ transaction_status: "capture", fraud_status: undefined })._tag).toBe("Pending")
+  })
+})
+
+describe("a payment that is not ours", () => {
+  it("is suspicious, whatever its status", () => {
+    for (const transaction_status of ["settlement", "pending", "expire"]) {
+      const tags = [
+        { order_id: OTHER_NUMBER },
+        { gross_amount: "105001.00" },
+        { gross_amount: "105000.01" },
+        { currency: "USD" }
+      ]
+      for (const parts of tags) expect(seen({ transaction_status, ...parts })._tag).toBe("Suspicious")
+    }
+  })
+})
+
+describe("a time", () => {
+  it("is Jakarta's, seven hours before Greenwich's", () => {
+    expect(timeOf("2026-11-20 06:59:59")).toEqual(new Date("2026-11-19T23:59:59.000Z"))
+  })
+
+  it("is nothing else", () => {
+    for (const text of [undefined, null, "", "2026-11-20T06:59:59Z", "2026-13-40 06:59:59", "yesterday"]) {
+      expect(timeOf(text)).toBeUndefined()
+    }
+  })
+})

@@ -1,0 +1,62 @@
+import * as MidtransWebhook from "@tollgate/adapters-upstream/topup/midtrans/MidtransWebhook"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
+import { Effect, Either, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER } from "../Payments.ts"
+import { aTransaction } from "./MidtransWires.ts"
+
+const KEY = "SB-Mid-server-abc"
+const webhook = MidtransWebhook.make("midtrans", Redacted.make(KEY))
+const verify = (body: string) => Effect.runSync(Effect.either(webhook.verify({}, Buffer.from(body))))
+const refused = Either.left(new BadSignature({ provider: "midtrans" }))
+
+const signed = (parts: object = {}, key = KEY) => {
+  const notification = aTransaction({ transaction_status: "settlement", ...parts })
+  return { ...notification, signature_key: MidtransWebhook.signatureOf(notification, key).toString("hex") }
+}
+
+describe("the signature", () => {
+  it("is the one of Midtrans' documentation", () => {
+    const documented = { order_id: "1111", status_code: "200", gross_amount: "100000.00" }
+    expect(MidtransWebhook.signatureOf(documented, "askvnoibnosifnboseofinbofinfgbiufglnbfg").toString("hex")).toBe(
+      "edc076b21793ebe3e17926350f5b8ae67d902fe657b3d0aa31b932d5c127e2375d308a2bc94f3265ac2d80a1f181a79b" +
+        "997ac178a236fcff35af263fc4d4c231"
+    )
+  })
+})
+
+describe("a notification", () => {
+  it("that is signed names its order", () => {
+    expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  it("is signed over what is written, a bare number too", () => {
+    const text = JSON.stringify(signed()).replace('"105000.00"', "105000.00")
+    expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  it("that somebody changed, or signed with another key, is refused", () => {
+    const { signature_key, ...unsigned } = signed()
+    const others = [
+      { ...signed(), gross_amount: "105000.0" },
+      { ...signed(), status_code: "201" },
+      { ...signed(), order_id: `${ORDER_NUMBER}0` },
+      signed({}, "another-key"),
+      signed({}, ""),
+      { ...unsigned, signature_key: "" },
+      { ...unsigned, signature_key: signature_key.slice(0, -2) },
+      unsigned
+    ]
+    for (const other of others) expect(verify(JSON.stringify(other))).toEqual(refused)
+  })
+
+  it("that is none is refused", () => {
+    for (const text of ["", "null", "[]", "<html>", "{"]) expect(verify(text)).toEqual(refused)
+  })
+
+  it("of an order that cannot be ours is genuine all the same: their dashboard sends one for a test", () => {
+    const order_id = "payment_notif_test_G123_abc"
+    expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
+    expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)
+  })
+})

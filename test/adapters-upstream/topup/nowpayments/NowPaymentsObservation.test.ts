@@ -1,0 +1,128 @@
+import { combine, isKnown, observe } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
+
+const asked = { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: UsdMicro(25_000_123n) }
+const seen = (payment_status: string, parts: object = {}) =>
+  observe(
+    {
+      payment_id: "1",
+      payment_status,
+      price_currency: "usd",
+      pay_amount: "25.000123",
+      pay_currency: "USDTTRC20",
+      order_id: ORDER_NUMBER,
+      actually_paid: "25.000123",
+      ...parts
+    },
+    asked
+  )
+
+describe("every known status", () => {
+  const meanings = {
+    waiting: "Pending",
+    confirming: "Pending",
+    confirmed: "Pending",
+    sending: "Pending",
+    partially_paid: "Pending",
+    finished: "Paid",
+    failed: "Failed",
+    refunded: "Failed",
+    expired: "Expired"
+  }
+  for (const [status, tag] of Object.entries(meanings)) {
+    it(`${status} means ${tag}`, () => {
+      expect(isKnown(status)).toBe(true)
+      expect(seen(status)._tag).toBe(tag)
+    })
+  }
+
+  it("is not every status: an unknown one is no end", () => {
+    for (const status of ["", "FINISHED", "wrong_asset_confirmed"]) {
+      expect(isKnown(status)).toBe(false)
+      expect(seen(status)._tag).toBe("Pending")
+    }
+  })
+})
+
+describe("a finished payment", () => {
+  it("of more than was asked for is paid, and says how much came", () => {
+    expect(seen("finished", { actually_paid: "30.0000009" })).toMatchObject({
+      _tag: "Paid",
+      received: { receivedUsdMicro: 30_000_000n }
+    })
+  })
+
+  it("of less than was asked for is suspicious, by one millionth too", () => {
+    for (const actually_paid of ["25.000122", "25.0001229999999", "0", "", undefined, null, "a lot", "-26"]) {
+      expect(seen("finished", { actually_paid })._tag).toBe("Suspicious")
+    }
+  })
+
+  it("tells when, if its time can be read", () => {
+    expect(seen("finished", { updated_at: "2026-11-20T04:41:12.000Z" })).toMatchObject({
+      paidAt: new Date("2026-11-20T04:41:12.000Z")
+    })
+    for (const updated_at of [undefined, null, "", "yesterday", "1795149000"]) {
+      expect(seen("finished", { updated_at })).toMatchObject({ _tag: "Paid", paidAt: undefined })
+    }
+  })
+})
+
+describe("a payment that is not ours", () => {
+  it("is suspicious, whatever its status", () => {
+    const others = [
+      { order_id: OTHER_NUMBER },
+      { order_id: null },
+      { pay_currency: "usdterc20" },
+      { price_currency: "eur" },
+      { pay_amount: "25.000124" },
+      { pay_amount: "25.0001230001" },
+      { parent_payment_id: "5745459419" }
+    ]
+    for (const status of ["finished", "waiting", "expired"]) {
+      for (const other of others) expect(seen(status, other)._tag).toBe("Suspicious")
+    }
+  })
+})
+
+describe("what came with a suspicious payment", () => {
+  it("is told where it is the order's and in its coin", () => {
+    for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
+      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: { receivedUsdMicro: 25_000_122n } })
+    }
+  })
+
+  it("is not counted where it is of another order or in another coin, which may be worth anything", () => {
+    for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
+      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
+    }
+  })
+})
+
+describe("the payments of an order together", () => {
+  const tags = ["Paid", "Suspicious", "Pending", "Failed", "Expired"] as const
+  const anObservation = FastCheck.constantFrom(...tags).map(
+    (_tag): PaymentObservation =>
+      _tag === "Paid"
+        ? { _tag, paidAt: undefined, received: { receivedRaw: undefined, receivedUsdMicro: UsdMicro(3n) } }
+        : _tag === "Suspicious" || _tag === "Failed"
+          ? { _tag, reason: "because", received: undefined }
+          : { _tag, received: undefined }
+  )
+
+  it("are what the most telling one is, in whatever order they come", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.array(anObservation, { minLength: 1, maxLength: 8 }), (payments) => {
+        const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))
+        const together = combine(payments)
+        expect(together._tag).toBe(expected)
+        const paid = payments.filter(({ _tag }) => _tag === "Paid").length
+        expect(together.received?.receivedUsdMicro ?? 0n).toBe(BigInt(paid) * 3n)
+      })
+    )
+  })
+})

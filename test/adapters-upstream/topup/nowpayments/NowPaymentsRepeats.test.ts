@@ -1,0 +1,112 @@
+import { combine, observe } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
+import { type Own, repeatsOf, withRepeats } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
+import type { Payment } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWire"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
+
+const ADDRESS = "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r"
+const AMOUNT = UsdMicro(25_000_000n)
+
+const own = (status: string, actually_paid: string, parts: Partial<Payment> = {}): Own => ({
+  payment: {
+    payment_id: "1",
+    payment_status: status,
+    price_currency: "usd",
+    pay_amount: "25",
+    pay_currency: "usdttrc20",
+    pay_address: ADDRESS,
+    order_id: ORDER_NUMBER,
+    actually_paid,
+    ...parts
+  },
+  asked: { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: AMOUNT }
+})
+
+const repeat = (status: string, actually_paid: string, parts: Partial<Payment> = {}): Payment => ({
+  ...own(status, actually_paid).payment,
+  payment_id: "2",
+  parent_payment_id: "1",
+  order_id: null,
+  pay_amount: actually_paid,
+  updated_at: "2026-11-20T04:41:12.000Z",
+  payin_hash: "0xbeef",
+  ...parts
+})
+
+const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
+  withRepeats(combine([observe(of.payment, of.asked)]), [of], repeats)
+
+describe("a repeated deposit", () => {
+  it.each(["finished", "partially_paid"])("that is %s is received and remarked, and completes nothing", (status) => {
+    expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
+      _tag: "Pending",
+      received: { receivedUsdMicro: AMOUNT },
+      evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats 1: 15 usdttrc20, ${status}`] }
+    })
+  })
+
+  it("is added to what a paid order has received", () => {
+    expect(seen(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
+      _tag: "Paid",
+      received: { receivedUsdMicro: 50_000_000n }
+    })
+  })
+
+  it.each(["waiting", "confirming", "confirmed", "sending"])("that is %s is nothing yet", (status) => {
+    const part = own("partially_paid", "10")
+    expect(seen(part, repeat(status, "15"))).toEqual(combine([observe(part.payment, part.asked)]))
+  })
+
+  it.each([
+    ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was asked for"],
+    ["of another order", { order_id: OTHER_NUMBER }, `not counted: it is of the order ${OTHER_NUMBER}`]
+  ])("%s is remarked, and counts for nothing", (_, parts, remark) => {
+    const { _tag, received, evidence } = seen(own("partially_paid", "10"), repeat("finished", "1500", parts))
+    expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })
+    expect(evidence?.remarks).toEqual([expect.stringContaining(remark)])
+  })
+
+  it("that was returned is remarked, and counts for nothing", () => {
+    const { _tag, received, evidence } = seen(own("expired", "0"), repeat("refunded", "25"))
+    expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
+    expect(evidence?.remarks).toEqual(["payment 2 repeats 1: 25 usdttrc20, refunded"])
+  })
+
+  it("of a payment that is not the order's is none", () => {
+    const paid = own("finished", "25")
+    const alone = combine([observe(paid.payment, paid.asked)])
+    for (const parts of [
+      { parent_payment_id: "9" },
+      { parent_payment_id: null, pay_address: "elsewhere" },
+      { parent_payment_id: null, pay_address: null }
+    ]) {
+      expect(seen(paid, repeat("finished", "25", parts))).toEqual(alone)
+    }
+  })
+
+  it("may be known by its address, or by being named, where its status does not say what it repeats", () => {
+    for (const [of, parts] of [
+      [own("finished", "25"), { parent_payment_id: null }],
+      [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]
+    ] as const) {
+      expect(seen(of, repeat("finished", "5", parts)).received?.receivedUsdMicro).toBe(30_000_000n)
+    }
+  })
+})
+
+describe("the payments to ask about besides", () => {
+  it("are those we were told of and those that are named, each once, none of our own, twenty at most", () => {
+    const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
+    expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
+    for (const nothing of [null, undefined, "", {}]) {
+      expect(repeatsOf([own("finished", "25", { payment_extra_ids: nothing })], [])).toEqual([])
+    }
+    expect(
+      repeatsOf(
+        [of],
+        Array.from({ length: 30 }, (_, i) => `${100 + i}`)
+      )
+    ).toHaveLength(20)
+  })
+})

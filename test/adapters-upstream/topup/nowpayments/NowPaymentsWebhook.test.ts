@@ -1,0 +1,104 @@
+import { createHmac } from "node:crypto"
+import * as NowPaymentsWebhook from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWebhook"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
+import { Effect, Either, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER } from "../Payments.ts"
+import { aStatus } from "./NowPaymentsWires.ts"
+
+const SECRET = "ipn-secret"
+const webhook = NowPaymentsWebhook.make("nowpayments", Redacted.make(SECRET))
+const verify = (text: string, signature: string | undefined) =>
+  Effect.runSync(Effect.either(webhook.verify({ "x-nowpayments-sig": signature }, Buffer.from(text))))
+const refused = Either.left(new BadSignature({ provider: "nowpayments" }))
+const sign = (text: string, secret = SECRET) => createHmac("sha512", secret).update(text).digest("hex")
+
+const FEE = { currency: "btc", depositFee: 0.09853637216235617, withdrawalFee: 0, serviceFee: 0 }
+const notification = { ...aStatus(), payment_status: "finished", parent_payment_id: null, fee: FEE }
+
+/** Written down in order by hand, as their newer recipe has it. */
+const SMALL = `{"order_id":"${ORDER_NUMBER}","fee":{"withdrawalFee":0.5,"currency":"btc","depositFee":1e-7},"a":[{"z":1,"b":2}]}`
+const SMALL_IN_ORDER = `{"a":[{"b":2,"z":1}],"fee":{"currency":"btc","depositFee":1e-7,"withdrawalFee":0.5},"order_id":"${ORDER_NUMBER}"}`
+/** And as their older one has it, which loses what only nested objects name. */
+const SMALL_ONCE = `{"a":[{}],"fee":{},"order_id":"${ORDER_NUMBER}"}`
+
+describe("a notification", () => {
+  it("is signed with the members of every object in order", () => {
+    expect(NowPaymentsWebhook.canonical(JSON.parse(SMALL))).toBe(SMALL_IN_ORDER)
+    expect(verify(SMALL, sign(SMALL_IN_ORDER))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  it("may be signed by the older recipe too", () => {
+    expect(NowPaymentsWebhook.canonicalOnce(JSON.parse(SMALL))).toBe(SMALL_ONCE)
+    expect(verify(SMALL, sign(SMALL_ONCE))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  it("of a whole payment names its order, however it is spaced", () => {
+    const signature = sign(NowPaymentsWebhook.canonical(notification))
+    expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
+      Either.right({ orderNumber: ORDER_NUMBER })
+    )
+  })
+
+  it("that somebody changed, or signed with another secret, is refused", () => {
+    const signature = sign(NowPaymentsWebhook.canonical(notification))
+    const others = [
+      { ...notification, payment_status: "waiting" },
+      { ...notification, fee: { ...FEE, serviceFee: 1 } },
+      { ...notification, more: 1 }
+    ]
+    for (const other of others) expect(verify(JSON.stringify(other), signature)).toEqual(refused)
+    const text = JSON.stringify(notification)
+    for (const other of [
+      undefined,
+      "",
+      signature.slice(2),
+      sign(text),
+      sign(NowPaymentsWebhook.canonical(notification), "x")
+    ]) {
+      expect(verify(text, other)).toEqual(refused)
+    }
+  })
+
+  it("that is none is refused", () => {
+    for (const text of ["", "<html>", "{"]) expect(verify(text, sign(text)), text).toEqual(refused)
+  })
+
+  it("that names an order of somebody else, or none, is genuine all the same", () => {
+    const others: ReadonlyArray<readonly [string, object]> = [
+      ['{"order_id":"1"}', { orderNumber: "1" }],
+      ['{"order_id":null,"payment_id":5}', {}],
+      ['{"batch_withdrawal_id":"987654321","id":"123456789","status":"FINISHED"}', {}],
+      ["{}", {}],
+      ["null", {}],
+      ['{"order_id":7}', {}]
+    ]
+    for (const [text, reported] of others) {
+      expect(verify(text, sign(text)), text).toEqual(Either.right(reported))
+      expect(verify(text, sign(text, "another")), text).toEqual(refused)
+    }
+  })
+
+  it("of a payment that repeats another names both, and possibly no order", () => {
+    const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
+    expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
+      Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })
+    )
+    for (const payment_id of ["../payout", 1.5, -1, {}]) {
+      const odd = { ...repeated, payment_id }
+      expect(verify(JSON.stringify(odd), sign(NowPaymentsWebhook.canonical(odd)))).toEqual(Either.right({}))
+    }
+  })
+
+  it("nested beyond all sense is refused, and nothing breaks", () => {
+    const deep = `{"order_id":"${ORDER_NUMBER}","a":${"[".repeat(30_000)}${"]".repeat(30_000)}}`
+    expect(verify(deep, "0".repeat(128))).toEqual(refused)
+  })
+
+  it("cannot smuggle in members that objects have by themselves", () => {
+    const text = `{"__proto__":{"order_id":"RTO-1"},"order_id":"${ORDER_NUMBER}"}`
+    expect(verify(text, sign(text))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(`{"__proto__":{"order_id":"${ORDER_NUMBER}"}}`, sign("{}"))).toEqual(refused)
+  })
+})

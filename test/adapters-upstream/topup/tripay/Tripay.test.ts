@@ -1,0 +1,184 @@
+import { it } from "@effect/vitest"
+import * as Tripay from "@tollgate/adapters-upstream/topup/tripay/Tripay"
+import type { TripaySettings } from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
+import { Effect, Redacted } from "effect"
+import { describe, expect } from "vitest"
+import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { json } from "../../../support/upstream/Script.ts"
+import { anAccount, aRupiahIntent, ORDER_NUMBER, OTHER_NUMBER, quiet } from "../Payments.ts"
+import { describeFaults } from "../ProviderFaults.ts"
+import { aQrisCode } from "../QrisCode.ts"
+import { aChannel, aTransaction, PAGE, REFERENCE, refusal, success } from "./TripayWires.ts"
+
+const intent = aRupiahIntent("hosted_qris", 50_000n)
+
+const settings = (parts: Partial<TripaySettings> & { readonly baseUrl: string }): TripaySettings => ({
+  ...anAccount(parts),
+  apiKey: Redacted.make("DEV-api-key"),
+  privateKey: Redacted.make("private-key"),
+  merchantCode: "T0001",
+  channel: "QRIS2",
+  returnUrl: undefined,
+  ...parts
+})
+
+const withTripay = (parts: Partial<TripaySettings> = {}, basePath = "/api") =>
+  Effect.gen(function* () {
+    const upstream = yield* ScriptedUpstream.scoped({ basePath })
+    const provider = yield* Tripay.make(settings({ baseUrl: upstream.baseUrl, ...parts }))
+    return { upstream, provider }
+  })
+
+const opened = {
+  providerPaymentId: REFERENCE,
+  instructions: { _tag: "HostedQris", qrContent: aQrisCode(50_000n), paymentUrl: PAGE },
+  expiresAt: new Date(1_795_150_000_000),
+  state: {}
+} as const
+
+describe("a payment", () => {
+  it.scopedLive("is created with its exact amount under our number, and signed", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay({ returnUrl: "https://tollgate.example/done" })
+      upstream.next(json(success(aTransaction())))
+      expect(yield* provider.open(intent)).toEqual(opened)
+      const [request] = upstream.requests
+      expect([request?.method, request?.path]).toEqual(["POST", "/api/transaction/create"])
+      expect(request?.headers.authorization).toBe("Bearer DEV-api-key")
+      expect(request?.json()).toEqual({
+        method: "QRIS2",
+        merchant_ref: ORDER_NUMBER,
+        amount: 50_000,
+        customer_name: "Toko Sumber Jaya",
+        customer_email: "owner@toko.example",
+        order_items: [{ sku: "TOPUP", name: "Quota top-up", price: 50_000, quantity: 1 }],
+        callback_url: "https://tollgate.example/webhooks/payments/here",
+        return_url: "https://tollgate.example/done",
+        // A quarter of an hour after the order was made.
+        expired_time: Date.parse("2026-11-20T04:45:00Z") / 1_000,
+        signature: "02e6d4f883360a506df5b75b1b466895cb4686473ff7d444e993d5ef8b6de97e"
+      })
+    })
+  )
+
+  it.scopedLive("is never asked for twice, because it would be made twice", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      upstream.always(json({}, 503))
+      expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "server_error", ambiguous: true })
+      expect(upstream.requests.length).toBe(1)
+    })
+  )
+
+  it.scopedLive("whose fee the payer would bear is not shown to anybody, and the log says what to change", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      upstream.next(json(success(aTransaction({ amount: 51_100, fee_customer: 1_100, fee_merchant: 0 }))))
+      const failure = yield* Effect.flip(provider.open(intent))
+      expect(failure).toMatchObject({ kind: "bad_response", ambiguous: true })
+      expect(failure.detail).toContain("fee is set to be paid by the customer")
+    })
+  )
+
+  const unusable: ReadonlyArray<readonly [string, object]> = [
+    ["without a code", { qr_string: null }],
+    ["with a code that cannot be scanned", { qr_string: "SANDBOX MODE" }],
+    ["with a code over another amount", { qr_string: aQrisCode(51_100n) }],
+    ["over another amount", { amount: 51_100 }],
+    ["of another order", { merchant_ref: OTHER_NUMBER }],
+    ["that is over already", { status: "EXPIRED" }],
+    ["with a page at no proper address", { checkout_url: "http://tripay.example/checkout" }],
+    ["without an end", { expired_time: null }]
+  ]
+  for (const [what, parts] of unusable) {
+    it.scopedLive(`${what} is not shown to anybody, but may exist`, () =>
+      Effect.gen(function* () {
+        const { upstream, provider } = yield* withTripay()
+        upstream.next(json(success(aTransaction(parts))))
+        expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "bad_response", ambiguous: true })
+      })
+    )
+  }
+
+  it.scopedLive("has no real code in the test system, and is labelled so", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay({ simulated: false }, "/api-sandbox")
+      upstream.next(json(success(aTransaction({ qr_string: "SANDBOX MODE" }))))
+      const { instructions } = yield* provider.open(intent)
+      expect(instructions).toEqual({ _tag: "HostedQris", qrContent: "SANDBOX MODE", paymentUrl: PAGE })
+      expect([provider.label, provider.simulated]).toEqual(["tripay-sandbox", true])
+    })
+  )
+
+  it.scopedLive("of an amount that Tripay does not take is told apart from a provider that is down", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      for (const message of ["Minimum amount for this channel is Rp 1.000", "Jumlah maksimal adalah Rp 5.000.000"]) {
+        upstream.next(json(refusal(message), 400))
+        expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ _tag: "AmountRejected" })
+      }
+      upstream.next(json(refusal("The amount must be an integer"), 400))
+      expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "rejected", ambiguous: false })
+    })
+  )
+})
+
+describe("a status", () => {
+  it.scopedLive("is asked for by Tripay's reference, and compared with what was asked for", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      const seen = (parts: object) => {
+        upstream.next(json(success(aTransaction(parts))))
+        return provider.check(intent, opened)
+      }
+      const paid = { _tag: "Paid", paidAt: new Date(1_795_149_000_000), received: undefined }
+      expect(yield* seen({ status: "PAID", paid_at: "1795149000" })).toEqual(paid)
+      expect(yield* seen({ status: "PAID", paid_at: 1_795_149_000 })).toEqual(paid)
+      expect(yield* seen({ status: "PAID", paid_at: null })).toEqual({ ...paid, paidAt: undefined })
+      expect(yield* seen({ status: "PAID", amount: 1_000 })).toMatchObject({ _tag: "Suspicious" })
+      expect(upstream.requests[0]?.path).toBe(`/api/transaction/detail?reference=${REFERENCE}`)
+    })
+  )
+
+  it.scopedLive("that nobody knows, or that says the money went back, is told to the operator", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
+      expect(yield* provider.check(intent, opened)).toMatchObject({ _tag: "Pending" })
+      upstream.next(json(success(aTransaction({ status: "REFUND" }))))
+      expect(yield* provider.check(intent, opened)).toMatchObject({ _tag: "Failed", reason: "refunded" })
+    }).pipe(quiet)
+  )
+})
+
+describe("a probe", () => {
+  it.scopedLive("looks at the channel: it is there, active, and its fee is the merchant's", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      upstream.next(json(success([aChannel({ code: "QRIS" }), aChannel()])))
+      yield* provider.probe
+      expect(upstream.requests[0]?.path).toBe("/api/merchant/payment-channel?code=QRIS2")
+
+      const wrong = [[], [aChannel({ active: false })], [aChannel({ fee_customer: { flat: 0, percent: "0.70" } })]]
+      for (const channels of wrong) {
+        upstream.next(json(success(channels)))
+        expect(yield* Effect.flip(provider.probe)).toMatchObject({ kind: "rejected" })
+      }
+      upstream.next(json(refusal("Invalid API Key")))
+      expect(yield* Effect.flip(provider.probe)).toMatchObject({ kind: "unauthorized" })
+    })
+  )
+})
+
+describeFaults({
+  make: (baseUrl, limits) => Tripay.make(settings({ baseUrl, limits })),
+  intent,
+  opened,
+  inWords: [
+    ["a key it does not know", refusal("Invalid API Key"), "unauthorized"],
+    ["a signature it does not like", refusal("Invalid signature"), "unauthorized"],
+    ["an address it does not know us at", refusal("Unauthorized IP, please whitelist your IP"), "unauthorized"],
+    ["a payment it does not know", refusal("Transaction not found"), "rejected"],
+    ["success without anything", success(null), "bad_response"]
+  ]
+})

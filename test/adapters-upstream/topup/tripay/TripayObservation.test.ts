@@ -1,0 +1,42 @@
+import { isKnown, observe } from "@tollgate/adapters-upstream/topup/tripay/TripayObservation"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
+import { REFERENCE } from "./TripayWires.ts"
+
+const asked = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_000n) }
+const seen = (status: string, parts: object = {}) =>
+  observe({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
+
+describe("every known status", () => {
+  const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Failed" }
+  for (const [status, tag] of Object.entries(meanings)) {
+    it(`${status} means ${tag}`, () => {
+      expect(isKnown(status)).toBe(true)
+      expect(seen(status)._tag).toBe(tag)
+    })
+  }
+
+  it("is not every status: an unknown one is no end", () => {
+    for (const status of ["", "paid", "SETTLED"]) {
+      expect(isKnown(status)).toBe(false)
+      expect(seen(status)._tag).toBe("Pending")
+    }
+  })
+})
+
+describe("a payment that is not ours", () => {
+  it("is suspicious, whatever its status", () => {
+    const others = [
+      { reference: "T0001" },
+      { merchant_ref: OTHER_NUMBER },
+      { merchant_ref: null },
+      { amount: "50001" },
+      { amount: "51100" },
+      { amount: "5e4" }
+    ]
+    for (const status of ["PAID", "UNPAID", "EXPIRED"]) {
+      for (const other of others) expect(seen(status, other)._tag).toBe("Suspicious")
+    }
+  })
+})

@@ -1,0 +1,82 @@
+import * as TripaySignature from "@tollgate/adapters-upstream/topup/tripay/TripaySignature"
+import * as TripayWebhook from "@tollgate/adapters-upstream/topup/tripay/TripayWebhook"
+import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { Effect, Either, Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+import { ORDER_NUMBER } from "../Payments.ts"
+import { REFERENCE } from "./TripayWires.ts"
+
+const KEY = Redacted.make("private-key")
+const webhook = TripayWebhook.make("tripay", KEY)
+const verify = (body: Uint8Array, signature: string | undefined) =>
+  Effect.runSync(Effect.either(webhook.verify({ "x-callback-signature": signature }, body)))
+const refused = Either.left(new BadSignature({ provider: "tripay" }))
+
+const aCallback = (parts: object = {}) => ({
+  reference: REFERENCE,
+  merchant_ref: ORDER_NUMBER,
+  payment_method: "QRIS",
+  payment_method_code: "QRIS2",
+  total_amount: 50_000,
+  fee_merchant: 1_100,
+  fee_customer: 0,
+  total_fee: 1_100,
+  amount_received: 48_900,
+  is_closed_payment: 1,
+  status: "PAID",
+  paid_at: 1_795_149_000,
+  note: null,
+  ...parts
+})
+const bytesOf = (callback: unknown) => Buffer.from(JSON.stringify(callback))
+const signatureOf = (body: Uint8Array, key = KEY) => TripaySignature.ofCallback(body, key).toString("hex")
+
+describe("the signature of a payment", () => {
+  it("is the one that Tripay publishes", () => {
+    const key = Redacted.make("ytf6ooi2gmlNPfpchd94jDOk8hRWOu")
+    expect(TripaySignature.ofPayment("T0001", "INV55567", Idr(1_500_000n), key)).toBe(
+      "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
+    )
+  })
+})
+
+describe("a callback", () => {
+  it("that is signed names its order", () => {
+    const body = bytesOf(aCallback())
+    expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(webhook.acknowledgement).toEqual({ success: true })
+  })
+
+  it("is signed byte by byte", () => {
+    const body = bytesOf(aCallback())
+    const spaced = Buffer.from(JSON.stringify(aCallback(), null, 2))
+    expect(verify(spaced, signatureOf(spaced))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(spaced, signatureOf(body))).toEqual(refused)
+  })
+
+  it("that is not signed, or by somebody else, is refused", () => {
+    const body = bytesOf(aCallback())
+    const signature = signatureOf(body)
+    const others = [undefined, "", signature.slice(2), `${signature}00`, `zz${signature.slice(2)}`, "0".repeat(64)]
+    for (const other of others) expect(verify(body, other)).toEqual(refused)
+    expect(verify(body, signatureOf(body, Redacted.make("another-key")))).toEqual(refused)
+    expect(verify(body, signature.toUpperCase())).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  it("that names an order of somebody else, or none, is genuine all the same", () => {
+    const others: ReadonlyArray<readonly [unknown, string | undefined]> = [
+      [aCallback({ merchant_ref: "INV1" }), "INV1"],
+      [aCallback({ merchant_ref: null }), undefined],
+      [null, undefined],
+      [[], undefined]
+    ]
+    for (const [callback, orderNumber] of others) {
+      const body = bytesOf(callback)
+      expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber }))
+      expect(verify(body, "0".repeat(64))).toEqual(refused)
+    }
+    const garbage = Buffer.from([0xff, 0x00, 0x7b])
+    expect(verify(garbage, signatureOf(garbage))).toEqual(Either.right({ orderNumber: undefined }))
+  })
+})

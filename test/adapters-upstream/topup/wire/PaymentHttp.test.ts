@@ -1,0 +1,298 @@
+import { it } from "@effect/vitest"
+import { troubleOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
+import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
+import { Effect, Either, Fiber, Redacted } from "effect"
+import { describe, expect } from "vitest"
+import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import {
+  hangUp,
+  hangUpHard,
+  json,
+  type Script,
+  script,
+  signal,
+  silence,
+  text,
+  until
+} from "../../../support/upstream/Script.ts"
+import { PATIENT, quiet } from "../Payments.ts"
+
+const SECRET = "Basic c2VjcmV0OmtleQ=="
+const trouble = troubleOf("a-provider")
+
+const aClient = (baseUrl: string, limits: Partial<PaymentHttp.PaymentLimits> = {}) =>
+  PaymentHttp.make({
+    baseUrl,
+    credential: { name: "authorization", value: Redacted.make(SECRET) },
+    trouble,
+    limits: { ...PATIENT, ...limits }
+  })
+
+const body = (answer: PaymentHttp.PaymentAnswer) => Either.right(answer.body)
+const ask = { method: "GET", path: "/thing", repeatable: true, read: body } as const
+const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
+const orderOnce = { ...order, repeatable: true } as const
+
+describe("a call", () => {
+  it.scopedLive("goes below the base address, with the credential, and comes back with every digit", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
+      upstream.next(text('{"amount":9007199254740993}', "application/json"))
+      const client = yield* aClient(upstream.baseUrl)
+      const answer = yield* client.call({
+        ...order,
+        headers: { "idempotency-key": "k" },
+        body: { amount: 9_007_199_254_740_993n }
+      })
+      expect(answer).toEqual({ amount: "9007199254740993" })
+      const [request] = upstream.requests
+      expect([request?.method, request?.path]).toEqual(["POST", "/api-sandbox/thing"])
+      expect(request?.body.toString()).toBe('{"amount":9007199254740993}')
+      expect(request?.headers).toMatchObject({
+        authorization: SECRET,
+        "content-type": "application/json",
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "idempotency-key": "k"
+      })
+    })
+  )
+
+  it.scopedLive("leaves an answer in JSON to who asked, whatever is wrong with it", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.next(json({ code: "X" }, 400))
+      const client = yield* aClient(upstream.baseUrl)
+      const status = yield* client.call({ ...order, read: (answer) => Either.right(answer.status) })
+      expect(status).toBe(400)
+    })
+  )
+})
+
+describe("a second try", () => {
+  const outages: ReadonlyArray<readonly [string, Script]> = [
+    ["a broken connection", hangUpHard],
+    ["a closed connection", hangUp],
+    ["500", json({}, 500)],
+    ["503", text("<html>", "text/html", 503)],
+    ["429", json({}, 429)]
+  ]
+  for (const [name, outage] of outages) {
+    it.scopedLive(`follows ${name}`, () =>
+      Effect.gen(function* () {
+        const upstream = yield* ScriptedUpstream.scoped()
+        upstream.next(outage, json({ fine: true }))
+        const client = yield* aClient(upstream.baseUrl)
+        expect(yield* client.call(ask)).toEqual({ fine: true })
+      })
+    )
+  }
+
+  it.scopedLive("follows a body that says so under a good status", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.next(json({ status_code: "500" }), json({ status_code: "200" }))
+      const client = yield* aClient(upstream.baseUrl)
+      const read = ({ body }: PaymentHttp.PaymentAnswer) =>
+        JSON.stringify(body).includes("500")
+          ? Either.left(trouble.unavailable("server_error", "500"))
+          : Either.right(body)
+      expect(yield* client.call({ ...ask, read })).toEqual({ status_code: "200" })
+    })
+  )
+
+  it.scopedLive("is the last one", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(json({}, 503))
+      const client = yield* aClient(upstream.baseUrl)
+      const failure = yield* Effect.flip(client.call(ask))
+      expect(failure).toMatchObject({ provider: "a-provider", kind: "server_error", detail: "answered 503" })
+      expect(upstream.requests.length).toBe(2)
+    })
+  )
+
+  it.scopedLive("is not made where it could do harm, nor where it would not help", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const client = yield* aClient(upstream.baseUrl)
+      upstream.next(json({}, 503), json({}, 401), text("<html>", "text/html"), json({}, 302, { location: "/" }))
+      yield* Effect.flip(client.call(order))
+      for (let i = 0; i < 3; i++) yield* Effect.flip(client.call(ask))
+      expect(upstream.requests.length).toBe(4)
+    })
+  )
+
+  it.scopedLive("that is refused does not undo what the first may have done", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const client = yield* aClient(upstream.baseUrl)
+      upstream.next(hangUpHard, json({}, 429))
+      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: true })
+      upstream.next(json({}, 429), json({}, 429))
+      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: false })
+    })
+  )
+})
+
+describe("a failure", () => {
+  const endless = text(`"${"a".repeat(70_000)}"`, "application/json")
+  const halfway = script({
+    headers: { "content-type": "application/json" },
+    framing: "length",
+    length: 50,
+    steps: [(wire) => wire.raw('{"half":'), (wire) => wire.broken(), (wire) => void wire.socket.destroy()]
+  })
+  const failures: ReadonlyArray<readonly [string, Script, kind: string, ambiguous: boolean]> = [
+    ["a reset", hangUpHard, "network", true],
+    ["a connection closed without a word", hangUp, "network", true],
+    ["an answer that breaks off", halfway, "network", true],
+    ["500", json({}, 500), "server_error", true],
+    ["503 in HTML", text("<html>", "text/html", 503), "server_error", true],
+    ["429", json({}, 429), "rate_limited", false],
+    ["401", json({}, 401), "unauthorized", false],
+    ["403", text("<html>", "text/html", 403), "unauthorized", false],
+    ["a redirect", json({}, 302, { location: "http://127.0.0.1:1/" }), "bad_response", true],
+    ["HTML with a good status", text("<html>", "text/html"), "bad_response", true],
+    ["HTML for a path that is not there", text("<html>", "text/html", 404), "bad_response", false],
+    ["nothing at all", text("", "application/json"), "bad_response", true],
+    ["an answer beyond all bounds", endless, "bad_response", true]
+  ]
+  for (const [name, fault, kind, ambiguous] of failures) {
+    it.scopedLive(`by ${name} is told apart, and whether it may have been done`, () =>
+      Effect.gen(function* () {
+        const upstream = yield* ScriptedUpstream.scoped()
+        upstream.always(fault)
+        const client = yield* aClient(upstream.baseUrl, { answerBytesAtMost: 65_536 })
+        expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
+        expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind, ambiguous: false })
+      })
+    )
+  }
+
+  it.scopedLive("to connect leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient(yield* Effect.promise(nobodyThere))
+      expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind: "network", ambiguous: false })
+    })
+  )
+
+  it.scopedLive("by silence ends in time, and with it the connection", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(silence)
+      const client = yield* aClient(upstream.baseUrl, { timeoutMillis: 50 })
+      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "timeout", ambiguous: true })
+      yield* Effect.promise(async () => (await upstream.received()).left)
+      expect(upstream.requests.length).toBe(1)
+    })
+  )
+
+  it.scopedLive("by an answer that never ends does so too", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(script({ steps: [(wire) => wire.send('{"a":'), until(signal())] }))
+      const client = yield* aClient(upstream.baseUrl, { timeoutMillis: 50 })
+      expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind: "timeout", ambiguous: false })
+    })
+  )
+
+  it.scopedLive("never holds the credential", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(({ headers }) => text(`wrong key: ${headers.authorization}`, "text/plain", 401))
+      const client = yield* aClient(upstream.baseUrl)
+      const failure = yield* Effect.flip(client.call(ask))
+      expect(JSON.stringify(failure)).not.toContain(SECRET)
+    })
+  )
+})
+
+describe("a provider that keeps failing", () => {
+  it.scopedLive("is left alone for a while, then asked once, and used again once it answers", () =>
+    Effect.gen(function* () {
+      let now = 0
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(json({}, 500))
+      const client = yield* aClient(upstream.baseUrl, { nowMillis: () => now })
+      const failing = Effect.flip(client.call(order))
+      for (let i = 0; i < 5; i++) yield* failing
+      expect(upstream.requests.length).toBe(5)
+
+      expect(yield* failing).toMatchObject({ kind: "server_error", ambiguous: false })
+      expect((yield* failing).detail).toBe("left alone for 30000 ms after: answered 500")
+      expect(upstream.requests.length).toBe(5)
+
+      now += 30_000
+      yield* failing
+      expect((yield* failing).detail).toContain("left alone")
+      expect(upstream.requests.length).toBe(6)
+
+      now += 30_000
+      upstream.always(json({}))
+      yield* client.call(order)
+      yield* client.call(order)
+      expect(upstream.requests.length).toBe(8)
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("is not one that refuses our key or an order", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(json({}, 401))
+      const client = yield* aClient(upstream.baseUrl)
+      for (let i = 0; i < 8; i++) yield* Effect.flip(client.call(order))
+      expect(upstream.requests.length).toBe(8)
+    })
+  )
+
+  it.scopedLive("is asked again when the one call that was to find out was given up, which tells nothing", () =>
+    Effect.gen(function* () {
+      let now = 0
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(json({}, 500))
+      const client = yield* aClient(upstream.baseUrl, { nowMillis: () => now })
+      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
+      now += 30_000
+      upstream.always(silence)
+      const probe = yield* Effect.fork(client.call(order))
+      for (let i = 0; i < 6; i++) yield* Effect.promise(() => upstream.received())
+      yield* Fiber.interrupt(probe)
+      upstream.always(json({}, 500))
+      expect((yield* Effect.flip(client.call(order))).detail).toBe("answered 500")
+      expect((yield* Effect.flip(client.call(order))).detail).toContain("left alone")
+      expect(upstream.requests.length).toBe(7)
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("is left alone even if a call from before is answered late", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const client = yield* aClient(upstream.baseUrl)
+      const answer = signal()
+      upstream.next(script({ ...json({ late: true }), steps: [until(answer), ...json({ late: true }).steps] }))
+      upstream.always(json({}, 500))
+      const late = yield* Effect.fork(client.call(ask))
+      yield* Effect.promise(() => upstream.received())
+      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
+      answer.fire()
+      expect(yield* Fiber.join(late)).toEqual({ late: true })
+      expect((yield* Effect.flip(client.call(order))).detail).toContain("left alone")
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("is never asked more at a time than it is meant to bear", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const answer = signal()
+      upstream.always(script({ ...json({}), steps: [until(answer), ...json({}).steps] }))
+      const client = yield* aClient(upstream.baseUrl, { callsAtMost: 2 })
+      const calls = yield* Effect.fork(Effect.all([client.call(ask), client.call(ask)], { concurrency: 2 }))
+      for (let i = 0; i < 2; i++) yield* Effect.promise(() => upstream.received())
+      expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind: "rate_limited" })
+      answer.fire()
+      yield* Fiber.join(calls)
+      expect(yield* client.call(ask)).toEqual({})
+    })
+  )
+})

@@ -1,0 +1,70 @@
+import * as Qris from "@tollgate/adapters-upstream/topup/wire/Qris"
+import { Idr } from "@tollgate/domain/money/Idr"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { aQrisCode } from "../QrisCode.ts"
+
+/** The example of Midtrans' documentation, of 789,000 rupiah. */
+const DOCUMENTED =
+  "00020101021226620014COM.GO-JEK.WWW011993600914349052630340210G4905263030303UKE51440014ID.CO.QRIS.WWW" +
+  "0215AID0607336128660303UKE5204341453033605802ID5904Test6007BANDUNG6105402845409789000.00" +
+  "62475036c032f87c-f773-4619-aefa-675e1f06f9210703A016304A623"
+
+const TOTAL = Idr(105_000n)
+
+describe("the checksum", () => {
+  it("is the one of the standard's check value", () => {
+    expect(Qris.checksumOf("123456789")).toBe("29B1")
+  })
+})
+
+describe("a code", () => {
+  it("as providers hand them out is fine", () => {
+    expect(Qris.faultOf(DOCUMENTED, Idr(789_000n))).toBeUndefined()
+    expect(Qris.faultOf(aQrisCode(TOTAL), TOTAL)).toBeUndefined()
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.00" }), TOTAL)).toBeUndefined()
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "01" }), TOTAL)).toBeUndefined()
+  })
+
+  it("of another amount is not", () => {
+    expect(Qris.faultOf(DOCUMENTED, TOTAL)).toBe("its amount is not ours")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": undefined }), TOTAL)).toBe("its amount is not ours")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.50" }), TOTAL)).toBe("its amount is not ours")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "02", "56": "500" }), TOTAL)).toBe("it adds a fee")
+  })
+
+  it("lacks nothing that a scanner needs", () => {
+    for (const tag of ["00", "01", "52", "53", "58", "59", "60"]) {
+      expect(Qris.faultOf(aQrisCode(TOTAL, { [tag]: undefined }), TOTAL), tag).toBeDefined()
+    }
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "26": undefined }), TOTAL)).toBe("it names no merchant account")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "53": "840" }), TOTAL)).toBe("field 53 is missing or wrong")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "58": "SG" }), TOTAL)).toBe("field 58 is missing or wrong")
+  })
+
+  it("is not one of the texts that test systems and mistakes put in its place", () => {
+    const code = aQrisCode(TOTAL)
+    for (const text of [
+      "",
+      "SANDBOX MODE",
+      "https://pay.example",
+      code.slice(0, -1),
+      `${code}0000`,
+      code.toLowerCase()
+    ]) {
+      expect(Qris.faultOf(text, TOTAL), text).toBeDefined()
+    }
+    expect(Qris.faultOf(`${code.slice(0, -8)}5802ID${code.slice(-8)}`, TOTAL)).toBe("a field is there twice")
+  })
+
+  it("with one character changed is never taken for the same", () => {
+    const code = aQrisCode(TOTAL)
+    FastCheck.assert(
+      FastCheck.property(FastCheck.nat(code.length - 1), FastCheck.integer({ min: 32, max: 126 }), (at, char) => {
+        const other = code.slice(0, at) + String.fromCharCode(char) + code.slice(at + 1)
+        FastCheck.pre(other !== code)
+        expect(Qris.faultOf(other, TOTAL)).toBeDefined()
+      })
+    )
+  })
+})

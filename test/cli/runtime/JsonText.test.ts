@@ -1,0 +1,70 @@
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { readJson } from "../../../apps/cli/src/runtime/JsonText.ts"
+
+const mistake = (text: string) =>
+  Either.match(readJson(text), {
+    onLeft: ({ column, line, problem }) => `${line}:${column}: ${problem}`,
+    onRight: (value) => value
+  })
+
+describe("a JSON text", () => {
+  it("reads like JSON.parse, whatever it holds and however it is indented", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.jsonValue(), FastCheck.constantFrom(0, 2, "\t"), (value, indent) => {
+        const text = JSON.stringify(value, null, indent)
+        expect(Either.getOrThrow(readJson(text))).toEqual(JSON.parse(text))
+      })
+    )
+  })
+
+  it("is refused exactly when JSON.parse refuses it, wherever it was damaged", () => {
+    const valid = '{"a": [1, -2.5e3, true, null, "x\\n\\u00e9"], "b": {"c": {}}, "d": []}'
+    const damaged = FastCheck.tuple(
+      FastCheck.nat(valid.length),
+      FastCheck.nat(3),
+      FastCheck.stringMatching(/^[\][{}:,"a1 .-]{0,2}$/)
+    )
+    FastCheck.assert(
+      FastCheck.property(damaged, ([at, cut, put]) => {
+        const text = valid.slice(0, at) + put + valid.slice(at + cut)
+        const accepted = Either.isRight(Either.try(() => JSON.parse(text)))
+        const read = readJson(text)
+        if (Either.isLeft(read) && read.left.problem.includes("stands twice")) return
+        expect(Either.isRight(read)).toBe(accepted)
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
+  it.each([
+    ['{\n  "models": [\n    1,\n  ]\n}', "4:3: a value is missing here"],
+    ['{"a": 1,}', '1:9: expected a member name in double quotes (no comma before "}")'],
+    ['{"a": 1 "b": 2}', "1:9: expected a comma or a closing bracket"],
+    ['{"a" 1}', "1:6: expected : after the member name"],
+    ['{"a": 1]', "1:8: expected a comma or a closing bracket"],
+    ["{'a': 1}", "1:2: texts stand in double quotes"],
+    ['{"a": 1} x', "1:10: the document is over; nothing may follow"],
+    ['{\n"a": [1, 2', "2:11: the document ends too early"],
+    ["", "1:1: the document ends too early"],
+    ['{"a": "open}', "1:7: this text has no end, or holds a character that must be escaped"],
+    ['{\n  // why\n  "a": 1}', "2:3: JSON has no comments"],
+    ['{"price": 1, "b": 2, "price": 3}', '1:22: the member "price" stands twice in this object'],
+    ['{"é🜚": x}', "1:8: a value is missing here"]
+  ])("%j is answered with where and what: %s", (text, expected) => {
+    expect(mistake(text)).toBe(expected)
+  })
+
+  it("may use a name again in another object", () => {
+    expect(mistake('[{"a": 1}, {"a": {"a": 2}}]')).toEqual([{ a: 1 }, { a: { a: 2 } }])
+  })
+
+  it("is read in one pass, whatever its size", () => {
+    const many = `[${'{"name": "model", "price": 1},'.repeat(100_000)}0]`
+    const long = JSON.stringify("\u0085é\n".repeat(600_000))
+    const deep = "[".repeat(1_000_000)
+    expect(Either.isRight(readJson(many))).toBe(true)
+    expect(Either.isRight(readJson(long))).toBe(true)
+    expect(mistake(deep)).toBe("1:1000001: the document ends too early")
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
+
+describe("a command line", () => {
+  // Nothing here may get as far as a database.
+  useDatabase("postgres://nobody@127.0.0.1:1/nowhere")
+
+  it.live("without words shows every command, and with --help the one it names", () =>
+    Effect.gen(function* () {
+      const all = yield* tollgate()
+      expect(all).toMatchObject({ code: 0, stderr: "" })
+      for (const command of [
+        ..."migrate|audit|doctor|catalog apply FILE|catalog show|users create EMAIL|users show EMAIL".split("|"),
+        ..."keys create --user EMAIL --name NAME|keys list --user EMAIL|keys revoke KEY_ID|holds list".split("|"),
+        "payg credit --user EMAIL --usd-micro N --operation-id ID --reason TEXT",
+        "holds sweep"
+      ]) {
+        expect(all.stdout).toContain(`\n  ${command}`)
+      }
+      expect((yield* tollgate("--help")).stdout).toBe(all.stdout)
+      const group = yield* tollgate("keys", "--help")
+      expect(group.stdout).toMatch(/^Usage: tollgate keys COMMAND\n/)
+      const one = yield* tollgate("keys", "revoke", "some-id", "-h")
+      expect(one.stdout).toMatch(/^Usage: tollgate keys revoke KEY_ID \[--reason TEXT\] \[--yes\] \[--json\]\n/)
+      expect(one.stdout).toContain("  KEY_ID  The key's id")
+    })
+  )
+
+  it.live("shows help no wider than a terminal, without what the library would add", () =>
+    Effect.gen(function* () {
+      for (const words of [[], ["payg", "credit"], ["keys", "create"], ["catalog"]]) {
+        const { stdout } = yield* tollgate(...words, "--help")
+        for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100)
+        expect(stdout).not.toMatch(/wizard|completions|log-level|user-defined/)
+        expect(stdout).not.toContain("\u001b")
+      }
+    })
+  )
+
+  it.live("shows the version", () =>
+    Effect.gen(function* () {
+      expect((yield* tollgate("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    })
+  )
+
+  it.live("that makes no sense ends with 2 and a hint, and opens nothing", () =>
+    Effect.gen(function* () {
+      const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
+        ["frobnicate", "See: tollgate --help"],
+        ["keys", "needs one of its commands: create, list, revoke"],
+        ["keys frobnicate", "See: tollgate keys --help"],
+        ["users show ada@example.com --loud", "--loud"],
+        ["users show ada@example.com bob@example.com", "bob@example.com"],
+        ["users show", "email"],
+        ["keys list --user", "--user"],
+        ["keys list --usr ada@example.com", "--user"],
+        [
+          "payg credit --user a@b.co --usd-micro 1 --usd-micro 2 --operation-id x --reason y",
+          "See: tollgate payg --help"
+        ],
+        ["--wizard", "There is no option --wizard"],
+        ["users --completions=bash", "There is no option --completions"]
+      ]
+      for (const [line, hint] of hints) {
+        const printed = yield* tollgate(...line.split(" "))
+        expect(printed, line).toMatchObject({ code: 2, stdout: "" })
+        expect(printed.stderr, line).toContain(hint)
+        expect(printed.stderr, line).not.toContain("\u001b")
+        const asDocument = yield* tollgate(...line.split(" "), "--json")
+        expect(asDocument.code, line).toBe(2)
+        expect(documentOf(asDocument), line).toMatchObject({
+          error: { code: "usage", message: expect.stringMatching(/./) }
+        })
+      }
+    })
+  )
+
+  it.live("is told which environment variables cannot be used, and never what secrets they hold", () =>
+    Effect.gen(function* () {
+      const kept = { ...process.env }
+      Object.assign(process.env, { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" })
+      const printed = yield* tollgate("audit")
+      Object.assign(process.env, kept)
+      delete process.env.PORT
+      delete process.env.KEY_PREFIX
+      expect(printed).toMatchObject({ code: 1, stdout: "" })
+      expect(printed.stderr.match(/^ {2}[A-Z_]+:/gm)).toEqual([
+        "  NODE_ENV:",
+        "  PORT:",
+        "  KEY_PEPPER:",
+        "  KEY_PREFIX:"
+      ])
+      expect(printed.stderr).not.toContain("hunter2")
+    })
+  )
+
+  it.live("may carry options before and after its arguments", () =>
+    Effect.gen(function* () {
+      for (const line of ["users show --json ada@example.com", "users show ada@example.com --json"]) {
+        // As far as the database: the line was understood.
+        expect(documentOf(yield* tollgate(...line.split(" ")))).toMatchObject({
+          error: { code: "database_unreachable" }
+        })
+      }
+    })
+  )
+})

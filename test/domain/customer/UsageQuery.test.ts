@@ -1,0 +1,57 @@
+import { fromText, toText } from "@tollgate/domain/customer/UsagePosition"
+import { readUsagePage } from "@tollgate/domain/customer/UsageQuery"
+import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { Either, FastCheck, Option } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const position = FastCheck.record({
+  settledAtMicros: FastCheck.bigInt({ min: 0n, max: 999_999_999_999_999_999n }),
+  requestId: FastCheck.uuid().map((id) => RequestId(id))
+})
+
+describe("a position in usage", () => {
+  law("reads back to the microsecond from its text", [position], (position) => {
+    const read = Option.getOrUndefined(fromText(toText(position)))
+    return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
+  })
+
+  law("is not in any other text", [FastCheck.string()], (text) => Option.isNone(fromText(text)))
+
+  it.each([
+    "u1 1",
+    "u1 1 x",
+    "u2 1 01930000-0000-7000-8000-0000000000aa",
+    "u1 -1 01930000-0000-7000-8000-0000000000aa",
+    "u1 1 01930000-0000-7000-8000-0000000000aa more"
+  ])("is not %j", (text) => {
+    expect(Option.isNone(fromText(text))).toBe(true)
+  })
+})
+
+describe("a page of usage", () => {
+  const open = (cursor: string) => (cursor.startsWith("sealed ") ? Option.some(cursor.slice(7)) : Option.none())
+  const pathsOf = (query: { limit?: string; cursor?: string }) =>
+    Either.match(readUsagePage(query, open), {
+      onLeft: ({ details }) => details.map(({ path }) => path),
+      onRight: () => []
+    })
+
+  it("is the newest fifty when nothing else is said", () => {
+    expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined }))
+  })
+
+  law("begins after the item its cursor was made for", [position], (position) => {
+    const page = Either.getOrUndefined(readUsagePage({ cursor: `sealed ${toText(position)}` }, open))
+    return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
+  })
+
+  it.each(["", "forged", "sealed nonsense"])("with the cursor %j is refused, not begun anew", (cursor) => {
+    expect(pathsOf({ cursor })).toEqual(["cursor"])
+  })
+
+  it.each(["0", "101", "", "x"])("does not have %j items", (limit) => {
+    expect(pathsOf({ limit })).toEqual(["limit"])
+    expect(pathsOf({ limit, cursor: "forged" })).toEqual(["limit", "cursor"])
+  })
+})

@@ -1,0 +1,45 @@
+import { isAvailable, priceList, priceUsdMicroOf, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
+import { UsdCents } from "@tollgate/domain/money/UsdCents"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { aTier } from "../../support/resellers.ts"
+
+const tier = FastCheck.record({
+  tierUsdCents: FastCheck.bigInt({ min: 1n, max: 5n }).map((n) => UsdCents(n)),
+  modelName: FastCheck.constantFrom("a", "B", "b", "a-1", "é"),
+  forSale: FastCheck.boolean(),
+  modelCallable: FastCheck.boolean()
+}).map(aTier)
+
+describe("a tier", () => {
+  it("costs 10,000 micro-USD a cent, and 100 IDR of top-up", () => {
+    expect(priceUsdMicroOf(aTier())).toBe(5_000_000n)
+    expect(topupIdrRequiredOf(aTier())).toBe(50_000n)
+  })
+
+  it("is for sale only while it is offered and its model can be called", () => {
+    expect(isAvailable(aTier())).toBe(true)
+    expect(isAvailable(aTier({ forSale: false }))).toBe(false)
+    expect(isAvailable(aTier({ modelCallable: false }))).toBe(false)
+  })
+})
+
+describe("the price list", () => {
+  law(
+    "is ordered by price, then by the model's name, and has what is for sale and nothing else",
+    [FastCheck.array(tier)],
+    (tiers) => {
+      const list = priceList(tiers)
+      return (
+        list.length === tiers.filter(isAvailable).length &&
+        list.every((tier, i) => {
+          const before = list[i - 1]
+          if (!isAvailable(tier)) return false
+          if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
+          return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
+        })
+      )
+    }
+  )
+})

@@ -1,0 +1,49 @@
+import * as Account from "@tollgate/domain/ledger/Account"
+import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { decideAdjustment, type QuotaAdjustment, QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
+import { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+import { aQuota, aReseller } from "../../support/resellers.ts"
+
+const adjustment = (change: bigint): QuotaAdjustment => ({
+  resellerId: aReseller().id,
+  change: QuotaChange(change),
+  operationId: OperationId.make("op")
+})
+const change = FastCheck.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).filter((n) => n !== 0n)
+const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
+
+describe("an adjustment of quota", () => {
+  law(
+    "moves exactly what it says, books it from or to the outside, and never below zero",
+    [change, balance],
+    (change, balance) => {
+      const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
+      if (Either.isLeft(decided)) return decided.left._tag === "InsufficientQuota" && balance + change < 0n
+      const { quota, booking } = decided.right
+      const moved = booking === undefined ? 0n : booking.credit === quota.id ? booking.amount : -booking.amount
+      return Account.available(quota) === balance + change && moved === change && balance + change >= 0n
+    }
+  )
+
+  it("is made once", () => {
+    const earlier = { resellerId: aReseller().id, change: 5n }
+    const again = Either.getOrThrow(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
+    expect(again).toEqual({ quota: aQuota(7n), booking: undefined })
+  })
+
+  it.each([
+    ["another amount", { resellerId: aReseller().id, change: 6n }],
+    ["the other direction", { resellerId: aReseller().id, change: -5n }],
+    ["another reseller", { resellerId: ResellerId.make("01930000-0000-7000-8000-000000000002"), change: 5n }]
+  ])("is a conflict when its id was used for %s", (_, earlier) => {
+    const refused = Either.flip(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
+    expect(Either.getOrThrow(refused)._tag).toBe("AdjustmentConflict")
+  })
+
+  it("of nothing is none", () => {
+    expect(QuotaChange.is(0n)).toBe(false)
+  })
+})

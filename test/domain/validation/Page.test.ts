@@ -1,0 +1,34 @@
+import { readTopUpPage } from "@tollgate/domain/validation/Page"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../support/law.ts"
+
+const pathsOf = (query: { limit?: string; offset?: string }) =>
+  Either.match(readTopUpPage(query), { onLeft: ({ details }) => details.map(({ path }) => path), onRight: () => [] })
+
+describe("a page of top-ups", () => {
+  it("is the first twenty when nothing else is said", () => {
+    expect(readTopUpPage({})).toEqual(Either.right({ limit: 20, offset: 0 }))
+  })
+
+  law("has 1 to 100 orders, after any number of them", [FastCheck.integer(), FastCheck.integer()], (limit, offset) => {
+    const page = readTopUpPage({ limit: `${limit}`, offset: `${offset}` })
+    const good = limit >= 1 && limit <= 100 && offset >= 0
+    return Either.isRight(page) ? good && page.right.limit === limit && page.right.offset === offset : !good
+  })
+
+  it.each(["0", "101", "-1", "1.5", "ten", "", " 7", "+7", "0x10", "1e1", "NaN", "9".repeat(400)])(
+    "does not have %j orders",
+    (limit) => {
+      expect(pathsOf({ limit })).toEqual(["limit"])
+    }
+  )
+
+  it.each(["-1", "0.5", "", "2147483648", "x"])("does not begin after %j orders", (offset) => {
+    expect(pathsOf({ offset })).toEqual(["offset"])
+  })
+
+  it("is told of both when both are wrong", () => {
+    expect(pathsOf({ limit: "x", offset: "y" })).toEqual(["limit", "offset"])
+  })
+})

@@ -1,0 +1,36 @@
+import { Signup } from "@tollgate/domain/reseller/Signup"
+import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import { read } from "@tollgate/domain/validation/Validation"
+import { Either, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+
+const told = <A, I>(schema: Schema.Schema<A, I>, body: unknown) =>
+  Either.getOrThrow(Either.flip(read(schema)(body))).details.map(({ path, message }) => `${path}: ${message}`)
+
+describe("what is wrong with a body", () => {
+  it("is told member by member, in words", () => {
+    expect(told(Signup, { email: "x", password: "short", name: 7 })).toEqual([
+      "email: an email address, like name@example.com",
+      "password: 8 to 128 characters",
+      "name: a string",
+      "wa_number: is missing"
+    ])
+  })
+
+  it("is told once a member, whatever else it could have been", () => {
+    expect(told(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
+      'method: "qris" or "hosted_qris" or "crypto" or "crypto_bep20"',
+      "amount_idr: a number",
+      "amount_usd_micro: a whole number"
+    ])
+  })
+
+  it.each([[[]], [null], ["text"], [7], [undefined]])("is the body itself when it is %j", (body) => {
+    expect(told(Signup, body)).toEqual([": an object"])
+  })
+
+  it("is told of twenty members at most", () => {
+    const wide = Schema.Struct(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, Schema.String])))
+    expect(told(wide, {})).toHaveLength(20)
+  })
+})

@@ -1,0 +1,223 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { expect, it } from "@effect/vitest"
+import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
+import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
+import { Effect, Exit, Schedule, Scope } from "effect"
+import * as Pg from "pg"
+import { afterAll, beforeAll, describe } from "vitest"
+
+const aTemporaryDirectory = () => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))
+
+// Making the files of a cluster takes longer than all the rest: they are made once, and copied.
+const made = aTemporaryDirectory()
+beforeAll(() => Effect.runPromise(Effect.scoped(start(made))))
+afterAll(() => rmSync(made, { recursive: true, force: true }))
+
+const anEmptyDirectory = Effect.acquireRelease(Effect.sync(aTemporaryDirectory), (directory) =>
+  Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
+  Effect.sync(() => execFileSync("cp", ["-a", `${made}/.`, directory]))
+)
+
+const start = (directory: string) => EmbeddedPostgres.start({ directory })
+
+/** Starts, and can be let go of before the test ends. */
+const startUntil = (directory: string) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+    const postgres = yield* Scope.extend(start(directory), scope)
+    return { ...postgres, letGo: Scope.close(scope, Exit.void) }
+  })
+
+const root = resolve(import.meta.dirname, "../../..")
+
+/** Another process that needs Postgres; what it says is collected. */
+const aProgram = (directory: string, mode: "wait" | "write") =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const program = join(root, "test/support/programs/needPostgres.ts")
+      const child = spawn(
+        process.execPath,
+        ["--conditions=source", "--import", "tsx", program, directory, mode],
+        // A process group of its own, so that a test can do to it what Ctrl-C does.
+        { cwd: root, detached: true, stdio: ["ignore", "pipe", "inherit"] }
+      )
+      const said: Array<string> = []
+      child.stdout.on("data", (chunk) => said.push(...String(chunk).trim().split("\n")))
+      return { child, said }
+    }),
+    ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+const until = (condition: () => boolean) =>
+  Effect.repeat(Effect.sync(condition), { until: (holds) => holds, schedule: Schedule.spaced("10 millis") })
+
+const says = (program: { readonly said: ReadonlyArray<string> }, beginning: string) =>
+  until(() => program.said.some((line) => line.startsWith(beginning)))
+
+const exited = (child: ChildProcess) => until(() => child.exitCode !== null || child.signalCode !== null)
+
+const query = (socketDir: string, statement: string) =>
+  Effect.promise(async () => {
+    const client = new Pg.Client(fromSocket(socketDir))
+    await client.connect()
+    return client.query(statement).finally(() => client.end())
+  })
+
+const pidFile = (directory: string) => join(directory, "data", "postmaster.pid")
+const isRunning = (directory: string) => existsSync(pidFile(directory))
+const killPostmaster = (directory: string) =>
+  process.kill(parseInt(readFileSync(pidFile(directory), "utf8"), 10), "SIGKILL")
+
+describe("embedded Postgres", () => {
+  it.scopedLive("starts, keeps its data, and stops with the one that needs it", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const first = yield* startUntil(directory)
+      yield* query(first.socketDir, "CREATE TABLE kept AS SELECT 1 AS n")
+      yield* first.letGo
+      expect(isRunning(directory)).toBe(false)
+      const second = yield* start(directory)
+      expect((yield* query(second.socketDir, "SELECT n FROM kept")).rows).toEqual([{ n: 1 }])
+      expect((yield* query(second.socketDir, "SHOW fsync")).rows).toEqual([{ fsync: "on" }])
+    })
+  )
+
+  it.scopedLive("is one for all who start it at the same moment, and for the last of them still there", () =>
+    Effect.gen(function* () {
+      const directory = yield* anEmptyDirectory
+      const all = yield* Effect.all([startUntil(directory), startUntil(directory), startUntil(directory)], {
+        concurrency: "unbounded"
+      })
+      expect(all.map(({ joined }) => joined).sort()).toEqual([false, true, true])
+      const [first, ...others] = [...all].sort((a, b) => (a.joined ? 1 : 0) - (b.joined ? 1 : 0))
+      yield* first?.letGo ?? Effect.void
+      for (const other of others) {
+        yield* query(other.socketDir, "SELECT 1")
+        yield* other.letGo
+      }
+      yield* until(() => !isRunning(directory))
+    })
+  )
+
+  it.scopedLive("ends when the process that started it is killed", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const program = yield* aProgram(directory, "wait")
+      yield* says(program, "ready launched")
+      program.child.kill("SIGKILL")
+      yield* until(() => !isRunning(directory))
+    })
+  )
+
+  it.scopedLive("outlives the process that started it while another one needs it", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const program = yield* aProgram(directory, "wait")
+      yield* says(program, "ready launched")
+      const postgres = yield* startUntil(directory)
+      expect(postgres.joined).toBe(true)
+      program.child.kill("SIGKILL")
+      yield* exited(program.child)
+      yield* query(postgres.socketDir, "SELECT 1")
+      yield* postgres.letGo
+      yield* until(() => !isRunning(directory))
+    })
+  )
+
+  it.scopedLive("is not ended by Ctrl-C: the server settles first", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const program = yield* aProgram(directory, "wait")
+      yield* says(program, "ready launched")
+      process.kill(-(program.child.pid ?? Number.NaN), "SIGINT")
+      yield* says(program, "interrupted")
+      const postgres = yield* start(directory)
+      expect(postgres.joined).toBe(true)
+      program.child.kill("SIGTERM")
+      yield* exited(program.child)
+      expect(program.child.exitCode).toBe(0)
+      yield* query(postgres.socketDir, "SELECT 1")
+    })
+  )
+
+  it.scopedLive("has everything it acknowledged when all of it is killed and it is started again at once", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      for (const alsoPostgres of [false, true]) {
+        const program = yield* aProgram(directory, "write")
+        yield* until(() => program.said.length > 30)
+        if (alsoPostgres) killPostmaster(directory)
+        program.child.kill("SIGKILL")
+        yield* exited(program.child)
+        const postgres = yield* startUntil(directory)
+        const acknowledged = parseInt(program.said.at(-1) ?? "", 10)
+        const { rows } = yield* query(
+          postgres.socketDir,
+          "SELECT max(n) AS last, count(*)::int AS written FROM written"
+        )
+        expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
+        expect(rows[0].written).toBe(rows[0].last)
+        yield* query(postgres.socketDir, "DROP TABLE written")
+        yield* postgres.letGo
+      }
+    })
+  )
+
+  it.scopedLive("tells everybody who needs it when it ends without being asked to", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const launched = yield* startUntil(directory)
+      const joined = yield* startUntil(directory)
+      killPostmaster(directory)
+      const reasons = yield* Effect.all([Effect.flip(launched.lost), Effect.flip(joined.lost)], { concurrency: 2 })
+      for (const { message } of reasons) expect(message).toContain("ended although it is needed")
+      expect((yield* start(directory)).joined).toBe(false)
+    })
+  )
+
+  it.scopedLive("keeps others out of its socket and its files", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const { socketDir } = yield* start(directory)
+      for (const path of [directory, socketDir, join(directory, "data")]) expect(statSync(path).mode & 0o077).toBe(0)
+      expect((yield* query(socketDir, "SHOW listen_addresses")).rows).toEqual([{ listen_addresses: "" }])
+    })
+  )
+
+  it.scopedLive("says why it cannot start", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const refused = EmbeddedPostgres.start({ directory, parameters: { max_connections: "many" } })
+      expect((yield* Effect.flip(refused)).message).toMatch(/max_connections/)
+    })
+  )
+
+  const asRoot = process.getuid?.() === 0
+
+  it.runIf(asRoot)("runs for root in a private directory of ours, which lets nobody else through", () =>
+    Effect.gen(function* () {
+      const ours = yield* anEmptyDirectory
+      const { socketDir } = yield* start(join(ours, "postgres"))
+      yield* query(socketDir, "SELECT 1")
+      expect(existsSync(join(ours, "postgres", "data", "PG_VERSION"))).toBe(true)
+      expect(statSync(ours).mode & 0o777).toBe(0o710)
+    }).pipe(Effect.scoped, Effect.runPromise)
+  )
+
+  it.runIf(asRoot)("runs for root below somebody's private directory, and says there where its data is", () =>
+    Effect.gen(function* () {
+      const ours = join(yield* anEmptyDirectory, "ours")
+      mkdirSync(ours, { mode: 0o700 })
+      const elsewhere = () => readFileSync(join(ours, "postgres", "moved-to"), "utf8").trim()
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
+      const { socketDir } = yield* start(join(ours, "postgres"))
+      yield* query(socketDir, "SELECT 1")
+      expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
+    }).pipe(Effect.scoped, Effect.runPromise)
+  )
+})

@@ -1,0 +1,39 @@
+import { createServer } from "node:http"
+import { it } from "@effect/vitest"
+import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import { startOrJoin } from "@tollgate/simulators/sharing/SharedSimulation"
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+
+/** A port that nobody listens at, for now. */
+const aFreePort = Effect.async<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
+  })
+})
+
+describe("a simulation for all servers of a machine", () => {
+  it.scopedLive("is run by the first and used by the second", () =>
+    Effect.gen(function* () {
+      const port = yield* aFreePort
+      const first = yield* startOrJoin({ port })
+      const second = yield* startOrJoin({ port })
+      expect(first.baseUrl).toContain(`:${port}/`)
+      expect(second).toEqual(first)
+    }).pipe(Effect.provide(GptTokenCounter.layer))
+  )
+
+  it.scopedLive("goes elsewhere when something else is at its port", () =>
+    Effect.gen(function* () {
+      const port = yield* aFreePort
+      const stranger = createServer((_, response) => response.end("no simulation"))
+      yield* Effect.acquireRelease(
+        Effect.async<void>((resume) => void stranger.listen(port, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => stranger.close())
+      )
+      const { baseUrl } = yield* startOrJoin({ port })
+      expect(baseUrl).not.toContain(`:${port}/`)
+    }).pipe(Effect.provide(GptTokenCounter.layer))
+  )
+})

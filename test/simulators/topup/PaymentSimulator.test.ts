@@ -1,0 +1,152 @@
+import { createServer, request } from "node:http"
+import { connect } from "node:net"
+import { it } from "@effect/vitest"
+import { startOrJoin } from "@tollgate/simulators/topup/SharedPaymentSimulator"
+import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/SimulatorSettings"
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { clientOf, listen, listeningMerchant, startedSimulator } from "../../support/SimulatedPayments.ts"
+
+const key = { "x-api-key": SIMULATED_NOWPAYMENTS.apiKey }
+const aPayment = (order_id: string) => ({
+  price_amount: 10,
+  price_currency: "usd",
+  pay_currency: "usdtbsc",
+  order_id
+})
+const FORM = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" }
+
+describe("a payment simulator", () => {
+  it.scopedLive("says of itself what it is, in every answer", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      for (const path of ["/", "/payments", "/nowhere", "/midtrans/v2/RTO-1/status", "/bsc", "/tripay/qr/T1"])
+        expect((yield* simulator.get(path)).headers.get("x-payment-simulator")).toBe("true")
+      const lost = yield* simulator.get("/nowhere")
+      expect(lost.status).toBe(404)
+      expect(lost.body.error?.message).toContain("/fault")
+    })
+  )
+
+  it.scopedLive("is reached on loopback only, and from no page but its own", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      const { port } = new URL(simulator.baseUrl)
+      expect(yield* isOpen("127.0.0.1", Number(port))).toBe(true)
+      expect(yield* isOpen("127.0.0.2", Number(port))).toBe(false)
+      expect(yield* isOpen("::1", Number(port))).toBe(false)
+      expect(yield* statusFor(port, { host: "evil.example" })).toBe(403)
+      expect(yield* statusFor(port, { host: `127.0.0.1:${port}`, origin: "http://evil.example" })).toBe(403)
+      expect(yield* statusFor(port, { host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200)
+    })
+  )
+
+  it.scopedLive("knows no payment it did not see, and says what to do", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
+        const refused = yield* simulator.post(`/${action}/RTO-nobody`)
+        expect([refused.status, refused.body.error?.code]).toEqual([404, "unknown_order"])
+        expect(refused.body.error?.message).toContain("GET /payments")
+      }
+      expect((yield* simulator.post("/pay/%E0%A4%A")).status).toBe(404)
+      expect((yield* simulator.post("/nowpayments/v1/payment", "x".repeat(70_000), key)).status).toBe(413)
+    })
+  )
+
+  it.scopedLive("has a page without scripts that shows payments and does to them what its buttons say", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      const { body } = yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-<script>"), key)
+      const page = yield* simulator.get("/")
+      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
+      expect(page.text).toContain('<html lang="en">')
+      expect(page.text).toContain("Payment simulator, not real.")
+      expect(page.text).toContain("prefers-color-scheme: dark")
+      expect(page.text).not.toMatch(/<script|<link|@import|url\(|src="http|\son\w+=/)
+      expect(page.text).toContain("RTO-&#60;script&#62;")
+      for (const shown of ["10 USDTBSC", `${body.pay_address}`, "nowpayments, crypto"])
+        expect(page.text).toContain(`<dd>${shown}</dd>`)
+      for (const label of ["Pay", "Underpay", "Overpay", "Expire", "Fail"])
+        expect(page.text).toContain(`>${label}</button>`)
+      const pressed = yield* simulator.post(`/pay/${body.payment_id}`, "", FORM)
+      expect([pressed.status, pressed.headers.get("location")]).toEqual([303, "/"])
+      const after = yield* simulator.get("/")
+      expect(after.text).toContain("Closed payments (1)")
+      expect(after.text).toContain(`pay ${body.payment_id}: paid`)
+      const fault = yield* simulator.post("/fault", "mode=503&provider=bsc", FORM)
+      expect(fault.status).toBe(303)
+      expect((yield* simulator.get("/fault")).body).toEqual({ mode: "503", provider: "bsc" })
+    })
+  )
+
+  it.scopedLive("tells the gateway where a payment names nobody to tell", () =>
+    Effect.gen(function* () {
+      const merchant = yield* listeningMerchant()
+      const simulator = yield* startedSimulator({ webhookBase: merchant.url })
+      yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-1"), key)
+      const paid = yield* simulator.post("/pay/RTO-1")
+      expect(paid.body.webhook).toEqual({ url: `${merchant.url}/webhooks/payments/nowpayments`, status: 200 })
+      yield* simulator.post("/pay/RTO-1")
+      expect(merchant.heard.map(({ path }) => path)).toEqual(Array(2).fill("/webhooks/payments/nowpayments"))
+    })
+  )
+
+  it.scopedLive("has a payment paid even if nobody hears of it", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      const nobody = { ipn_callback_url: "http://127.0.0.1:1/ipn" }
+      yield* simulator.post("/nowpayments/v1/payment", { ...aPayment("RTO-1"), ...nobody }, key)
+      const paid = yield* simulator.post("/pay/RTO-1")
+      expect(paid.body).toMatchObject({ status: "paid", webhook: { url: nobody.ipn_callback_url } })
+      expect(paid.body.webhook?.status).toBeUndefined()
+    })
+  )
+})
+
+describe("a payment simulator for all servers of a machine", () => {
+  it.scopedLive("is run by the first and used by the second", () =>
+    Effect.gen(function* () {
+      const port = yield* aFreePort
+      const first = yield* startOrJoin({ port })
+      const second = yield* startOrJoin({ port })
+      expect(first.baseUrl).toBe(`http://127.0.0.1:${port}`)
+      expect(second).toEqual(first)
+      yield* clientOf(second.baseUrl).post("/nowpayments/v1/payment", aPayment("RTO-1"), key)
+      expect((yield* clientOf(first.baseUrl).get("/payments")).body.payments).toHaveLength(1)
+    })
+  )
+
+  it.scopedLive("goes elsewhere when something else is at its port", () =>
+    Effect.gen(function* () {
+      const stranger = createServer((_, response) => response.end("no simulator"))
+      const port = yield* Effect.acquireRelease(listen(stranger), () => Effect.sync(() => stranger.close()))
+      const { baseUrl } = yield* startOrJoin({ port })
+      expect(baseUrl).not.toContain(`:${port}`)
+      expect((yield* clientOf(baseUrl).get("/fault")).status).toBe(200)
+    })
+  )
+})
+
+/** A port that nobody listens at, for now. */
+const aFreePort = Effect.suspend(() => {
+  const server = createServer()
+  return Effect.tap(listen(server), () => Effect.async<void>((resume) => void server.close(() => resume(Effect.void))))
+})
+
+const isOpen = (host: string, port: number): Effect.Effect<boolean> =>
+  Effect.async<boolean>((resume) => {
+    const socket = connect({ host, port })
+    socket.once("connect", () => resume(Effect.succeed(true)))
+    socket.once("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => socket.destroy())
+  }).pipe(Effect.timeoutTo({ duration: "1 second", onSuccess: (open) => open, onTimeout: () => false }))
+
+/** Of a request to the page that names itself as it likes, as a browser would for a page of that name. */
+const statusFor = (port: string, headers: Record<string, string>): Effect.Effect<number> =>
+  Effect.async((resume) => {
+    request({ host: "127.0.0.1", port, headers }, (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode ?? 0))
+    }).end()
+  })
