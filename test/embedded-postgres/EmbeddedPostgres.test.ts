@@ -33,7 +33,7 @@ const startUntil = (directory: string) =>
     return { ...postgres, letGo: Scope.close(scope, Exit.void) }
   })
 
-const root = resolve(import.meta.dirname, "../../..")
+const root = resolve(import.meta.dirname, "../..")
 
 /** Another process that needs Postgres; what it says is collected. */
 const aProgram = (directory: string, mode: "wait" | "write") =>
