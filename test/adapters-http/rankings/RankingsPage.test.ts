@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { routes } from "@tollgate/adapters-http/rankings/RankingsPage"
+import { paths } from "@tollgate/adapters-http/rankings/RankingsPage"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { catalogOf, closeGateways, startGateway, type TestGateway } from "../inference/relay/TestGateway.ts"
 
@@ -15,7 +15,6 @@ afterAll(async () => {
   await closeGateways()
 })
 
-const paths = routes.map(({ path }) => path)
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${gateway.url}${path}`, { headers })
 
 describe("the files of the rankings page", () => {

@@ -1,19 +1,23 @@
 /**
- * The key a request presents: `Authorization: Bearer` or `x-api-key`, on every inference route (gap B1).
+ * The API key of an inference request: `Authorization: Bearer` or `x-api-key` (gap B1).
  *
- * Clients send either, some both; equal values are one key, different ones are none. Node folds repeated headers (of
- * `authorization` it keeps the first), so the headers are read as they came.
+ * Clients send either header, some both. Equal values are one key, different values are an error. Node folds repeated
+ * headers (of `authorization` it keeps the first), so the raw headers are read.
  */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { ApiKeyAuthenticator, type Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { MAX_LENGTH } from "@tollgate/domain/customer/ApiKey"
-import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import { InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 const BEARER = /^bearer(?:\s+(.*))?$/is
 
 /**
- * Reads the names and values as they alternate in `IncomingMessage.rawHeaders`. Given the connection they came over, the
- * same key is wrapped once for all its requests: what is redacted costs the garbage collector more than anything else.
+ * Reads the alternating names and values of `IncomingMessage.rawHeaders`. With a connection given, a key is wrapped once
+ * for all requests of that connection: `Redacted` values are expensive for the garbage collector.
  */
 export const presentedKey = (
   rawHeaders: ReadonlyArray<string>,
@@ -24,7 +28,7 @@ export const presentedKey = (
   let conflicting = false
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
-    // Most headers are told apart by their length alone.
+    // The length rules out most headers without a comparison.
     const isBearer = name.length === 13 && name.toLowerCase() === "authorization"
     if (!isBearer && !(name.length === 9 && name.toLowerCase() === "x-api-key")) continue
     const value = (rawHeaders[i + 1] as string).trim()
@@ -45,7 +49,7 @@ export const presentedKey = (
 
 type Wrapped = Either.Either<Redacted.Redacted<string>, never>
 
-/** The last key of every connection. */
+/** The last key of each connection. */
 const lastKeys = new WeakMap<object, Wrapped>()
 
 const wrapped = (key: string, connection: object | undefined): Wrapped => {
@@ -55,3 +59,14 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
   if (connection !== undefined) lastKeys.set(connection, first)
   return first
 }
+
+/** The owner of the request's key, for routes that the relay does not serve. */
+export const caller: Effect.Effect<
+  Principal,
+  InvalidApiKey | Overloaded,
+  ApiKeyAuthenticator | HttpServerRequest.HttpServerRequest
+> = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const presented = yield* presentedKey(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders)
+  return yield* (yield* ApiKeyAuthenticator).authenticate(presented)
+})

@@ -5,8 +5,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { refusal } from "../openapi/RefusalDocs.ts"
-import { keyNeeded } from "../openapi/SecurityDocs.ts"
+import { requiresApiKey } from "../openapi/GatewayDocument.ts"
+import { refusal } from "../openapi/InferenceDocs.ts"
 
 export const ModelEntry = Schema.Struct({
   id: Schema.String.annotations({ description: "The public name: what `model` is set to in a request." }),
@@ -25,7 +25,7 @@ const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
     OpenApi.annotations({
       summary: "List the models that can be called",
       description: "Higher discovery rank first, then alphabetically by public name.",
-      override: keyNeeded
+      override: requiresApiKey
     })
   )
 
@@ -35,6 +35,6 @@ const getModel = HttpApiEndpoint.get("getModel", "/v1/models/:model")
   .addError(refusal(401, "invalid_api_key"))
   .addError(refusal(404, "model_not_found"))
   .addError(refusal(503, "overloaded"))
-  .annotateContext(OpenApi.annotations({ summary: "One model by its public name", override: keyNeeded }))
+  .annotateContext(OpenApi.annotations({ summary: "One model by its public name", override: requiresApiKey }))
 
 export class ModelsApi extends HttpApiGroup.make("models").add(listModels).add(getModel) {}

@@ -12,11 +12,12 @@ import { discoverable } from "@tollgate/domain/catalog/Catalog"
 import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { caller } from "../auth/Caller.ts"
+import { caller } from "../auth/PresentedKey.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { pathOf } from "../http/RequestPath.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { errorBody, type RelayError } from "../wire/InferenceErrors.ts"
+import { ModelsApi } from "./ModelsApi.ts"
 
 const PREFIX = "/v1/models/"
 
@@ -58,7 +59,7 @@ const getModel = orRefuse(
   })
 )
 
-const group = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
+const group = HttpApiBuilder.group(gateway.add(ModelsApi), "models", (handlers) =>
   handlers.handleRaw("listModels", () => listModels).handleRaw("getModel", () => getModel)
 )
 

@@ -7,10 +7,10 @@ import * as useCases from "@tollgate/application/customer/CustomerBalances"
 import { keyBalances } from "@tollgate/application/customer/KeyBalances"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
-import { forReseller } from "../reseller/ResellerAnswer.ts"
-import { instant, wholeNumber } from "../reseller/ResellerFields.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
-import type { CustomerBalancesBody, KeyBalancesBody } from "./BalancesApi.ts"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { instant, wholeNumber } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { BalancesApi, type CustomerBalancesBody, type KeyBalancesBody } from "./BalancesApi.ts"
 
 const toBalances = ({ userId, balances, asOf }: BalancesStatement): typeof CustomerBalancesBody.Type => ({
   customer_user_id: userId,
@@ -36,7 +36,7 @@ const ofKeyOwner = (keyId: string) =>
     }))
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "balances", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", (handlers) =>
   handlers
     .handleRaw("keyBalances", ({ path: { keyID } }) => ofKeyOwner(keyID))
     .handleRaw("customerBalances", ({ path: { userID } }) => ofCustomer(userID))

@@ -6,8 +6,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import type { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import * as Schema from "effect/Schema"
-import { anythingElse, type MembersOf, text, timestamp, uuid } from "../reseller/ResellerFields.ts"
-import { documented, ofBodies, ResellerError } from "../reseller/ResellerRefusals.ts"
+import { type MembersOf, text, timestamp, unknownMembers, uuid } from "../openapi/Fields.ts"
+import { documented, ofBodies, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
 const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
@@ -50,7 +50,7 @@ export const RevokedKeyBody = Schema.Struct({
   examples: [{ key_id: KEY, revoked: true, revoked_at: "2026-11-20T09:30:00.000Z" }]
 })
 
-const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof CustomerRequest>, anythingElse).annotations({
+const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof CustomerRequest>, unknownMembers).annotations({
   identifier: "CustomerRequest",
   examples: [{ email: EMAIL }]
 })
@@ -59,7 +59,7 @@ const CustomerKeyBody = Schema.Struct(
   {
     name: text("What to call the key; 1 to 200 characters on one line.", "laptop")
   } satisfies MembersOf<typeof CustomerKeyRequest>,
-  anythingElse
+  unknownMembers
 ).annotations({ identifier: "CustomerKeyRequest", examples: [{ name: "laptop" }] })
 
 const listCustomers = HttpApiEndpoint.get("listCustomers", "/api/reseller/customers")

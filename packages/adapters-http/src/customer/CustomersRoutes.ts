@@ -9,11 +9,17 @@ import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomer
 import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { instant } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forReseller } from "../reseller/ResellerAnswer.ts"
-import { instant } from "../reseller/ResellerFields.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
-import type { CreatedKeyBody, CustomerList, ResolvedCustomerBody, RevokedKeyBody } from "./CustomersApi.ts"
+import {
+  type CreatedKeyBody,
+  type CustomerList,
+  CustomersApi,
+  type ResolvedCustomerBody,
+  type RevokedKeyBody
+} from "./CustomersApi.ts"
 
 const customers = forReseller(({ id }) =>
   Effect.map(listCustomers(id), (all): typeof CustomerList.Type => ({
@@ -51,7 +57,7 @@ const revokedKey = (id: string) =>
     }))
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "customers", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(CustomersApi), "customers", (handlers) =>
   handlers
     .handleRaw("listCustomers", () => customers)
     .handleRaw("resolveCustomer", () => resolved)

@@ -5,11 +5,10 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as useCases from "@tollgate/application/customer/ReadUsage"
 import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer/UsageItem"
 import * as Effect from "effect/Effect"
-import { onlyOnce } from "../reseller/Query.ts"
-import { forReseller } from "../reseller/ResellerAnswer.ts"
-import { instant, wholeNumber } from "../reseller/ResellerFields.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
-import type { UsageItemBody, UsagePageBody } from "./UsageApi.ts"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { instant, singleValues, wholeNumber } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { UsageApi, type UsageItemBody, type UsagePageBody } from "./UsageApi.ts"
 
 const toItem = (item: UsageItem): typeof UsageItemBody.Type => ({
   user_id: item.userId,
@@ -24,12 +23,12 @@ type Given = ReadonlyArray<string> | undefined
 const pageOfUsage = (given: { readonly limit?: Given; readonly cursor?: Given }) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      const { items, nextCursor } = yield* useCases.readUsage(id, yield* onlyOnce(given))
+      const { items, nextCursor } = yield* useCases.readUsage(id, yield* singleValues(given))
       const body: typeof UsagePageBody.Type = { data: items.map(toItem), next_cursor: nextCursor }
       return body
     })
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "usage", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(UsageApi), "usage", (handlers) =>
   handlers.handleRaw("readUsage", ({ urlParams }) => pageOfUsage(urlParams))
 )

@@ -6,8 +6,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { imageRefusals } from "../openapi/RefusalDocs.ts"
-import { keyNeeded } from "../openapi/SecurityDocs.ts"
+import { requiresApiKey } from "../openapi/GatewayDocument.ts"
+import { imageRefusals } from "../openapi/InferenceDocs.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
@@ -70,7 +70,7 @@ const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations"
   .setPayload(ImageGeneration)
   .addSuccess(Image)
   .addError(imageRefusals("request_too_large"))
-  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: kept, override: keyNeeded }))
+  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: kept, override: requiresApiKey }))
 
 const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edits")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
@@ -81,7 +81,7 @@ const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edit
     OpenApi.annotations({
       summary: "Change an image",
       description: `For models that can edit; others answer \`unsupported_endpoint\`. ${kept}`,
-      override: keyNeeded
+      override: requiresApiKey
     })
   )
 

@@ -19,12 +19,13 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
 import { HttpImageConnection } from "./HttpImageConnection.ts"
 import { ImageLease } from "./ImageLease.ts"
 import { writePicture, writeRefusal } from "./ImageResponse.ts"
 import { ImageSettings } from "./ImageSettings.ts"
+import { ImagesApi } from "./ImagesApi.ts"
 
 const served = (operation: ImageOperation) =>
   Effect.gen(function* () {
@@ -93,6 +94,6 @@ const toldOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): Imag
     : error
 }
 
-export const layer = HttpApiBuilder.group(GatewayApi, "images", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(ImagesApi), "images", (handlers) =>
   handlers.handleRaw("createImage", () => served("generate")).handleRaw("createImageEdit", () => served("edit"))
 )

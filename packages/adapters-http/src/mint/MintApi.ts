@@ -6,8 +6,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import type { MintRequest } from "@tollgate/domain/mint/Mint"
 import * as Schema from "effect/Schema"
-import { anythingElse, digits, integer, type MembersOf, text, uuid } from "../reseller/ResellerFields.ts"
-import { documented, ofBodies, ResellerError } from "../reseller/ResellerRefusals.ts"
+import { digits, integer, type MembersOf, text, unknownMembers, uuid } from "../openapi/Fields.ts"
+import { documented, ofBodies, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const TIER = "019a9f0e-2222-7d1a-9a41-6f1f0d7b2c11"
 const MODEL = "019a9f0e-3333-7d1a-9a41-6f1f0d7b2c11"
@@ -55,7 +55,7 @@ const MintBody = Schema.Struct(
     customer_email: text("The email of a user of the service.", mint.customer_email),
     plan_tier_id: text("As GET /api/reseller/tiers lists it.", TIER)
   } satisfies MembersOf<typeof MintRequest>,
-  anythingElse
+  unknownMembers
 ).annotations({ identifier: "MintRequest", examples: [mint] })
 
 export const MintResultBody = Schema.Struct({

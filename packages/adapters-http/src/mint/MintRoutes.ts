@@ -8,11 +8,11 @@ import * as useCases from "@tollgate/application/mint/MintTier"
 import { MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
 import { priceUsdMicroOf, type Tier, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
 import * as Effect from "effect/Effect"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { wholeNumber } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forReseller } from "../reseller/ResellerAnswer.ts"
-import { wholeNumber } from "../reseller/ResellerFields.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
-import type { MintResultBody, TierBody, TierList } from "./MintApi.ts"
+import { MintApi, type MintResultBody, type TierBody, type TierList } from "./MintApi.ts"
 
 const toTier = (tier: Tier): typeof TierBody.Type => ({
   plan_tier_id: tier.id,
@@ -39,6 +39,6 @@ const mintTier = forReseller(({ id }) =>
   Effect.flatMap(jsonBody(MintRequest), (request) => Effect.map(useCases.mintTier(id, request), toResult))
 )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "mints", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(MintApi), "mints", (handlers) =>
   handlers.handleRaw("listTiers", () => tiers).handleRaw("mintTier", () => mintTier)
 )

@@ -6,9 +6,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { parameter } from "../reseller/Query.ts"
+import { parameter } from "../openapi/Fields.ts"
 import { RankingsBody } from "./RankingsBody.ts"
-import { documentedRows, refusalOf } from "./RankingsErrors.ts"
+import { documentedRows, rankingsErrorBody } from "./RankingsErrors.ts"
 
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
@@ -45,7 +45,7 @@ const withExamples = (operation: Record<string, unknown>): Record<string, unknow
       content: {
         "application/json": {
           schema: { $ref: "#/components/schemas/RankingsError" },
-          examples: { [code]: { summary: meaning, value: refusalOf(example, EXAMPLE_ID).body } }
+          examples: { [code]: { summary: meaning, value: rankingsErrorBody(example, EXAMPLE_ID).body } }
         }
       }
     }

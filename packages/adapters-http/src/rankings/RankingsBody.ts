@@ -3,7 +3,7 @@
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Schema from "effect/Schema"
-import { instant, integer, text, timestamp, wholeNumber } from "../reseller/ResellerFields.ts"
+import { instant, integer, text, timestamp, wholeNumber } from "../openapi/Fields.ts"
 
 const nullable = (type: "string" | "integer", description: string, example: string | number) => {
   const annotations = { jsonSchema: { type: [type, "null"], description, examples: [example, null] } }

@@ -44,14 +44,14 @@ const rows: Rows = {
   }
 }
 
-export interface RankingsRefusal {
+export interface RankingsErrorResponse {
   readonly status: number
   readonly body: {
     readonly error: { readonly code: string; readonly message: string; readonly request_id: string }
   }
 }
 
-export const refusalOf = (failure: RankingsFailure, requestId: string): RankingsRefusal => {
+export const rankingsErrorBody = (failure: RankingsFailure, requestId: string): RankingsErrorResponse => {
   // The row of an error takes that error; the index by its tag loses that connection.
   const { status, code, message } = rows[failure._tag] as Row<RankingsFailure>
   return { status, body: { error: { code, message: message(failure), request_id: requestId } } }

@@ -7,7 +7,6 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { KnownRoute } from "../server/RouteHint.ts"
 import * as Representation from "./Representation.ts"
 
 /** Nothing but what we serve runs, is shown or is asked on the page. */
@@ -41,7 +40,7 @@ const files: Readonly<Record<string, string>> = {
   "/rankings/uplot.css": "uplot/dist/uPlot.min.css"
 }
 
-export const routes: ReadonlyArray<KnownRoute> = Object.keys(files).map((path) => ({ method: "GET", path }))
+export const paths: ReadonlyArray<string> = Object.keys(files)
 
 const contentTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",

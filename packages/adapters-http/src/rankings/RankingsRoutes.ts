@@ -9,9 +9,10 @@ import { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Effect from "effect/Effect"
 import { requestIdOf } from "../http/RequestIds.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { RankingsApi } from "./RankingsApi.ts"
 import { toBody } from "./RankingsBody.ts"
-import { refusalOf } from "./RankingsErrors.ts"
+import { rankingsErrorBody } from "./RankingsErrors.ts"
 import * as Representation from "./Representation.ts"
 
 const encoded = new WeakMap<Rankings, Representation.Representation>()
@@ -37,12 +38,12 @@ const answer = (given: { readonly window?: Given; readonly modality?: Given }) =
     Effect.matchEffect(readRankings({ ...query("window", given.window), ...query("modality", given.modality) }), {
       onSuccess: (rankings) => Effect.succeed(Representation.respond(representationOf(rankings), request)),
       onFailure: (failure) => {
-        const { status, body } = refusalOf(failure, requestIdOf(request))
+        const { status, body } = rankingsErrorBody(failure, requestIdOf(request))
         return Effect.orDie(HttpServerResponse.json(body, { status }))
       }
     })
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "rankings", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(RankingsApi), "rankings", (handlers) =>
   handlers.handleRaw("getRankings", ({ urlParams }) => answer(urlParams))
 )

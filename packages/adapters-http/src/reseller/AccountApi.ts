@@ -5,9 +5,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { digits } from "../openapi/Fields.ts"
+import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { ResellerAccount } from "./ResellerAccount.ts"
-import { digits } from "./ResellerFields.ts"
-import { documented, ResellerError } from "./ResellerRefusals.ts"
 
 export const QuotaBalance = Schema.Struct({
   balance_usd_micro: digits("The prepaid quota, in micro-USD: 1 USD is 1000000.", "25000000")

@@ -4,10 +4,10 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import * as Effect from "effect/Effect"
-import { GatewayApi } from "../server/GatewayApi.ts"
-import type { QuotaBalance } from "./AccountApi.ts"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { AccountApi, type QuotaBalance } from "./AccountApi.ts"
 import { toAccount } from "./ResellerAccount.ts"
-import { forReseller } from "./ResellerAnswer.ts"
 
 const me = forReseller((reseller) => Effect.succeed(toAccount(reseller)))
 
@@ -18,6 +18,6 @@ const balance = forReseller(({ id }) =>
   )
 )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "resellerAccount", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(AccountApi), "resellerAccount", (handlers) =>
   handlers.handleRaw("me", () => me).handleRaw("balance", () => balance)
 )

@@ -3,7 +3,7 @@
  */
 import { type Reseller, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import * as Schema from "effect/Schema"
-import { text, uuid } from "./ResellerFields.ts"
+import { text, uuid } from "../openapi/Fields.ts"
 
 export const exampleAccount = {
   id: "019a9f0e-1c52-7d1a-9a41-6f1f0d7b2c11",

@@ -6,9 +6,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import type { Login, Signup } from "@tollgate/domain/reseller/Signup"
 import * as Schema from "effect/Schema"
+import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
+import { documented, ofBodies, ResellerError } from "../openapi/ResellerDocs.ts"
 import { exampleAccount, ResellerAccount } from "./ResellerAccount.ts"
-import { anythingElse, type MembersOf, text } from "./ResellerFields.ts"
-import { documented, ofBodies, ResellerError } from "./ResellerRefusals.ts"
 
 const credentials = { email: exampleAccount.email, password: "correct horse battery" }
 const pending = { ...exampleAccount, status: "pending" as const }
@@ -35,7 +35,7 @@ const SignupBody = Schema.Struct(
       }
     })
   } satisfies MembersOf<typeof Signup>,
-  anythingElse
+  unknownMembers
 ).annotations({
   identifier: "Signup",
   examples: [{ ...credentials, name: exampleAccount.name, wa_number: "628123456789" }]
@@ -46,7 +46,7 @@ const LoginBody = Schema.Struct(
     email: text("As at signup; upper and lower case are the same.", credentials.email),
     password: text("The password of the signup.", credentials.password)
   } satisfies MembersOf<typeof Login>,
-  anythingElse
+  unknownMembers
 ).annotations({ identifier: "Login", examples: [credentials] })
 
 export const SignedUp = Schema.Struct({ reseller: ResellerAccount }).annotations({

@@ -10,13 +10,13 @@ import { Login, Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { clientAddressOf, TrustedProxies } from "../auth/TrustedProxies.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { resellerResponse } from "../http/ApiResponse.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { jsonBody } from "./JsonBody.ts"
 import { toAccount } from "./ResellerAccount.ts"
-import { answered } from "./ResellerAnswer.ts"
-import type { LoggedIn, SignedUp } from "./ResellerAuthApi.ts"
+import { type LoggedIn, ResellerAuthApi, type SignedUp } from "./ResellerAuthApi.ts"
 
-const signedUp = answered(
+const signedUp = resellerResponse(
   Effect.gen(function* () {
     const reseller = yield* signUp(yield* jsonBody(Signup))
     const body: typeof SignedUp.Type = { reseller: toAccount(reseller) }
@@ -25,7 +25,7 @@ const signedUp = answered(
   201
 )
 
-const loggedIn = answered(
+const loggedIn = resellerResponse(
   Effect.gen(function* () {
     const login = yield* jsonBody(Login)
     const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
@@ -36,6 +36,6 @@ const loggedIn = answered(
   })
 )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "resellerAuth", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(ResellerAuthApi), "resellerAuth", (handlers) =>
   handlers.handleRaw("signUp", () => signedUp).handleRaw("logIn", () => loggedIn)
 )

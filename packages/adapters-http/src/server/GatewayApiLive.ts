@@ -1,5 +1,5 @@
 /**
- * Everything {@link GatewayApi} declares, served: a new group is declared there and its routes are added here.
+ * Implements {@link GatewayApi}: a new group is declared there and its layer is added here.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
@@ -8,51 +8,78 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelsRoutes from "../catalog/ModelsRoutes.ts"
+import * as BalancesRoutes from "../customer/BalancesRoutes.ts"
+import * as CustomersRoutes from "../customer/CustomersRoutes.ts"
+import * as UsageRoutes from "../customer/UsageRoutes.ts"
 import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
+import * as MintRoutes from "../mint/MintRoutes.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as RankingsRoutes from "../rankings/RankingsRoutes.ts"
-import * as ResellerRoutes from "../reseller/ResellerRoutes.ts"
+import * as AccountRoutes from "../reseller/AccountRoutes.ts"
+import * as ResellerAuthRoutes from "../reseller/ResellerAuthRoutes.ts"
+import * as SmallBodies from "../reseller/SmallBodies.ts"
+import * as QrPictureRoutes from "../topup/QrPictureRoutes.ts"
+import * as TopUpsRoutes from "../topup/TopUpsRoutes.ts"
+import * as WebhooksRoutes from "../topup/WebhooksRoutes.ts"
 import * as ApiListener from "./ApiListener.ts"
 import * as Fallbacks from "./Fallbacks.ts"
 import { GatewayApi } from "./GatewayApi.ts"
 import * as OperationsRoutes from "./OperationsRoutes.ts"
 
-const lost = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
+const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
 /**
- * The relay takes these requests before the router sees them. What still gets here only resembles such a path, by
- * doubled slashes or escapes, and is told where to go.
+ * The relay takes the requests of these groups before the router does. A request that still arrives here has a path that
+ * only resembles one of theirs (doubled slashes, escapes). The 404 names the right path.
  */
 const relayed = Layer.mergeAll(
-  HttpApiBuilder.group(GatewayApi, "chat", (handlers) => handlers.handleRaw("createChatCompletion", lost)),
+  HttpApiBuilder.group(GatewayApi, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),
   HttpApiBuilder.group(GatewayApi, "messages", (handlers) =>
-    handlers.handleRaw("createMessage", lost).handleRaw("countMessageTokens", lost)
+    handlers.handleRaw("createMessage", notFound).handleRaw("countMessageTokens", notFound)
   ),
-  HttpApiBuilder.group(GatewayApi, "responses", (handlers) => handlers.handleRaw("createResponse", lost))
+  HttpApiBuilder.group(GatewayApi, "responses", (handlers) => handlers.handleRaw("createResponse", notFound))
 )
+
+const reseller = Layer.mergeAll(
+  ResellerAuthRoutes.layer,
+  AccountRoutes.layer,
+  TopUpsRoutes.layer,
+  MintRoutes.layer,
+  CustomersRoutes.layer,
+  BalancesRoutes.layer,
+  UsageRoutes.layer,
+  QrPictureRoutes.layer,
+  WebhooksRoutes.layer
+).pipe(Layer.provide(SmallBodies.layer))
 
 const routes = Layer.mergeAll(
   relayed,
+  reseller,
   ImagesRoutes.layer,
   ModelsRoutes.layer,
   RankingsRoutes.layer,
   RankingsPage.layer,
-  ResellerRoutes.layer,
   StoredResponsesRoutes.layer,
   OperationsRoutes.layer
 )
 
-const DOCS = "/docs"
+const DOCUMENTATION_PAGE = "/docs"
 const SPECIFICATION = "/openapi.json"
-/** The page carries all of its script and style: it asks nobody but us. */
+/** The page contains its script and styles: it loads nothing from other hosts. */
 const documentation = Layer.merge(
-  HttpApiSwagger.layer({ path: DOCS }),
+  HttpApiSwagger.layer({ path: DOCUMENTATION_PAGE }),
   HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })
 )
-const undeclared = [...[DOCS, SPECIFICATION].map((path) => ({ method: "GET", path })), ...RankingsPage.routes]
+const undeclaredPaths = [DOCUMENTATION_PAGE, SPECIFICATION, ...RankingsPage.paths]
 
-export const layer = Layer.mergeAll(documentation, Fallbacks.layer(GatewayApi, undeclared)).pipe(
+export const layer = Layer.mergeAll(
+  documentation,
+  Fallbacks.layer(
+    GatewayApi,
+    undeclaredPaths.map((path) => ({ method: "GET", path }))
+  )
+).pipe(
   Layer.provideMerge(HttpApiBuilder.api(GatewayApi).pipe(Layer.provide(routes))),
   Layer.provideMerge(ApiListener.layerContext)
 )

@@ -6,9 +6,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { parameter } from "../reseller/Query.ts"
-import { uuid } from "../reseller/ResellerFields.ts"
-import { documented, ResellerError } from "../reseller/ResellerRefusals.ts"
+import { parameter, uuid } from "../openapi/Fields.ts"
+import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
   .setPath(Schema.Struct({ orderID: uuid("The id of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") }))

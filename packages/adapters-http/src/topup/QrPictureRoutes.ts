@@ -11,9 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { renderSVG } from "uqr"
-import { orRefused } from "../reseller/ResellerAnswer.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { orResellerError } from "../http/ApiResponse.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { QrLinks } from "./QrLinks.ts"
+import { QrPictureApi } from "./QrPictureApi.ts"
 
 const readId = Schema.decodeOption(OrderId)
 
@@ -35,8 +36,8 @@ const picture = (orderId: string, seal: string) =>
     })
   })
 
-export const layer = HttpApiBuilder.group(GatewayApi, "qrPictures", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(QrPictureApi), "qrPictures", (handlers) =>
   handlers.handleRaw("qrPicture", ({ path: { orderID }, urlParams: { t = [] } }) =>
-    orRefused(picture(orderID, t.length === 1 ? (t[0] ?? "") : ""))
+    orResellerError(picture(orderID, t.length === 1 ? (t[0] ?? "") : ""))
   )
 )

@@ -5,7 +5,7 @@
 import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Schema from "effect/Schema"
-import { digits, integer, text, timestamp, uuid } from "../reseller/ResellerFields.ts"
+import { digits, integer, text, timestamp, uuid } from "../openapi/Fields.ts"
 
 const ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const PICTURE = `https://gateway.example/qr/${ID}.svg?t=Zm9y`

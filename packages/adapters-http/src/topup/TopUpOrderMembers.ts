@@ -5,7 +5,7 @@ import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentInstructions"
 import { paymentStatusOf, receivedUsdMicroOf, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
-import { instant, wholeNumber } from "../reseller/ResellerFields.ts"
+import { instant, wholeNumber } from "../openapi/Fields.ts"
 import type { ListedTopUpOrder, TopUpOrderBody } from "./TopUpOrderBody.ts"
 
 type Listed = typeof ListedTopUpOrder.Type

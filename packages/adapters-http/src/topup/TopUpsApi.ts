@@ -7,9 +7,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Schema from "effect/Schema"
-import { parameter } from "../reseller/Query.ts"
-import { anythingElse, integer, type MembersOf, uuid } from "../reseller/ResellerFields.ts"
-import { documented, ofBodies, ResellerError } from "../reseller/ResellerRefusals.ts"
+import { integer, type MembersOf, parameter, unknownMembers, uuid } from "../openapi/Fields.ts"
+import { documented, ofBodies, ResellerError } from "../openapi/ResellerDocs.ts"
 import { ListedTopUpOrder, TopUpOrderBody } from "./TopUpOrderBody.ts"
 
 const TopUpRequestBody = Schema.Struct(
@@ -29,7 +28,7 @@ const TopUpRequestBody = Schema.Struct(
       TokenKind.annotations({ description: "For `crypto_bep20`, `usdt` unless given; ignored by the others." })
     )
   } satisfies MembersOf<typeof TopUpRequest>,
-  anythingElse
+  unknownMembers
 ).annotations({
   identifier: "TopUpRequest",
   examples: [

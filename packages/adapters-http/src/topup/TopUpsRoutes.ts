@@ -8,14 +8,14 @@ import { reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { singleValues } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
 import { PublicAddress } from "../reseller/PublicAddress.ts"
-import { onlyOnce } from "../reseller/Query.ts"
-import { forReseller } from "../reseller/ResellerAnswer.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
 import { QrLinks } from "./QrLinks.ts"
 import { toBody, toListed } from "./TopUpOrderMembers.ts"
-import type { TopUpList } from "./TopUpsApi.ts"
+import { type TopUpList, TopUpsApi } from "./TopUpsApi.ts"
 
 const qrAddress = Effect.gen(function* () {
   const base = yield* (yield* PublicAddress).base
@@ -45,14 +45,14 @@ type Given = ReadonlyArray<string> | undefined
 const pageOfTopUps = (given: { readonly limit?: Given; readonly offset?: Given }) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      const { topUps, total } = yield* listTopUps(id, yield* onlyOnce(given))
+      const { topUps, total } = yield* listTopUps(id, yield* singleValues(given))
       const address = yield* qrAddress
       const body: typeof TopUpList.Type = { topups: topUps.map((order) => toListed(order, address)), total }
       return body
     })
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "topUps", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (handlers) =>
   handlers
     .handleRaw("createTopUp", () => createTopUp)
     .handleRaw("getTopUp", ({ path: { orderID } }) => lookAtTopUp(orderID))

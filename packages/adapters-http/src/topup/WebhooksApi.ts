@@ -5,8 +5,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { text } from "../reseller/ResellerFields.ts"
-import { documented, ResellerError } from "../reseller/ResellerRefusals.ts"
+import { text } from "../openapi/Fields.ts"
+import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const Report = Schema.Unknown.annotations({
   jsonSchema: { type: "object", description: "As the provider sends it, with its signature." }

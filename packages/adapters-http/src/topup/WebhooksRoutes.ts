@@ -6,12 +6,13 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import * as Effect from "effect/Effect"
-import { answered } from "../reseller/ResellerAnswer.ts"
+import { resellerResponse } from "../http/ApiResponse.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
 import { SmallBodies } from "../reseller/SmallBodies.ts"
-import { GatewayApi } from "../server/GatewayApi.ts"
+import { WebhooksApi } from "./WebhooksApi.ts"
 
 const report = (provider: string) =>
-  answered(
+  resellerResponse(
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const body = yield* (yield* SmallBodies).read(NodeHttpServerRequest.toIncomingMessage(request))
@@ -19,6 +20,6 @@ const report = (provider: string) =>
     })
   )
 
-export const layer = HttpApiBuilder.group(GatewayApi, "webhooks", (handlers) =>
+export const layer = HttpApiBuilder.group(gateway.add(WebhooksApi), "webhooks", (handlers) =>
   handlers.handleRaw("paymentWebhook", ({ path: { provider } }) => report(provider))
 )

@@ -6,9 +6,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { withEventStream } from "../../openapi/EventStreamDocs.ts"
-import { refusal, relayRefusals } from "../../openapi/RefusalDocs.ts"
-import { keyNeeded } from "../../openapi/SecurityDocs.ts"
+import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
+import { refusal, relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
 
 const anythingElse = { key: Schema.String, value: Schema.Unknown }
 
@@ -97,7 +96,7 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
       description:
         "`anthropic-version` and `anthropic-beta` are passed on. Charged to the Token Plan for the model first, then " +
         "to the pay-as-you-go balance. A stream is charged for what was delivered.",
-      override: keyNeeded,
+      override: requiresApiKey,
       transform: stream
     })
   )
@@ -125,7 +124,7 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
     OpenApi.annotations({
       summary: "Count the tokens of a conversation before it is sent",
       description: "What the model's supplier says, or an estimate where it says nothing. Free of charge.",
-      override: keyNeeded
+      override: requiresApiKey
     })
   )
 

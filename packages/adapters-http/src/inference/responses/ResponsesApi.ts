@@ -5,9 +5,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { withEventStream } from "../../openapi/EventStreamDocs.ts"
-import { relayRefusals } from "../../openapi/RefusalDocs.ts"
-import { keyNeeded } from "../../openapi/SecurityDocs.ts"
+import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
+import { relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
 
 const anythingElse = { key: Schema.String, value: Schema.Unknown }
 
@@ -114,7 +113,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
       description:
         "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
         "what was delivered. Responses are not stored: GET and DELETE of `/v1/responses/{id}` answer 404.",
-      override: keyNeeded,
+      override: requiresApiKey,
       transform: stream
     })
   )

@@ -5,8 +5,8 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { internalError, statusOf } from "../http/SurfaceError.ts"
-import { resellerTokenNeeded } from "../openapi/SecurityDocs.ts"
-import { documentedRow, type ResellerErrorTag, refusalOf } from "./ResellerErrors.ts"
+import { documentedRow, type ResellerErrorTag, resellerErrorBody } from "../wire/ResellerErrors.ts"
+import { requiresResellerToken } from "./GatewayDocument.ts"
 
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const NAME = "ResellerError"
@@ -51,7 +51,7 @@ export const documented = ({ summary, description, open, errors }: RouteDocs) =>
   OpenApi.annotations({
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(open ? {} : { override: resellerTokenNeeded }),
+    ...(open ? {} : { override: requiresResellerToken }),
     transform: withRefusals(open ? errors : [...ofTokens, ...errors])
   })
 
@@ -73,7 +73,7 @@ const refusalsOf = (tags: ReadonlyArray<ResellerErrorTag>): Record<string, Docum
   const responses: Record<string, DocumentedResponse> = {}
   for (const tag of tags) {
     const { meaning, example } = documentedRow(tag)
-    const { status, code, body } = refusalOf(example, EXAMPLE_ID)
+    const { status, code, body } = resellerErrorBody(example, EXAMPLE_ID)
     const before = responses[status]
     const line = `\`${code}\`: ${meaning}`
     responses[status] = {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { type ResellerFailure, refusalOf } from "@tollgate/adapters-http/reseller/ResellerErrors"
+import { type ResellerFailure, resellerErrorBody } from "@tollgate/adapters-http/wire/ResellerErrors"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
@@ -35,7 +35,7 @@ const OPERATOR_REFUSALS = new Set(["AdjustmentConflict", "PatternNotListed", "Re
 
 describe("an error of the programme", () => {
   it.each(all)("has its status, code and envelope: %s", (failure, expected) => {
-    const { status, body } = refusalOf(failure, "the id")
+    const { status, body } = resellerErrorBody(failure, "the id")
     const { code, message, request_id, details } = body.error
     expect(`${status} ${code}`).toBe(expected)
     expect({ request_id, ends: /[a-z0-9`][.]$/.test(message) }).toEqual({ request_id: "the id", ends: true })
@@ -56,7 +56,7 @@ describe("an error of the programme", () => {
 
   it("says when to try again, and never at once", () => {
     for (const seconds of [0, -1, 0.2, Number.NaN, 1]) {
-      const { headers } = refusalOf(new Overloaded({ retryAfterSeconds: seconds }), "")
+      const { headers } = resellerErrorBody(new Overloaded({ retryAfterSeconds: seconds }), "")
       expect(headers).toEqual({ "retry-after": "1" })
     }
   })
@@ -66,13 +66,13 @@ describe("an error of the programme", () => {
       { path: "email", message: "a string" },
       { path: "name", message: "is missing" }
     ]
-    const { body } = refusalOf(new ValidationFailed({ details }), "")
+    const { body } = resellerErrorBody(new ValidationFailed({ details }), "")
     expect(body.error).toMatchObject({ message: "email: a string.", details })
-    expect(refusalOf(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
+    expect(resellerErrorBody(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
   })
 
   it("of a provider's own limit does not make up bounds", () => {
-    const refusal = refusalOf(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
-    expect(refusal.body.error.message).not.toMatch(/null|undefined|\d/)
+    const response = resellerErrorBody(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
+    expect(response.body.error.message).not.toMatch(/null|undefined|\d/)
   })
 })

@@ -1,4 +1,4 @@
-import { bearerToken } from "@tollgate/adapters-http/auth/BearerToken"
+import { bearerToken } from "@tollgate/adapters-http/auth/ResellerCaller"
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 

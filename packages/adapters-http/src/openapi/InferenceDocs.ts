@@ -1,5 +1,5 @@
 /**
- * The error body of the inference routes, as the documentation shows it (gap A6).
+ * OpenAPI declarations shared by the inference routes: their error body with its codes (gap A6), and event streams.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,9 @@ const ErrorBody = Schema.Struct({
     type: Schema.String,
     code: Schema.String.annotations({ description: "What went wrong; for programs." }),
     message: Schema.String.annotations({ description: "What went wrong, and what to do; for people." }),
-    param: Schema.NullOr(Schema.String).annotations({ description: "The member of the request at fault." }),
+    param: Schema.NullOr(Schema.String).annotations({
+      description: "The request member that caused the error, or null."
+    }),
     details: Schema.Struct({ error_code: Schema.String })
   }),
   request_id: Schema.String
@@ -34,26 +36,26 @@ const ErrorBody = Schema.Struct({
 const meanings = {
   invalid_request: "The body is malformed or invalid.",
   unsupported_parameter: "A field outside the supported set was sent; see `param`.",
-  unsupported_endpoint: "The model makes no images, or does not edit them.",
+  unsupported_endpoint: "The model cannot generate images, or cannot edit them.",
   content_policy_violation: "The prompt or the image was declined by the model's content policy. Not charged.",
   invalid_api_key: "The key is missing, wrong or revoked, or two different keys were sent.",
-  insufficient_balance: "Neither the Token Plan for this model nor pay-as-you-go covers the request.",
-  model_not_found: "No model of this name can be called at this route.",
+  insufficient_balance: "Neither the Token Plan for this model nor the pay-as-you-go balance covers the request.",
+  model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Not charged.",
   idempotency_key_reused: "The `Idempotency-Key` was already used.",
-  image_too_large: "The source image, or its form, exceeds its limit in bytes or pixels.",
-  request_too_large: "The body is larger than the route takes.",
+  image_too_large: "The source image or the form exceeds a limit in bytes or pixels.",
+  request_too_large: "The body exceeds the limit of the route.",
   image_concurrency_limit: "Another image request of the account is still running. See `retry-after`.",
-  technical_limit: "The supplier is limiting requests; not a limit of this service. See `retry-after`.",
-  upstream_error: "The supplier failed.",
+  technical_limit: "The provider limits requests; this is not a limit of this service. See `retry-after`.",
+  upstream_error: "The provider failed.",
   image_too_large_output: "The image is larger than 20 MiB and was withheld. Not charged.",
-  overloaded: "The service is at its capacity, or being stopped. See `retry-after`.",
-  circuit_open: "The suppliers of the model are being left alone after failures. See `retry-after`."
+  overloaded: "The service is at capacity or shutting down. See `retry-after`.",
+  circuit_open: "The circuit breakers of the model's providers are open after failures. See `retry-after`."
 } as const
 
 export type RefusalCode = keyof typeof meanings
 
-/** A status and the codes it can carry. */
+/** The error response with this status, and the codes it can carry. */
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
   ErrorBody.annotations(
     HttpApiSchema.annotations({
@@ -62,7 +64,7 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
     })
   )
 
-/** What a relayed request can be refused for, in every protocol. */
+/** Every error response of a relayed request, in every protocol. */
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
@@ -74,7 +76,7 @@ export const relayRefusals = Schema.Union(
   refusal(503, "overloaded", "circuit_open")
 )
 
-/** What an image request can be refused for, given how the size of what it brings is refused. */
+/** Every error response of an image request; `tooLarge` is the code of its 413. */
 export const imageRefusals = (tooLarge: RefusalCode) =>
   Schema.Union(
     refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation"),
@@ -88,3 +90,20 @@ export const imageRefusals = (tooLarge: RefusalCode) =>
     refusal(502, "upstream_error", "image_too_large_output"),
     refusal(503, "overloaded", "circuit_open")
   )
+
+export interface EventStreamDocs {
+  readonly description: string
+  /** The events of a short stream, as they go over the wire, without the blank lines between them. */
+  readonly example: ReadonlyArray<string>
+}
+
+/** Adds `text/event-stream` beside JSON to the 200: the library declares one content type a status. */
+export const withEventStream =
+  ({ description, example }: EventStreamDocs) =>
+  (operation: Record<string, unknown>): Record<string, unknown> => {
+    const responses = operation.responses as Record<string, { readonly content: object }>
+    const ok = responses["200"]
+    const stream = { schema: { type: "string", description }, example: [...example, ""].join("\n\n") }
+    const content = { ...ok?.content, "text/event-stream": stream }
+    return { ...operation, responses: { ...responses, "200": { ...ok, content } } }
+  }

@@ -216,7 +216,7 @@ const rows: Rows = {
 export type ResellerErrorTag = keyof Rows
 
 /** A response that is an error: status, headers beside the usual ones, JSON body. */
-export interface Refusal {
+export interface ResellerErrorResponse {
   readonly status: number
   readonly code: string
   readonly headers: Readonly<Record<string, string>>
@@ -230,7 +230,7 @@ export interface Refusal {
   }
 }
 
-export const refusalOf = (error: ResellerFailure, requestId: string): Refusal => {
+export const resellerErrorBody = (error: ResellerFailure, requestId: string): ResellerErrorResponse => {
   // The row of an error takes that error; the index by its tag loses that connection.
   const { status, code, message, details, headers } = rows[error._tag] as Row<ResellerFailure>
   const told = { code, message: message(error), request_id: requestId }

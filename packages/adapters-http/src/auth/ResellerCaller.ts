@@ -1,0 +1,47 @@
+/**
+ * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`, the scheme in any case.
+ */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { authenticate } from "@tollgate/application/reseller/Authenticate"
+import type { Reseller } from "@tollgate/domain/reseller/Reseller"
+import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { resellerResponse } from "../http/ApiResponse.ts"
+import type { ResellerFailure } from "../wire/ResellerErrors.ts"
+
+const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
+/** Tokens of this service have about 350 characters. */
+const MAX_LENGTH = 4_096
+
+/**
+ * The token among the alternating names and values of `IncomingMessage.rawHeaders`. Node keeps only the first of several
+ * `authorization` headers, so the raw ones are read: two different values are no token.
+ */
+export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacted<string> | undefined => {
+  let presented: string | undefined
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() !== "authorization") continue
+    const value = rawHeaders[i + 1] ?? ""
+    if (presented !== undefined && presented !== value) return undefined
+    presented = value
+  }
+  const token = presented === undefined || presented.length > MAX_LENGTH ? undefined : BEARER.exec(presented)?.[1]
+  return token === undefined ? undefined : Redacted.make(token)
+}
+
+const caller = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  return yield* authenticate(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders))
+})
+
+/** The response to an authenticated reseller. The token is checked before anything else of the request is read. */
+export const forReseller = <A, E extends ResellerFailure, R>(
+  body: (reseller: Reseller) => Effect.Effect<A, E, R>,
+  status: 200 | 201 = 200
+) =>
+  resellerResponse<A, E | InvalidCredentials, R | Effect.Effect.Context<typeof caller>>(
+    Effect.flatMap(caller, body),
+    status
+  )

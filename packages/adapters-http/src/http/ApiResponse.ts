@@ -1,0 +1,50 @@
+/**
+ * Responses of the routes that Effect's router serves: JSON, or an error in the body of its surface.
+ */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Effect from "effect/Effect"
+import { errorBody, type RelayError } from "../wire/InferenceErrors.ts"
+import { type ResellerFailure, resellerErrorBody } from "../wire/ResellerErrors.ts"
+import { requestIdOf } from "./RequestIds.ts"
+import { pathOf } from "./RequestPath.ts"
+import { type SurfaceError, statusOf, surfaceErrorBody } from "./SurfaceError.ts"
+
+type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest>
+
+/** The body as JSON, or an inference error in the format of OpenAI. */
+export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>): Response<R> =>
+  Effect.matchEffect(body, {
+    onSuccess: (value) => Effect.orDie(HttpServerResponse.json(value)),
+    onFailure: (error) =>
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+        const { status, headers, body } = errorBody(error, requestIdOf(request), "openai")
+        return HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+      })
+  })
+
+/** The body as JSON, or an error of the reseller routes. */
+export const resellerResponse = <A, E extends ResellerFailure, R>(
+  body: Effect.Effect<A, E, R>,
+  status: 200 | 201 = 200
+): Response<R> =>
+  orResellerError(Effect.flatMap(body, (value) => Effect.orDie(HttpServerResponse.json(value, { status }))))
+
+/** The response as it is, or an error of the reseller routes. */
+export const orResellerError = <E extends ResellerFailure, R>(
+  response: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Response<R> =>
+  Effect.catchAll(response, (error) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const { status, headers, body } = resellerErrorBody(error, requestIdOf(request))
+      return Effect.orDie(HttpServerResponse.json(body, { status, headers }))
+    })
+  )
+
+/** An error of the server itself, in the format of the surface that `path` belongs to. */
+export const surfaceErrorResponse = (error: SurfaceError, path?: string): Response<never> =>
+  Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    const body = surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request))
+    const headers = error.headers ?? {}
+    return HttpServerResponse.text(body, { status: statusOf(error), contentType: "application/json", headers })
+  })

@@ -1,0 +1,91 @@
+/**
+ * The part of the OpenAPI document that no single feature owns: title, security schemes, error responses.
+ *
+ * {@link gateway} has no groups. `server/GatewayApi.ts` adds all of them; a feature adds only its own group to implement
+ * it, so that features do not import the server.
+ */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as OpenApi from "@effect/platform/OpenApi"
+
+const SECURITY_SCHEMES = {
+  apiKey: { type: "http", scheme: "bearer", description: "A customer's API key." },
+  xApiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "The same API key in another header." },
+  resellerToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "The token returned by the reseller login."
+  }
+}
+
+/**
+ * Marks an operation that needs an API key. For the document only: the library's own bearer scheme accepts any scheme, so
+ * `auth/` reads the headers itself.
+ */
+export const requiresApiKey = { security: [{ apiKey: [] }, { xApiKey: [] }] }
+
+/** Marks an operation that needs a reseller's token. For the document only. */
+export const requiresResellerToken = { security: [{ resellerToken: [] }] }
+
+/** The library adds this error to every operation. It is never sent: `server/Fallbacks.ts` writes decoding errors. */
+const LIBRARY_ERROR = "HttpApiDecodeError"
+const LIBRARY_SCHEMAS = [LIBRARY_ERROR, "Issue", "PropertyKey"]
+
+interface ErrorSchema {
+  readonly description?: string
+  readonly $ref?: string
+  readonly anyOf?: ReadonlyArray<ErrorSchema>
+}
+
+interface ErrorResponse {
+  readonly description: string
+  readonly content?: { readonly "application/json"?: { readonly schema: ErrorSchema } }
+}
+
+type Responses = Readonly<Record<string, ErrorResponse>>
+type Paths = Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>
+
+const completed = (specification: Record<string, unknown>): Record<string, unknown> => {
+  const components = specification.components as { readonly schemas: Record<string, unknown> }
+  return {
+    ...specification,
+    paths: mapValues(specification.paths as Paths, (methods) =>
+      mapValues(methods, (operation) => ({ ...operation, responses: withoutLibraryError(operation.responses) }))
+    ),
+    components: {
+      ...components,
+      schemas: without(components.schemas, LIBRARY_SCHEMAS),
+      securitySchemes: SECURITY_SCHEMES
+    }
+  }
+}
+
+const withoutLibraryError = ({ "400": malformed, ...others }: Responses): Responses => {
+  const schema = malformed?.content?.["application/json"]?.schema
+  if (malformed === undefined || schema === undefined || isLibraryError(schema)) return others
+  const own = schema.anyOf?.filter((one) => !isLibraryError(one))
+  const [only] = own ?? [schema]
+  if (only === undefined || own?.length !== 1) return { ...others, "400": malformed }
+  const description = only.description ?? malformed.description
+  return { ...others, "400": { description, content: { "application/json": { schema: only } } } }
+}
+
+const isLibraryError = ({ $ref }: ErrorSchema): boolean => $ref?.endsWith(`/${LIBRARY_ERROR}`) === true
+
+const mapValues = <A, B>(record: Readonly<Record<string, A>>, f: (value: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, f(value)]))
+
+const without = (record: Record<string, unknown>, names: ReadonlyArray<string>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))
+
+export const gateway = HttpApi.make("gateway").annotateContext(
+  OpenApi.annotations({
+    title: "Inference gateway",
+    version: "1",
+    description:
+      "Drop-in replacement for the OpenAI and Anthropic APIs: change the base URL and the model name. Resellers sign up, " +
+      "top up quota and sell plans and API keys under `/api/reseller`. Every response carries its request id in " +
+      "`x-request-id`.",
+    transform: completed
+  })
+)
