@@ -25,7 +25,7 @@ import { logIn } from "@tollgate/application/reseller/LogIn"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
 import { signUp } from "@tollgate/application/reseller/SignUp"
-import { sweepTopUps } from "@tollgate/application/topup/TopUpRefresh"
+import { refreshDueTopUps } from "@tollgate/application/topup/TopUpRefresh"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/OperationId"
@@ -99,7 +99,7 @@ it("is enough for a whole life of resellers, orders, mints, keys and requests", 
 
       yield* orderedQris(id)
       yield* orderedBep20(id, 10_000_000n)
-      yield* sweepTopUps
+      yield* refreshDueTopUps()
       const change = { resellerId: id, change: QuotaChange(-1_000_000n), operationId: OperationId.make("back") }
       yield* (yield* Quota).adjust(change, operator)
 

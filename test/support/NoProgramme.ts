@@ -21,7 +21,7 @@ import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
-import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
+import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { type Context, Effect, Layer } from "effect"
 
 const absent = <Id, Service extends object>(tag: Context.Tag<Id, Service>): Layer.Layer<Id> =>

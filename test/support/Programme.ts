@@ -142,8 +142,8 @@ export const anOrder = (
 
 export const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-export const observe = (id: OrderId, seen: PaymentObservation) =>
-  Effect.flatMap(TopUpOrders, (orders) => orders.observe(id, seen))
+export const recordObservation = (id: OrderId, seen: PaymentObservation) =>
+  Effect.flatMap(TopUpOrders, (orders) => orders.recordObservation(id, seen))
 export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
 export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
 

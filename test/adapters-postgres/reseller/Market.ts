@@ -104,7 +104,7 @@ export class Market {
       Effect.gen(this, function* () {
         if (this.#orders.length === 0) return
         const observation = { _tag: seen, received: undefined, paidAt: undefined, reason: "so" }
-        yield* Programme.observe(of(this.#orders, pick), observation)
+        yield* Programme.recordObservation(of(this.#orders, pick), observation)
       }),
 
     credit: ({ pick }: Deed) => (this.#orders.length === 0 ? Effect.void : this.#credit(of(this.#orders, pick))),

@@ -13,7 +13,7 @@ import { Context, Duration, Effect, Option } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
-const { aNewTopUp, anOpening, anOrder, aReseller, balance, credit, isNow, observe, paid } = Programme
+const { aNewTopUp, anOpening, anOrder, aReseller, balance, credit, isNow, recordObservation, paid } = Programme
 
 const NO_ORDER = OrderId.make("0193a5c2-0000-7000-8000-000000000000")
 
@@ -212,7 +212,7 @@ describe("a top-up in Postgres", () => {
         const first = yield* anOrder(one.id)
         const second = yield* anOrder(other.id)
         const third = yield* anOrder(one.id)
-        yield* observe(first.id, { _tag: "Expired", received: undefined })
+        yield* recordObservation(first.id, { _tag: "Expired", received: undefined })
         const found = (filter: { resellerId?: ResellerId; status?: "pending" | "expired" | "credited" }, limit = 3) =>
           Effect.map(orders.search({ resellerId: filter.resellerId, status: filter.status, limit }), (stored) =>
             stored.map(({ order }) => order.id)
@@ -234,7 +234,7 @@ describe("a top-up in Postgres", () => {
         const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
         // Text that Postgres has no place for, from whoever we asked.
         const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
-        const first = yield* observe(id, { _tag: "Pending", received, evidence })
+        const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
         expect(first.alert).toBeUndefined()
         const stored = yield* own(resellerId, id)
         expect(stored).toEqual({ ...first.order, evidence: { transactions: ["0xa"], remarks: ["odd\ufffd \ufffd"] } })
@@ -243,16 +243,20 @@ describe("a top-up in Postgres", () => {
         expect(yield* dueAt(id)).toBe((stored.checkedAt?.getTime() ?? 0) + 30_000)
 
         const less = { receivedRaw: TokenRaw(1n), receivedUsdMicro: undefined }
-        const suspicious = yield* observe(id, { _tag: "Suspicious", received: less, reason: "another currency" })
+        const suspicious = yield* recordObservation(id, {
+          _tag: "Suspicious",
+          received: less,
+          reason: "another currency"
+        })
         expect(suspicious.alert).toBe("another currency")
         expect((yield* own(resellerId, id)).received).toEqual(received)
 
         const odd = yield* anOrder(resellerId)
         const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
-        yield* observe(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
+        yield* recordObservation(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
         expect(yield* own(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
 
-        const { order } = yield* observe(id, { ...paid, received: less })
+        const { order } = yield* recordObservation(id, { ...paid, received: less })
         expect(order).toMatchObject({ status: "crediting", received })
         expect(yield* own(resellerId, id)).toEqual(order)
         expect(yield* balance(resellerId)).toBe(0n)
@@ -264,7 +268,7 @@ describe("a top-up in Postgres", () => {
         const sql = yield* SqlClient.SqlClient
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect(yield* credit(id)).toMatchObject({ status: "pending" })
-        const { order: paidOrder } = yield* observe(id, paid)
+        const { order: paidOrder } = yield* recordObservation(id, paid)
         const credited = yield* credit(id)
         expect(credited).toMatchObject({ ...paidOrder, status: "credited", creditedAt: expect.any(Date) })
         expect(yield* credit(id)).toEqual(credited)
@@ -274,7 +278,7 @@ describe("a top-up in Postgres", () => {
         expect(yield* sql`SELECT code, unit, amount, actor FROM transfer WHERE ref = ${id}`).toEqual([
           { code: "topup", unit: "usd_micro", amount: 1_000_100n, actor: "topup" }
         ])
-        const again = yield* observe(id, { _tag: "Failed", received: undefined, reason: "denied" })
+        const again = yield* recordObservation(id, { _tag: "Failed", received: undefined, reason: "denied" })
         expect(again.order).toMatchObject({ status: "credited", creditedAt: credited.creditedAt })
         expect(yield* dueAt(id)).toBeUndefined()
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -284,7 +288,7 @@ describe("a top-up in Postgres", () => {
     it.effect("to an address is due for a while after its credit, and what comes then is kept and never credited", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
-        yield* observe(id, paid)
+        yield* recordObservation(id, paid)
         const credited = yield* credit(id)
         expect(yield* dueAt(id)).toBe((credited.creditedAt?.getTime() ?? 0) + 60_000)
         yield* ago(id, "next_look_at", 61)
@@ -292,7 +296,7 @@ describe("a top-up in Postgres", () => {
         expect(due.map(({ order }) => order)).toContainEqual(credited)
 
         const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
-        const { order } = yield* observe(id, { ...paid, received })
+        const { order } = yield* recordObservation(id, { ...paid, received })
         expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
         expect(yield* credit(id)).toEqual(order)
         expect(yield* own(resellerId, id)).toEqual(order)
@@ -305,8 +309,8 @@ describe("a top-up in Postgres", () => {
     it.effect("that was given up for expired is credited by a late payment", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
-        expect((yield* observe(id, { _tag: "Expired", received: undefined })).order.status).toBe("expired")
-        yield* observe(id, paid)
+        expect((yield* recordObservation(id, { _tag: "Expired", received: undefined })).order.status).toBe("expired")
+        yield* recordObservation(id, paid)
         expect(yield* credit(id)).toMatchObject({ status: "credited" })
         expect(yield* balance(resellerId)).toBe(1_000_100n)
       })
@@ -322,7 +326,7 @@ describe("a top-up in Postgres", () => {
           (_, i) => {
             const orders = i % 2 === 0 ? here : there
             const seen = i % 5 === 4 ? ({ _tag: "Expired", received: undefined } as const) : paid
-            return Effect.zipRight(orders.observe(id, seen), orders.credit(id))
+            return Effect.zipRight(orders.recordObservation(id, seen), orders.credit(id))
           },
           { concurrency: 40 }
         )
@@ -344,7 +348,7 @@ describe("a top-up in Postgres", () => {
           [...orders, ...orders],
           ({ id }, i) => {
             const node = i % 3 === 0 ? here : there
-            return Effect.zipRight(node.observe(id, paid), node.credit(id))
+            return Effect.zipRight(node.recordObservation(id, paid), node.credit(id))
           },
           { concurrency: 20 }
         )
@@ -365,7 +369,7 @@ describe("a top-up in Postgres", () => {
           { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
           { instructions: crypto, providerPaymentId: "7001,7002" }
         )
-        yield* observe(id, paid)
+        yield* recordObservation(id, paid)
         yield* credit(id)
         yield* ago(id, "next_look_at", -3_600)
         const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
@@ -445,8 +449,8 @@ describe("a top-up in Postgres", () => {
         const unknown = yield* anOrder(reseller.id, { provider: "gone" })
         const unbooked = yield* anOrder(reseller.id, { provider: "gone" })
         const simulated = yield* anOrder(reseller.id, { provider: "simulated", simulated: true })
-        yield* observe(unbooked.id, paid)
-        yield* observe(simulated.id, paid)
+        yield* recordObservation(unbooked.id, paid)
+        yield* recordObservation(simulated.id, paid)
         for (const { id } of [simulated, unbooked, unknown, known]) yield* ago(id, "next_look_at", 100)
         const due = yield* orders.claimDue({ providers: ["bsc", "other"], limit: 9, lease: Duration.seconds(5) })
         expect(due.map(({ order }) => order.id).sort()).toEqual([known.id, unbooked.id].sort())

@@ -34,7 +34,7 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
 export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider) =>
   describe("a provider that cannot be used", () => {
     const both = (provider: PaymentProvider) =>
-      Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.check(intent, opened))])
+      Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.refresh(intent, opened))])
 
     const scripted = [...faults, ...inWords.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
     for (const [what, script, kind, ambiguous] of scripted) {

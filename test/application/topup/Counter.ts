@@ -15,7 +15,7 @@ import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
-import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import { Clock, Effect, Layer, Logger, Option } from "effect"
@@ -30,7 +30,7 @@ export class Counter {
   /** Orders the sweep finds due, one batch a call. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
   stale: ReadonlyArray<AbandonedTopUp> = []
-  /** `check`, `open`, `cancel`, `observe`, `credit`, in the order they were begun. */
+  /** `refresh`, `open`, `cancel`, `record`, `credit`, in the order they were begun. */
   readonly log: Array<string> = []
   quota = aQuota(0n)
 
@@ -51,9 +51,9 @@ export class Counter {
           "open",
           Effect.suspend(() => this.opens)
         ),
-      check: () =>
+      refresh: () =>
         this.#noted(
-          "check",
+          "refresh",
           Effect.suspend(() => this.says)
         ),
       cancel: ({ orderNumber }) => this.#noted(`cancel ${orderNumber}`, Effect.void),
@@ -122,14 +122,14 @@ export class Counter {
             .sort((a, b) => (a.order.id < b.order.id ? 1 : -1))
             .slice(0, limit)
         ),
-      observe: (id, what) =>
+      recordObservation: (id, what) =>
         this.#noted(
-          "observe",
+          "record",
           Effect.map(Clock.currentTimeMillis, (now) => {
             const { order } = this.orders.get(id) ?? this.keep(anOrder({ id }))
-            const reconciled = decideReconcile(order, what, new Date(now))
-            this.keep(reconciled.order)
-            return reconciled
+            const refreshed = decideRefresh(order, what, new Date(now))
+            this.keep(refreshed.order)
+            return refreshed
           })
         ),
       credit: (id) =>
@@ -166,7 +166,7 @@ export class Counter {
     }))
   )
 
-  /** The desk and its ports, and no logging. */
+  /** The refresher and its ports, and no logging. */
   readonly layer = PaymentRefresher.layer.pipe(
     Layer.provideMerge(Layer.suspend(() => this.ports)),
     Layer.merge(Logger.remove(Logger.defaultLogger))

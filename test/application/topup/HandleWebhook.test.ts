@@ -26,7 +26,7 @@ describe("a webhook", () => {
     const counter = woken()
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
-      expect(counter.log).toEqual(["check", "observe", "credit"])
+      expect(counter.log).toEqual(["refresh", "record", "credit"])
     }).pipe(Effect.provide(counter.layer))
   })
 
@@ -78,7 +78,7 @@ describe("a webhook", () => {
     counter.providers = [
       counter.provider({
         webhook: aWebhook({ repeated: { paymentId: "8", originalId: anOrder().providerPaymentId } }),
-        check: (_, { repeatedPayments }) =>
+        refresh: (_, { repeatedPayments }) =>
           Effect.sync(() => {
             asked.push(repeatedPayments)
             return seen("Paid")
@@ -88,14 +88,14 @@ describe("a webhook", () => {
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
       expect(asked).toEqual([["8"]])
-      expect(counter.log).toEqual(["observe", "credit"])
+      expect(counter.log).toEqual(["record", "credit"])
     }).pipe(Effect.provide(counter.layer))
   })
 
   it.effect.each([
     [{}, []],
     [{ repeated: { paymentId: "8", originalId: "7" } }, []],
-    [{ orderNumber: named, repeated: { paymentId: "8", originalId: "7" } }, ["check", "observe", "credit"]]
+    [{ orderNumber: named, repeated: { paymentId: "8", originalId: "7" } }, ["refresh", "record", "credit"]]
   ] as const)("that is about %j is acknowledged", ([reported, log]) => {
     const counter = woken()
     counter.providers = [counter.provider({ webhook: aWebhook(reported) })]
@@ -112,7 +112,7 @@ describe("a webhook", () => {
       const handled = yield* Effect.fork(handleWebhook("bsc", {}, body))
       yield* TestClock.adjust("2 seconds")
       expect(yield* Fiber.join(handled)).toEqual({ success: true })
-      expect(counter.log).toEqual(["check"])
+      expect(counter.log).toEqual(["refresh"])
       yield* TestClock.adjust("3 seconds")
       expect(counter.orders.get(anOrder().id)?.order.status).toBe("credited")
     }).pipe(Effect.provide(counter.layer))
@@ -129,7 +129,7 @@ describe("a webhook", () => {
       const again = yield* Effect.fork(sent)
       yield* TestClock.adjust("1 seconds")
       yield* Fiber.join(again)
-      expect(counter.log).toEqual(["check", "observe", "credit", "check", "observe"])
+      expect(counter.log).toEqual(["refresh", "record", "credit", "refresh", "record"])
     }).pipe(Effect.provide(counter.layer))
   })
 })

@@ -8,12 +8,12 @@ import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
 import { anOpening, Counter, seen } from "./Counter.ts"
 
-const desk = PaymentRefresher
+const refresher = PaymentRefresher
 const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
 const payer = { name: aReseller().name, email: aReseller().email }
 
-/** A counter with one pending order, and the body run with its desk. */
+/** A counter with one pending order, and the body run with its refresher. */
 const atACounter = <A, E>(
   body: (counter: Counter, stored: ReturnType<Counter["keep"]>) => Effect.Effect<A, E, PaymentRefresher>,
   order = anOrder()
@@ -27,9 +27,9 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         counter.says = Effect.succeed(seen("Paid"))
-        const order = yield* (yield* desk).look(stored)
+        const order = yield* (yield* refresher).refresh(stored)
         expect(order.status).toBe("credited")
-        expect(counter.log).toEqual(["check", "observe", "credit"])
+        expect(counter.log).toEqual(["refresh", "record", "credit"])
         expect(counter.quota.creditsPosted).toBe(order.quotaUsdMicro)
       })
     )
@@ -39,17 +39,17 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         counter.says = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
-        const { look } = yield* desk
+        const { refresh } = yield* refresher
         const asked = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 200 }, () => look(stored)),
+            Array.from({ length: 200 }, () => refresh(stored)),
             { concurrency: "unbounded" }
           )
         )
         yield* TestClock.adjust("3 seconds")
         const orders = yield* Fiber.join(asked)
         expect(new Set(orders.map(({ status }) => status))).toEqual(new Set(["credited"]))
-        expect(counter.log).toEqual(["check", "observe", "credit"])
+        expect(counter.log).toEqual(["refresh", "record", "credit"])
         expect(counter.quota.creditsPosted).toBe(stored.order.quotaUsdMicro)
       })
     )
@@ -58,12 +58,12 @@ describe("a look at an order", () => {
   it.effect("of real money is taken once a second", () =>
     atACounter((counter, stored) =>
       Effect.gen(function* () {
-        const { look } = yield* desk
+        const { refresh } = yield* refresher
         for (let tenths = 0; tenths <= 20; tenths++) {
-          yield* look(stored)
+          yield* refresh(stored)
           yield* TestClock.adjust("100 millis")
         }
-        expect(counter.count("check")).toBe(3)
+        expect(counter.count("refresh")).toBe(3)
       })
     )
   )
@@ -75,14 +75,14 @@ describe("a look at an order", () => {
         const stored = counter.keep(anOrder({ provider: "sim", simulated: true }))
         yield* Effect.provide(
           Effect.gen(function* () {
-            const { look } = yield* desk
-            yield* look(stored)
+            const { refresh } = yield* refresher
+            yield* refresh(stored)
             counter.says = Effect.succeed(seen("Paid"))
-            expect((yield* look(stored)).status).toBe("credited")
+            expect((yield* refresh(stored)).status).toBe("credited")
           }),
           counter.layer
         )
-        expect(counter.count("check")).toBe(2)
+        expect(counter.count("refresh")).toBe(2)
       })
     )
   )
@@ -91,15 +91,15 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         counter.says = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
-        const { look } = yield* desk
-        const first = yield* Effect.fork(look(stored))
+        const { refresh } = yield* refresher
+        const first = yield* Effect.fork(refresh(stored))
         yield* Effect.yieldNow()
-        const second = yield* Effect.fork(look(stored))
+        const second = yield* Effect.fork(refresh(stored))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(first)
         yield* TestClock.adjust("2 seconds")
         expect((yield* Fiber.join(second)).status).toBe("credited")
-        expect(counter.count("check")).toBe(1)
+        expect(counter.count("refresh")).toBe(1)
       })
     )
   )
@@ -109,7 +109,7 @@ describe("a look at an order", () => {
       Effect.gen(function* () {
         const stored = counter.keep(anOrder({ status: "crediting", paidAt: new Date(0) }))
         counter.says = Effect.fail(down())
-        expect((yield* (yield* desk).look(stored)).status).toBe("credited")
+        expect((yield* (yield* refresher).refresh(stored)).status).toBe("credited")
         expect(counter.log).toEqual(["credit"])
       })
     )
@@ -119,7 +119,7 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         const credited = { ...stored, order: anOrder({ status: "credited" }) }
-        expect(yield* (yield* desk).look(credited)).toBe(credited.order)
+        expect(yield* (yield* refresher).refresh(credited)).toBe(credited.order)
         expect(counter.log).toEqual([])
       })
     )
@@ -131,17 +131,17 @@ describe("a look at an order", () => {
         const stored = counter.keep(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
         const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
         counter.says = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
-        const { lookThrough, lookAgain } = yield* desk
-        const { order, answered } = yield* lookThrough(stored)
+        const { refreshNow, refreshAfterReport } = yield* refresher
+        const { order, refreshed } = yield* refreshNow(stored)
         expect({
-          answered,
+          refreshed,
           status: order.status,
           anomalies: anomaliesOf(order),
           excess: excessUsdMicroOf(order)
-        }).toEqual({ answered: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
-        yield* Effect.fork(lookAgain(stored))
+        }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
+        yield* Effect.fork(refreshAfterReport(stored))
         yield* TestClock.adjust("1 seconds")
-        expect(counter.log).toEqual(["check", "observe", "check", "observe"])
+        expect(counter.log).toEqual(["refresh", "record", "refresh", "record"])
         expect(counter.quota.creditsPosted).toBe(0n)
       })
     )
@@ -156,7 +156,7 @@ describe("a look at an order", () => {
       (counter, stored) =>
         Effect.gen(function* () {
           counter.says = says
-          expect(yield* (yield* desk).lookThrough(stored)).toEqual({ order, answered: false })
+          expect(yield* (yield* refresher).refreshNow(stored)).toEqual({ order, refreshed: false })
         }),
       order
     )
@@ -168,7 +168,7 @@ describe("a look at an order", () => {
         counter.says = Effect.succeed(seen("Paid"))
         for (const status of ["expired", "failed"] as const) {
           const stored = counter.keep(anOrder({ status }))
-          expect((yield* (yield* desk).look(stored)).status).toBe("credited")
+          expect((yield* (yield* refresher).refresh(stored)).status).toBe("credited")
           yield* TestClock.adjust("1 seconds")
         }
       })
@@ -184,10 +184,10 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         counter.says = says
-        const looked = yield* Effect.fork((yield* desk).look(stored))
+        const refreshed = yield* Effect.fork((yield* refresher).refresh(stored))
         yield* TestClock.adjust("8 seconds")
-        expect(yield* Fiber.join(looked)).toBe(stored.order)
-        expect(counter.log).toEqual(["check"])
+        expect(yield* Fiber.join(refreshed)).toBe(stored.order)
+        expect(counter.log).toEqual(["refresh"])
       })
     )
   )
@@ -196,8 +196,8 @@ describe("a look at an order", () => {
     atACounter((counter, stored) =>
       Effect.gen(function* () {
         counter.says = Effect.succeed({ _tag: "Suspicious", received: undefined, reason: "another amount" })
-        expect((yield* (yield* desk).look(stored)).status).toBe("pending")
-        expect(counter.log).toEqual(["check", "observe"])
+        expect((yield* (yield* refresher).refresh(stored)).status).toBe("pending")
+        expect(counter.log).toEqual(["refresh", "record"])
       })
     )
   )
@@ -211,7 +211,7 @@ describe("a look at an order", () => {
     atACounter(
       (counter, stored) =>
         Effect.gen(function* () {
-          expect(yield* (yield* desk).look(stored)).toBe(stored.order)
+          expect(yield* (yield* refresher).refresh(stored)).toBe(stored.order)
           expect(counter.log).toEqual([])
         }),
       order
@@ -222,7 +222,7 @@ describe("a look at an order", () => {
     atACounter(
       (counter, stored) =>
         Effect.gen(function* () {
-          expect((yield* (yield* desk).look(stored)).status).toBe("credited")
+          expect((yield* (yield* refresher).refresh(stored)).status).toBe("credited")
           expect(counter.log).toEqual(["credit"])
         }),
       anOrder({ provider: "gone", status: "crediting" })
@@ -238,17 +238,17 @@ describe("another look, because something happened", () => {
           Effect.sync(() => seen("Pending")),
           "500 millis"
         )
-        const { look, lookAgain } = yield* desk
-        yield* Effect.fork(look(stored))
+        const { refresh, refreshAfterReport } = yield* refresher
+        yield* Effect.fork(refresh(stored))
         yield* TestClock.adjust("100 millis")
-        const woken = yield* Effect.fork(lookAgain(stored))
+        const woken = yield* Effect.fork(refreshAfterReport(stored))
         yield* TestClock.adjust("400 millis")
         counter.says = Effect.succeed(seen("Paid"))
         yield* TestClock.adjust("900 millis")
-        expect(counter.count("check")).toBe(1)
+        expect(counter.count("refresh")).toBe(1)
         yield* TestClock.adjust("100 millis")
         expect((yield* Fiber.join(woken)).status).toBe("credited")
-        expect(counter.count("check")).toBe(2)
+        expect(counter.count("refresh")).toBe(2)
       })
     )
   )
@@ -256,18 +256,18 @@ describe("another look, because something happened", () => {
   it.effect("is one for all who were woken meanwhile", () =>
     atACounter((counter, stored) =>
       Effect.gen(function* () {
-        const { look, lookAgain } = yield* desk
-        yield* look(stored)
+        const { refresh, refreshAfterReport } = yield* refresher
+        yield* refresh(stored)
         counter.says = Effect.succeed(seen("Paid"))
         const woken = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 100 }, () => lookAgain(stored)),
+            Array.from({ length: 100 }, () => refreshAfterReport(stored)),
             { concurrency: "unbounded" }
           )
         )
         yield* TestClock.adjust("1 seconds")
         expect((yield* Fiber.join(woken)).map(({ status }) => status)).toEqual(Array(100).fill("credited"))
-        expect(counter.log).toEqual(["check", "observe", "check", "observe", "credit"])
+        expect(counter.log).toEqual(["refresh", "record", "refresh", "record", "credit"])
       })
     )
   )
@@ -275,10 +275,10 @@ describe("another look, because something happened", () => {
   it.effect("is taken again for the next news", () =>
     atACounter((counter, stored) =>
       Effect.gen(function* () {
-        const { lookAgain } = yield* desk
-        yield* lookAgain(stored)
+        const { refreshAfterReport } = yield* refresher
+        yield* refreshAfterReport(stored)
         counter.says = Effect.succeed(seen("Paid"))
-        const woken = yield* Effect.fork(lookAgain(stored))
+        const woken = yield* Effect.fork(refreshAfterReport(stored))
         yield* TestClock.adjust("1 seconds")
         expect((yield* Fiber.join(woken)).status).toBe("credited")
       })
@@ -288,10 +288,10 @@ describe("another look, because something happened", () => {
   it.effect("happens though whoever woke us does not wait for it", () =>
     atACounter((counter, stored) =>
       Effect.gen(function* () {
-        const { look, lookAgain } = yield* desk
-        yield* look(stored)
+        const { refresh, refreshAfterReport } = yield* refresher
+        yield* refresh(stored)
         counter.says = Effect.succeed(seen("Paid"))
-        const woken = yield* Effect.fork(lookAgain(stored))
+        const woken = yield* Effect.fork(refreshAfterReport(stored))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(woken)
         yield* TestClock.adjust("1 seconds")
@@ -318,7 +318,8 @@ describe("opening a payment", () => {
     } = anOrder()
     return draft
   }
-  const open = (counter: Counter) => Effect.flatMap(desk, ({ open }) => open(counter.provider(), draft(counter), payer))
+  const open = (counter: Counter) =>
+    Effect.flatMap(refresher, ({ open }) => open(counter.provider(), draft(counter), payer))
 
   it.effect("makes the order seen once the provider has opened it", () =>
     atACounter((counter) =>
@@ -403,7 +404,7 @@ describe("opening a payment", () => {
     atACounter((counter) =>
       Effect.gen(function* () {
         counter.opens = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
-        const { open } = yield* desk
+        const { open } = yield* refresher
         const asked = yield* Effect.fork(
           Effect.all(
             Array.from({ length: 100 }, (_, i) => {

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { createTopUp } from "@tollgate/application/topup/CreateTopUp"
-import { reconcileForOperator, reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
-import { TopUpPolicy } from "@tollgate/application/topup/TopUpPolicy"
+import { createTopUp, refreshTopUp, refreshTopUpForOperator, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
@@ -46,7 +44,7 @@ describe("an order that is read", () => {
     counter.keep(anOrder())
     counter.says = Effect.succeed(seen("Paid"))
     return Effect.gen(function* () {
-      expect((yield* reconcileTopUp(aReseller().id, anOrder().id)).status).toBe("credited")
+      expect((yield* refreshTopUp(aReseller().id, anOrder().id)).status).toBe("credited")
     }).pipe(Effect.provide(counter.layer))
   })
 
@@ -60,7 +58,7 @@ describe("an order that is read", () => {
         [aReseller().id, orderNumberOf(anOrder().id)],
         [aReseller().id, "../etc"]
       ] as const) {
-        expect((yield* Effect.flip(reconcileTopUp(reseller, id)))._tag).toBe("TopUpNotFound")
+        expect((yield* Effect.flip(refreshTopUp(reseller, id)))._tag).toBe("TopUpNotFound")
       }
       expect(counter.log).toEqual([])
     }).pipe(Effect.provide(counter.layer))
@@ -71,9 +69,9 @@ describe("an order that is read", () => {
     counter.keep(anOrder({ status: "credited" }))
     return Effect.gen(function* () {
       for (const name of [anOrder().id, orderNumberOf(anOrder().id)]) {
-        expect((yield* reconcileForOperator(name)).order.id).toBe(anOrder().id)
+        expect((yield* refreshTopUpForOperator(name)).order.id).toBe(anOrder().id)
       }
-      expect((yield* Effect.flip(reconcileForOperator("nonsense")))._tag).toBe("TopUpNotFound")
+      expect((yield* Effect.flip(refreshTopUpForOperator("nonsense")))._tag).toBe("TopUpNotFound")
     }).pipe(Effect.provide(counter.layer))
   })
 })

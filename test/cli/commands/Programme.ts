@@ -39,6 +39,6 @@ export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
     const evidence = { transactions: ["0xfeed"], remarks: ["seen by a test"] }
     const seen =
       arrivedUsdMicro >= quotaUsdMicro ? ({ _tag: "Paid", paidAt: undefined } as const) : ({ _tag: "Pending" } as const)
-    yield* orders.observe(id, { ...seen, received, evidence })
+    yield* orders.recordObservation(id, { ...seen, received, evidence })
     return yield* orders.credit(id)
   })

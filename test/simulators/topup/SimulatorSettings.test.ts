@@ -34,10 +34,10 @@ const settled = (simulator: SimulatorClient, provider: PaymentProvider, due: Amo
     const intent = anIntent(provider, due, ID)
     yield* Logger.withMinimumLogLevel(provider.probe, LogLevel.Warning)
     const opened = yield* provider.open(intent)
-    expect((yield* provider.check(intent, opened))._tag).toBe("Pending")
+    expect((yield* provider.refresh(intent, opened))._tag).toBe("Pending")
     const paid = yield* simulator.post(`/pay/${intent.orderNumber}`)
     expect([paid.status, paid.body.status]).toEqual([200, "paid"])
-    return { opened, observation: yield* provider.check(intent, opened), intent }
+    return { opened, observation: yield* provider.refresh(intent, opened), intent }
   })
 
 describe("the settings of the simulator", () => {

@@ -7,9 +7,9 @@ import * as Options from "@effect/cli/Options"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import type { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
-import { reconcileForOperator } from "@tollgate/application/topup/ReadTopUp"
-import { reconcileOpen } from "@tollgate/application/topup/RefreshOpenTopUps"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import { refreshOpenTopUps } from "@tollgate/application/topup/TopUpRefresh"
+import { refreshTopUpForOperator } from "@tollgate/application/topup/TopUps"
 import { OrderId } from "@tollgate/domain/topup/OrderId"
 import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
@@ -80,11 +80,11 @@ const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed
 const reconcileOne = (id: OrderId) =>
   Effect.gen(function* () {
     const { find } = yield* TopUpOrders
-    const { answered } = yield* reconcileForOperator(id)
+    const { refreshed } = yield* refreshTopUpForOperator(id)
     const now = yield* find(id)
     if (Option.isNone(now)) return yield* new TopUpNotFound()
     const shown = { document: topUpDocument(now.value), text: topUpFacts(now.value) }
-    return answered ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
+    return refreshed ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
   })
 
 /** The order stands as it was stored, which says nothing of what was paid since. */
@@ -93,16 +93,18 @@ const notAsked = (provider: string) => ({
   message: `${provider} gave no answer; the order is shown as it is stored. See: tollgate doctor`
 })
 
-const reconcileAll = Effect.map(reconcileOpen, ({ answered, credited, looked, unasked }): Answer => {
-  const unanswered = looked - answered
+const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Answer => {
+  const unanswered = attempted - refreshed
   const silent = [
-    ...(unanswered > 0 ? [`for ${unanswered} of ${looked} orders no provider gave an answer`] : []),
-    ...(unasked > 0 ? [`of ${unasked} open orders the provider is not set up here`] : [])
+    ...(unanswered > 0 ? [`for ${unanswered} of ${attempted} orders no provider gave an answer`] : []),
+    ...(withoutProvider > 0 ? [`of ${withoutProvider} open orders the provider is not set up here`] : [])
   ]
   const shown: Answer = {
-    document: { looked, answered, unanswered, unasked, credited },
+    document: { looked: attempted, answered: refreshed, unanswered, unasked: withoutProvider, credited },
     text:
-      looked + unasked === 0 ? "No order is open." : `Looked at ${looked}, ${answered} answered, credited ${credited}.`
+      attempted + withoutProvider === 0
+        ? "No order is open."
+        : `Looked at ${attempted}, ${refreshed} answered, credited ${credited}.`
   }
   if (silent.length === 0) return shown
   const message = `${silent.join(", and ")}; they stand as they are stored. See: tollgate doctor`

@@ -2,9 +2,7 @@
  * Orders for quota.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as useCases from "@tollgate/application/topup/CreateTopUp"
-import { listTopUps } from "@tollgate/application/topup/ListTopUps"
-import { reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
+import * as TopUps from "@tollgate/application/topup/TopUps"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
@@ -26,26 +24,26 @@ const qrAddress = Effect.gen(function* () {
 const createTopUp = forReseller(
   (reseller) =>
     Effect.gen(function* () {
-      const order = yield* useCases.createTopUp(reseller, yield* jsonBody(TopUpRequest))
+      const order = yield* TopUps.createTopUp(reseller, yield* jsonBody(TopUpRequest))
       return toBody(order, yield* qrAddress)
     }),
   201
 )
 
-const lookAtTopUp = (orderId: string) =>
+const refreshTopUp = (orderId: string) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      const order = yield* reconcileTopUp(id, orderId)
+      const order = yield* TopUps.refreshTopUp(id, orderId)
       return toBody(order, yield* qrAddress)
     })
   )
 
 type Given = ReadonlyArray<string> | undefined
 
-const pageOfTopUps = (given: { readonly limit?: Given; readonly offset?: Given }) =>
+const listTopUps = (given: { readonly limit?: Given; readonly offset?: Given }) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      const { topUps, total } = yield* listTopUps(id, yield* singleValues(given))
+      const { topUps, total } = yield* TopUps.listTopUps(id, yield* singleValues(given))
       const address = yield* qrAddress
       const body: typeof TopUpList.Type = { topups: topUps.map((order) => toListed(order, address)), total }
       return body
@@ -55,7 +53,7 @@ const pageOfTopUps = (given: { readonly limit?: Given; readonly offset?: Given }
 export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (handlers) =>
   handlers
     .handleRaw("createTopUp", () => createTopUp)
-    .handleRaw("getTopUp", ({ path: { orderID } }) => lookAtTopUp(orderID))
-    .handleRaw("checkTopUp", ({ path: { orderID } }) => lookAtTopUp(orderID))
-    .handleRaw("listTopUps", ({ urlParams }) => pageOfTopUps(urlParams))
+    .handleRaw("getTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
+    .handleRaw("checkTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
+    .handleRaw("listTopUps", ({ urlParams }) => listTopUps(urlParams))
 )

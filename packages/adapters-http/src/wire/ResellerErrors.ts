@@ -15,11 +15,9 @@ import type { mintTier } from "@tollgate/application/mint/MintTier"
 import type { authenticate } from "@tollgate/application/reseller/Authenticate"
 import type { logIn } from "@tollgate/application/reseller/LogIn"
 import type { signUp } from "@tollgate/application/reseller/SignUp"
-import type { createTopUp } from "@tollgate/application/topup/CreateTopUp"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
-import type { listTopUps } from "@tollgate/application/topup/ListTopUps"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
-import type { reconcileTopUp } from "@tollgate/application/topup/ReadTopUp"
+import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
@@ -45,7 +43,7 @@ export type ResellerFailure =
       | typeof logIn
       | typeof authenticate
       | typeof createTopUp
-      | typeof reconcileTopUp
+      | typeof refreshTopUp
       | typeof listTopUps
       | typeof mintTier
       | typeof listCustomers

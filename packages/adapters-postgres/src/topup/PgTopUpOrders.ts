@@ -8,7 +8,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
-import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -82,13 +82,13 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           (rows) => rows.map(toStored)
         ).pipe(sqlErrorsAreDefects),
 
-      observe: (id, seen) =>
+      recordObservation: (id, seen) =>
         Effect.gen(function* () {
           const before = yield* lockOrder(id)
           const now = yield* databaseTime
-          const reconciled = decideReconcile(before, seen, now)
-          yield* writeStanding(reconciled.order, now)
-          return reconciled
+          const refreshed = decideRefresh(before, seen, now)
+          yield* writeStanding(refreshed.order, now)
+          return refreshed
         }).pipe(transact, withSql),
 
       credit: (id) =>

@@ -6,7 +6,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
-import { firstLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -51,7 +51,7 @@ export const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Eff
 
     makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
       Effect.gen(function* () {
-        const dueAt = firstLookAt(yield* databaseTime)
+        const dueAt = firstRefreshAt(yield* databaseTime)
         const [row] = yield* sql<StoredRow>`
           UPDATE topup_order o SET provision_state = 'ready', status = 'pending', expires_at = ${expiresAt},
             provider_payment_id = ${providerPaymentId}, instructions = ${jsonText(instructions)}::jsonb,

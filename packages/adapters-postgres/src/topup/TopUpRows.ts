@@ -11,7 +11,7 @@ import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { PaymentEvidence } from "@tollgate/domain/topup/PaymentObservation"
-import { nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type { TopUpAmount, TopUpDraft, TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
@@ -126,6 +126,6 @@ export const writeStanding = (order: TopUpOrder, now: Date): Effect.Effect<void,
       paid_at = ${order.paidAt ?? null},
       credited_at = ${order.creditedAt ?? null},
       checked_at = ${order.checkedAt ?? null},
-      next_look_at = ${nextLookAt(order, now) ?? null}
+      next_look_at = ${nextRefreshAt(order, now) ?? null}
       WHERE id = ${order.id}`
   })

@@ -29,7 +29,7 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
 
     const stored = yield* orderOf(reported, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* PaymentRefresher).lookAgain(stored.value), PATIENCE)
+      yield* Effect.timeoutOption((yield* PaymentRefresher).refreshAfterReport(stored.value), PATIENCE)
     } else {
       const orderNumber = reported.orderNumber?.slice(0, MOST_OF_A_NUMBER)
       yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })

@@ -1,8 +1,8 @@
 /**
- * From a draft to an order: a provider opens the payment, and one update makes the order seen.
+ * Opens the payment of a draft: the provider opens it, and one update makes the draft a visible order.
  *
- * Whatever goes wrong, the draft is abandoned and stays unseen. Where the provider may have opened the payment all the
- * same, it is taken back in the background.
+ * After any failure the draft is abandoned and stays invisible. If the provider may have opened the payment all the
+ * same, the payment is an orphan and is cancelled in the background.
  */
 import { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/topup/TopUpErrors"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -12,8 +12,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { cancelOrphanedPayment } from "./CancelOrphanedPayment.ts"
-import { intentOf } from "./PaymentIntent.ts"
+import { intentOf, providerOf } from "./OrderPayment.ts"
 import {
   type AmountRejected,
   type OpenedPayment,
@@ -23,13 +22,14 @@ import {
 } from "./PaymentProviders.ts"
 import { type Payer, TopUpOrders } from "./TopUpOrders.ts"
 
-const PATIENCE = Duration.seconds(20)
+const OPEN_TIMEOUT = Duration.seconds(20)
+const CANCEL_TIMEOUT = Duration.seconds(15)
 const RETRY_AFTER_SECONDS = 30
-const MOST_OF_A_REASON = 500
+const MAX_REASON_LENGTH = 500
 
 export const unavailable = () => new PaymentProviderUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-/** The scope is where a payment is taken back: longer than a request. */
+/** An orphaned payment is cancelled in the scope, which outlives the request. */
 export const openPayment = (
   provider: PaymentProvider,
   draft: TopUpDraft,
@@ -41,37 +41,51 @@ export const openPayment = (
 > =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
-    const takeBack = Effect.forkScoped(cancelOrphanedPayment(draft, payer))
+    const cancelInBackground = Effect.forkScoped(cancelOrphanedPayment(draft, payer))
 
-    const given = yield* Effect.either(ask(provider, draft, payer))
-    if (given._tag === "Left") {
-      const refusal = given.left
-      yield* orders.abandon(draft.id, `${refusal._tag}: ${refusal.detail}`.slice(0, MOST_OF_A_REASON))
+    const opened = yield* Effect.either(open(provider, draft, payer))
+    if (opened._tag === "Left") {
+      const refusal = opened.left
+      yield* orders.abandon(draft.id, `${refusal._tag}: ${refusal.detail}`.slice(0, MAX_REASON_LENGTH))
       if (refusal._tag === "AmountRejected") {
         return yield* new AmountOutOfRange({ path: amountPathOf(draft.method), bounds: null })
       }
       const { provider: label, kind, ambiguous, detail } = refusal
       yield* Effect.logWarning("a payment could not be opened", { order: draft.id, provider: label, kind, detail })
-      if (ambiguous) yield* takeBack
+      if (ambiguous) yield* cancelInBackground
       return yield* unavailable()
     }
-    const ready = yield* orders.makeReady(draft.id, given.right)
+    const ready = yield* orders.makeReady(draft.id, opened.right)
     if (Option.isSome(ready)) return ready.value.order
-    // It took so long that the order was given up meanwhile.
-    yield* takeBack
+    // The provider took so long that the draft was abandoned in the meantime.
+    yield* cancelInBackground
     return yield* unavailable()
   })
 
-const ask = (
+const open = (
   provider: PaymentProvider,
   draft: TopUpDraft,
   payer: Payer
 ): Effect.Effect<OpenedPayment, AmountRejected | ProviderUnavailable> => {
-  const broken = (kind: "timeout" | "bad_response", detail: string) =>
+  const failure = (kind: "timeout" | "bad_response", detail: string) =>
     new ProviderUnavailable({ provider: provider.label, kind, ambiguous: true, detail })
   return provider.open(intentOf(draft, payer)).pipe(
     Effect.disconnect,
-    Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => broken("timeout", "no answer in time") }),
-    Effect.catchAllDefect((defect) => Effect.fail(broken("bad_response", Cause.pretty(Cause.die(defect)))))
+    Effect.timeoutFail({ duration: OPEN_TIMEOUT, onTimeout: () => failure("timeout", "no response in time") }),
+    Effect.catchAllDefect((defect) => Effect.fail(failure("bad_response", Cause.pretty(Cause.die(defect)))))
   )
 }
+
+/** Best effort: a failure is only logged. The payer never saw the payment, so it will not be paid. */
+export const cancelOrphanedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
+  Effect.flatMap(providerOf(draft), (provider) => {
+    const cancel = Option.getOrUndefined(provider)?.cancel
+    if (cancel === undefined) return Effect.void
+    return cancel(intentOf(draft, payer)).pipe(
+      Effect.disconnect,
+      Effect.timeout(CANCEL_TIMEOUT),
+      Effect.catchAllCause((cause) =>
+        Effect.logWarning("a payment that may have been opened was not cancelled", { order: draft.id }, cause)
+      )
+    )
+  })

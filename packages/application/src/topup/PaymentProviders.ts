@@ -109,7 +109,7 @@ export interface PaymentProvider {
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
   /** Answers within seconds, or fails. */
-  readonly check: (
+  readonly refresh: (
     intent: PaymentIntent,
     opened: OpenedPayment
   ) => Effect.Effect<PaymentObservation, ProviderUnavailable>

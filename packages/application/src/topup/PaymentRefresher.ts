@@ -1,9 +1,9 @@
 /**
- * Speaks to payment providers on behalf of everybody on this node.
+ * The requests of this node to payment providers: single-flight, limited in number, and paused between refreshes.
  *
- * What is begun here is finished here: a client that leaves neither stops the opening of a payment nor the look at an
- * order that others wait for. However many ask about one order at a time, its provider is asked once, and of real money
- * not more than once a second for those who read it or report of it.
+ * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for. Any number
+ * of concurrent refreshes of one order are one request to its provider, and clients and webhooks cause at most one a
+ * second for an order of real money.
  */
 
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
@@ -19,13 +19,13 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import type { PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
-import { type Looked, lookAtTopUp, unanswered } from "./RefreshTopUp.ts"
+import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshTopUp.ts"
 import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
-/** At a time on this node; what is more is answered as stored, and left to the background. */
-const MOST_LOOKS = 128
-const MOST_OPENINGS = 64
+/** Above this limit an order is returned as stored, and the background task refreshes it. */
+const MAX_CONCURRENT_REFRESHES = 128
+const MAX_CONCURRENT_OPENINGS = 64
 
 export class PaymentRefresher extends Context.Tag("@tollgate/application/PaymentRefresher")<
   PaymentRefresher,
@@ -35,31 +35,31 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
       draft: TopUpDraft,
       payer: Payer
     ) => Effect.Effect<TopUpOrder, AmountOutOfRange | PaymentProviderUnavailable>
+    /** For a client that waits for the credit: a credited order, or one within the pause, is returned as given. */
+    readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
     /**
-     * The order after a look, for whoever waits for its credit; as given when it is credited already, or was looked at
-     * just now.
+     * Without the pause, and of any order, because more money may have arrived for a credited one. Not for reads by
+     * clients.
      */
-    readonly look: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
-    /** A look at any order, a credited one too: more may have come for it. Never because somebody reads it. */
-    readonly lookThrough: (stored: StoredTopUp) => Effect.Effect<Looked>
-    /** The same, with a look that begins after this call: somebody says that something has happened. */
-    readonly lookAgain: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
+    readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
+    /** For a report that something happened: the refresh begins after this call and after the pause. */
+    readonly refreshAfterReport: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}
 
-type Look = Deferred.Deferred<Looked>
-/** Not an effect: between finding no look and beginning one, nobody else may get a turn. */
-const newLook = (): Look => Deferred.unsafeMake(FiberId.none)
+type Flight = Deferred.Deferred<RefreshResult>
+/** Synchronous, so that no other fiber runs between the lookup of a flight and the start of a new one. */
+const newFlight = (): Flight => Deferred.unsafeMake(FiberId.none)
 
 export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentProviders> = Layer.scoped(
   PaymentRefresher,
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const own = yield* Effect.context<TopUpOrders | PaymentProviders | Scope.Scope>()
-    const looks = new Map<OrderId, Look>()
-    /** Looks to come, each after the one that is under way and the pause that follows it. */
-    const nextLooks = new Map<OrderId, Look>()
-    const lookedAtNanos = new Map<OrderId, bigint>()
+    const inFlight = new Map<OrderId, Flight>()
+    /** Each begins after the refresh in flight and the pause that follows it. */
+    const scheduled = new Map<OrderId, Flight>()
+    const refreshedAtNanos = new Map<OrderId, bigint>()
     const orders = yield* TopUpOrders
     let openings = 0
 
@@ -75,53 +75,53 @@ export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentPr
 
     const pauseLeft = ({ order }: StoredTopUp): Effect.Effect<bigint> =>
       Effect.map(Clock.currentTimeNanos, (now) => {
-        for (const [id, at] of lookedAtNanos) {
+        for (const [id, at] of refreshedAtNanos) {
           if (now - at < PAUSE_NANOS) break
-          lookedAtNanos.delete(id)
+          refreshedAtNanos.delete(id)
         }
-        const at = lookedAtNanos.get(order.id)
+        const at = refreshedAtNanos.get(order.id)
         return at === undefined ? 0n : at + PAUSE_NANOS - now
       })
 
-    const landed = ({ order }: StoredTopUp) =>
+    const finished = ({ order }: StoredTopUp) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
-        looks.delete(order.id)
+        inFlight.delete(order.id)
         if (order.simulated) return
         // Deleted first, so that the map stays in the order of the times.
-        lookedAtNanos.delete(order.id)
-        lookedAtNanos.set(order.id, now)
+        refreshedAtNanos.delete(order.id)
+        refreshedAtNanos.set(order.id, now)
       })
 
-    const lookNow = (stored: StoredTopUp): Effect.Effect<Looked> =>
+    const refreshNow = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
       Effect.uninterruptibleMask((restore) => {
         const { order } = stored
-        const underWay = looks.get(order.id)
-        if (underWay !== undefined) return restore(Deferred.await(underWay))
-        if (looks.size >= MOST_LOOKS) return Effect.succeed(unanswered(order))
-        const look = newLook()
-        looks.set(order.id, look)
-        const looked = Effect.ensuring(lookAtTopUp(stored), landed(stored))
-        return Effect.zipRight(begin(looked, look), restore(Deferred.await(look)))
+        const current = inFlight.get(order.id)
+        if (current !== undefined) return restore(Deferred.await(current))
+        if (inFlight.size >= MAX_CONCURRENT_REFRESHES) return Effect.succeed(asStored(order))
+        const flight = newFlight()
+        inFlight.set(order.id, flight)
+        const refreshed = Effect.ensuring(refreshFromProvider(stored), finished(stored))
+        return Effect.zipRight(begin(refreshed, flight), restore(Deferred.await(flight)))
       })
 
-    const afterPause = (stored: StoredTopUp, look: Look) => {
+    const afterPause = (stored: StoredTopUp, flight: Flight) => {
       const { id } = stored.order
-      const noLongerWaiting = Effect.sync(() => {
-        if (nextLooks.get(id) === look) nextLooks.delete(id)
+      const unschedule = Effect.sync(() => {
+        if (scheduled.get(id) === flight) scheduled.delete(id)
       })
       return Effect.gen(function* () {
-        const underWay = looks.get(id)
-        if (underWay !== undefined) yield* Effect.exit(Deferred.await(underWay))
+        const current = inFlight.get(id)
+        if (current !== undefined) yield* Effect.exit(Deferred.await(current))
         yield* Effect.sleep(Duration.nanos(yield* pauseLeft(stored)))
-        yield* noLongerWaiting
-        return yield* lookNow(stored)
-      }).pipe(Effect.ensuring(noLongerWaiting))
+        yield* unschedule
+        return yield* refreshNow(stored)
+      }).pipe(Effect.ensuring(unschedule))
     }
 
     return {
       open: (provider, draft, payer) =>
         Effect.uninterruptibleMask((restore) => {
-          if (openings >= MOST_OPENINGS) {
+          if (openings >= MAX_CONCURRENT_OPENINGS) {
             const refused = Effect.zipRight(
               orders.abandon(draft.id, "too many payments are being opened"),
               unavailable()
@@ -141,32 +141,34 @@ export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentPr
           )
         }),
 
-      look: (stored) => {
+      refresh: (stored) => {
         const { status } = stored.order
         if (status === "credited") return Effect.succeed(stored.order)
-        if (status === "crediting") return Effect.map(lookNow(stored), orderOf)
+        if (status === "crediting") return Effect.map(refreshNow(stored), orderOf)
         return Effect.flatMap(pauseLeft(stored), (left) =>
-          left > 0n && !looks.has(stored.order.id) ? Effect.succeed(stored.order) : Effect.map(lookNow(stored), orderOf)
+          left > 0n && !inFlight.has(stored.order.id)
+            ? Effect.succeed(stored.order)
+            : Effect.map(refreshNow(stored), orderOf)
         )
       },
 
-      lookThrough: lookNow,
+      refreshNow,
 
-      lookAgain: (stored) =>
+      refreshAfterReport: (stored) =>
         Effect.uninterruptibleMask((restore) => {
           const { order } = stored
-          const waiting = nextLooks.get(order.id)
-          if (waiting !== undefined) return restore(Effect.map(Deferred.await(waiting), orderOf))
-          if (nextLooks.size >= MOST_LOOKS) return Effect.succeed(order)
-          const look = newLook()
-          nextLooks.set(order.id, look)
+          const next = scheduled.get(order.id)
+          if (next !== undefined) return restore(Effect.map(Deferred.await(next), orderOf))
+          if (scheduled.size >= MAX_CONCURRENT_REFRESHES) return Effect.succeed(order)
+          const flight = newFlight()
+          scheduled.set(order.id, flight)
           return Effect.zipRight(
-            begin(afterPause(stored, look), look),
-            restore(Effect.map(Deferred.await(look), orderOf))
+            begin(afterPause(stored, flight), flight),
+            restore(Effect.map(Deferred.await(flight), orderOf))
           )
         })
     }
   })
 )
 
-const orderOf = ({ order }: Looked): TopUpOrder => order
+const orderOf = ({ order }: RefreshResult): TopUpOrder => order

@@ -7,7 +7,7 @@
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
-import type { Reconciled } from "@tollgate/domain/topup/Reconcile"
+import type { Refreshed } from "@tollgate/domain/topup/Refresh"
 import type { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
 import type { TopUpDraft, TopUpOrder, TopUpStatus, TopUpTerms } from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
@@ -82,10 +82,10 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     readonly search: (filter: TopUpFilter) => Effect.Effect<ReadonlyArray<StoredTopUp>>
 
     /**
-     * Books what a provider said: locks the row, applies `decideReconcile` at the database's clock, writes the order and
-     * when it is next due (`nextLookAt`). Never credits.
+     * Books what a provider said: locks the row, applies `decideRefresh` at the database's clock, writes the order and
+     * when it is next due (`nextRefreshAt`). Never credits.
      */
-    readonly observe: (id: OrderId, seen: PaymentObservation) => Effect.Effect<Reconciled>
+    readonly recordObservation: (id: OrderId, seen: PaymentObservation) => Effect.Effect<Refreshed>
     /**
      * Credits a `crediting` order: locks the row, then the reseller's quota account, applies `decideCrediting` at the
      * database's clock, and writes order, account and transfer. At most one credit an order, however many race: the lock

@@ -1,93 +1,133 @@
 /**
- * Looks at orders without anybody asking, so that a payment is credited when its payer has long closed the page (gap
- * D10). Any number of nodes may do so at once: an order is looked at by one of them.
+ * Refreshes orders in batches: the background task for orders that are due, so that a payment is credited although its
+ * payer has closed the page (gap D10), and an operator's refresh of all open orders.
+ *
+ * Any number of nodes may run it: a claim gives each order to one node at a time.
  */
 import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { cancelOrphanedPayment } from "./CancelOrphanedPayment.ts"
+import { cancelOrphanedPayment } from "./OpenPayment.ts"
+import { providerOf } from "./OrderPayment.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** Longer than a payment takes to open, whatever its provider does. */
+/** Longer than any provider takes to open a payment. */
 const STALE_AFTER = Duration.minutes(2)
-const AT_A_TIME = 8
-/** A batch is looked at within the lease even when every provider takes as long as it may. */
-const BATCH = 40
+const MAX_CONCURRENT_REFRESHES = 8
+/** A batch is done within the lease even when each provider takes the longest time allowed. */
+const BATCH_SIZE = 40
 const LEASE = Duration.seconds(60)
-/** Of one round; what is left is due in the next one. */
-const MOST_BATCHES = 25
+/** In one round; the remaining orders stay due for the next round. */
+const MAX_BATCHES = 25
+const PAGE_SIZE = 200
 
-/** What became of the orders that were looked at. */
-export interface Swept {
-  readonly looked: number
-  /** Of these, whose provider answered, or needed not to be asked. The others are as they were stored. */
-  readonly answered: number
-  /** Of these, credited now. */
+export interface RefreshCounts {
+  readonly attempted: number
+  /** Of these, orders whose provider responded, or did not have to be asked. The others are as they were stored. */
+  readonly refreshed: number
+  /** Of these, orders credited now. */
   readonly credited: number
 }
 
-export const nothingSwept: Swept = { looked: 0, answered: 0, credited: 0 }
+export interface OpenRefreshCounts extends RefreshCounts {
+  /** Open orders of real money whose provider is not configured here. They are not refreshed. */
+  readonly withoutProvider: number
+}
 
-export const together = (a: Swept, b: Swept): Swept => ({
-  looked: a.looked + b.looked,
-  answered: a.answered + b.answered,
+const NONE: RefreshCounts = { attempted: 0, refreshed: 0, credited: 0 }
+
+const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
+  attempted: a.attempted + b.attempted,
+  refreshed: a.refreshed + b.refreshed,
   credited: a.credited + b.credited
 })
 
-export const sweepTopUps: Effect.Effect<Swept, never, TopUpOrders | PaymentProviders | PaymentRefresher> =
-  Effect.suspend(() => sweepBeside(new Set()))
-
-/** Looks at what is due, but for the orders of these, which were looked at just now. */
-export const sweepBeside = (
-  lookedAt: ReadonlySet<OrderId>
-): Effect.Effect<Swept, never, TopUpOrders | PaymentProviders | PaymentRefresher> =>
+/** Cancels orphaned payments of dead nodes, then refreshes the orders that are due, except those in `done`. */
+export const refreshDueTopUps = (
+  done: ReadonlySet<OrderId> = new Set()
+): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher> =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const providers = (yield* PaymentProviders).all.map(({ label }) => label)
     const abandoned = yield* orders.abandonStale(STALE_AFTER)
     yield* Effect.forEach(abandoned, ({ draft, payer }) => cancelOrphanedPayment(draft, payer), {
-      concurrency: AT_A_TIME,
+      concurrency: MAX_CONCURRENT_REFRESHES,
       discard: true
     })
 
-    let swept = nothingSwept
-    for (let batch = 0; batch < MOST_BATCHES; batch++) {
-      const due = yield* orders.claimDue({ providers, limit: BATCH, lease: LEASE })
-      swept = together(swept, yield* lookAtAll(due.filter(({ order }) => !lookedAt.has(order.id))))
-      if (due.length < BATCH) break
+    let counts = NONE
+    for (let batch = 0; batch < MAX_BATCHES; batch++) {
+      const due = yield* orders.claimDue({ providers, limit: BATCH_SIZE, lease: LEASE })
+      counts = sum(counts, yield* refreshAll(due.filter(({ order }) => !done.has(order.id))))
+      if (due.length < BATCH_SIZE) break
     }
-    return swept
+    return counts
   })
 
-/** A few at a time; one that cannot be looked at does not keep the others waiting. */
-export const lookAtAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<Swept, never, PaymentRefresher> =>
-  Effect.map(Effect.forEach(found, lookAtOne, { concurrency: AT_A_TIME }), (all) => all.reduce(together, nothingSwept))
+/** Refreshes every open order now, due or not, and then the other orders that are due. */
+export const refreshOpenTopUps: Effect.Effect<
+  OpenRefreshCounts,
+  never,
+  TopUpOrders | PaymentProviders | PaymentRefresher
+> = Effect.gen(function* () {
+  const { search } = yield* TopUpOrders
+  const done = new Set<OrderId>()
+  let counts = NONE
+  let withoutProvider = 0
+  for (const status of ["crediting", "pending"] as const) {
+    let last: StoredTopUp["order"] | undefined
+    do {
+      const page = yield* search({ resellerId: undefined, status, olderThan: last, limit: PAGE_SIZE })
+      const [others, refreshable] = yield* Effect.partition(page, requireRefreshable)
+      withoutProvider += others.filter(({ order }) => !order.simulated).length
+      for (const { order } of refreshable) done.add(order.id)
+      counts = sum(counts, yield* refreshAll(refreshable))
+      last = page.length < PAGE_SIZE ? undefined : page.at(-1)?.order
+    } while (last !== undefined)
+  }
+  return { ...sum(counts, yield* refreshDueTopUps(done)), withoutProvider }
+})
 
-const lookAtOne = (stored: StoredTopUp): Effect.Effect<Swept, never, PaymentRefresher> =>
+/** Without its provider an order can only be credited, and only if it is paid already with real money. */
+const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, StoredTopUp, PaymentProviders> =>
+  Effect.flatMap(providerOf(stored.order), (provider) =>
+    Option.isSome(provider) || (stored.order.status === "crediting" && !stored.order.simulated)
+      ? Effect.succeed(stored)
+      : Effect.fail(stored)
+  )
+
+/** A failed refresh is logged and does not stop the others. */
+const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
+  Effect.map(Effect.forEach(found, refreshOne, { concurrency: MAX_CONCURRENT_REFRESHES }), (all) =>
+    all.reduce(sum, NONE)
+  )
+
+const refreshOne = (stored: StoredTopUp): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
   PaymentRefresher.pipe(
-    Effect.flatMap((desk) => desk.lookThrough(stored)),
-    Effect.map(({ answered, order }) => ({
-      looked: 1,
-      answered: answered ? 1 : 0,
+    Effect.flatMap(({ refreshNow }) => refreshNow(stored)),
+    Effect.map(({ refreshed, order }) => ({
+      attempted: 1,
+      refreshed: refreshed ? 1 : 0,
       credited: order.status === "credited" && stored.order.status !== "credited" ? 1 : 0
     })),
     Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logError("a top-up could not be looked at", { order: stored.order.id }, cause), {
-        ...nothingSwept,
-        looked: 1
+      Effect.as(Effect.logError("a top-up could not be refreshed", { order: stored.order.id }, cause), {
+        ...NONE,
+        attempted: 1
       })
     )
   )
 
 /** Never ends; a round that fails is logged, and the next one tries again. */
 export const topUpRefresh = (every: Duration.Duration = Duration.seconds(30)) =>
-  sweepTopUps.pipe(
+  Effect.suspend(() => refreshDueTopUps()).pipe(
     Effect.tap(({ credited }) =>
-      credited > 0 ? Effect.logInfo("credited top-ups nobody asked about", { credited }) : Effect.void
+      credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
     ),
-    Effect.catchAllCause((cause) => Effect.logError("the sweep of top-ups failed", cause)),
+    Effect.catchAllCause((cause) => Effect.logError("the background refresh of top-ups failed", cause)),
     Effect.repeat(Schedule.spaced(every))
   )

@@ -11,7 +11,7 @@ const TIMEOUT_MILLIS = 1_000
 export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
   open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),
-  check: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.check(intent, opened))
+  refresh: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.refresh(intent, opened))
 })
 
 /** Best effort: an order that was not announced can still be paid by its address. */

@@ -65,7 +65,7 @@ const openOn = (provider: PaymentProvider, intent: PaymentIntent = anIntent()) =
     intent,
     opened,
     address: depositOf(opened).depositAddress,
-    check: provider.check(intent, stored(opened))
+    refreshed: provider.refresh(intent, stored(opened))
   }))
 
 const chainOrReason = await TestChain.start().catch((cause: unknown) => String(cause))
@@ -92,7 +92,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
 
   it.scoped("is asked for with the facts of the network, at an address of the order's own", () =>
     Effect.gen(function* () {
-      const { intent, opened: payment, check } = yield* opened
+      const { intent, opened: payment, refreshed } = yield* opened
       const address = wallet.addressAt(intent.depositIndex ?? -1)
       expect(payment.instructions).toEqual({
         _tag: "Bep20",
@@ -110,7 +110,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
         baselineRaw: "0",
         fromBlock: expect.any(Number)
       })
-      expect(yield* check).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
+      expect(yield* refreshed).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
     })
   )
 
@@ -119,11 +119,11 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     (kind) =>
       Effect.gen(function* () {
         yield* onChain
-        const { address, check } = yield* openOn(yield* providerOf([chain.url]), anIntent({}, kind))
+        const { address, refreshed } = yield* openOn(yield* providerOf([chain.url]), anIntent({}, kind))
         const transaction = yield* payFinally(address, DUE_RAW, kind)
         yield* onChain
         const paidAt = yield* Effect.promise(() => chain.timeOf(transaction))
-        expect(yield* check).toEqual({
+        expect(yield* refreshed).toEqual({
           _tag: "Paid",
           paidAt,
           received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
@@ -134,32 +134,35 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
 
   it.scoped("that is one wei short is pending, and can be completed", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 1n)
-      expect(yield* check).toMatchObject({
+      expect(yield* refreshed).toMatchObject({
         _tag: "Pending",
         received: { receivedRaw: DUE_RAW - 1n, receivedUsdMicro: DUE - 1n }
       })
       yield* payFinally(address, 1n)
-      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE } })
+      expect(yield* refreshed).toMatchObject({
+        _tag: "Paid",
+        received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE }
+      })
     })
   )
 
   it.scoped("in two parts is one payment", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       const first = yield* payFinally(address, DUE_RAW / 3n)
-      expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW / 3n } })
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW / 3n } })
       const second = yield* payFinally(address, DUE_RAW - DUE_RAW / 3n)
-      expect(yield* check).toMatchObject({ _tag: "Paid", evidence: { transactions: [first, second] } })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid", evidence: { transactions: [first, second] } })
     })
   )
 
   it.scoped("of too much is paid, and shows all that came", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW * 2n + 5n)
-      expect(yield* check).toMatchObject({
+      expect(yield* refreshed).toMatchObject({
         _tag: "Paid",
         received: { receivedRaw: DUE_RAW * 2n + 5n, receivedUsdMicro: DUE * 2n }
       })
@@ -168,48 +171,48 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
 
   it.scoped("counts once two blocks follow it", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       yield* pay(address, DUE_RAW)
-      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
       yield* makeFinal
-      expect(yield* check).toMatchObject({ _tag: "Paid" })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid" })
     })
   )
 
   it.scoped("that a reorganisation takes back was never counted", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       const reorganise = yield* Effect.promise(() => chain.remember())
       yield* pay(address, DUE_RAW)
-      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
       yield* Effect.promise(reorganise)
       yield* makeFinal
-      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
     })
   )
 
   it.scoped("in a token that somebody made up is none", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())
       yield* Effect.promise(() => chain.payIn(fake, address, DUE_RAW))
       yield* makeFinal
-      expect(yield* check).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
+      expect(yield* refreshed).toEqual({ _tag: "Pending", received: undefined, evidence: undefined })
     })
   )
 
   it.scoped("in the other token is not counted, but noticed", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW, "usdc")
       const remark = `${DUE_RAW} raw usdc at the address, which are not counted`
-      expect(yield* check).toEqual({
+      expect(yield* refreshed).toEqual({
         _tag: "Pending",
         received: undefined,
         evidence: { transactions: [], remarks: [remark] }
       })
       yield* payFinally(address, DUE_RAW)
-      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
     })
   )
 
@@ -218,11 +221,11 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const intent = anIntent()
       yield* payFinally(wallet.addressAt(intent.depositIndex ?? -1), DUE_RAW)
       yield* onChain
-      const { address, check, opened: payment } = yield* openOn(yield* providerOf([chain.url]), intent)
+      const { address, refreshed, opened: payment } = yield* openOn(yield* providerOf([chain.url]), intent)
       expect(payment.state).toMatchObject({ baselineRaw: `${DUE_RAW}` })
-      expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
       yield* payFinally(address, DUE_RAW)
-      expect(yield* check).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid", received: { receivedRaw: DUE_RAW } })
     })
   )
 
@@ -230,15 +233,15 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     "that the operator takes away early seems smaller, and nothing worse: the order keeps the most it saw",
     () =>
       Effect.gen(function* () {
-        const { address, check } = yield* opened
+        const { address, refreshed } = yield* opened
         yield* payFinally(address, DUE_RAW - 10n)
-        expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW - 10n } })
+        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW - 10n } })
         yield* Effect.promise(() => chain.sweep("usdt", address, DUE_RAW - 20n))
         yield* makeFinal
-        expect(yield* check).toMatchObject({ _tag: "Pending", received: { receivedRaw: 10n } })
+        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: 10n } })
         yield* Effect.promise(() => chain.sweep("usdt", address, 10n))
         yield* makeFinal
-        expect(yield* check).toMatchObject({ _tag: "Pending", received: undefined })
+        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
       })
   )
 
@@ -248,9 +251,9 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const dead = yield* Effect.promise(() => nobodyThere())
       const provider = yield* providerOf([dead, chain.url])
       yield* provider.probe
-      const { address, check } = yield* openOn(provider)
+      const { address, refreshed } = yield* openOn(provider)
       yield* payFinally(address, DUE_RAW)
-      expect(yield* check).toMatchObject({ _tag: "Paid" })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -261,10 +264,10 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const hanging = yield* ScriptedUpstream.scoped()
       hanging.always(silence)
       const provider = yield* providerOf([hanging.baseUrl, chain.url])
-      const checking = yield* Effect.fork(provider.check(intent, stored(payment)))
+      const refreshing = yield* Effect.fork(provider.refresh(intent, stored(payment)))
       yield* Effect.promise(() => hanging.received())
       yield* TestClock.adjust("3 seconds")
-      expect(yield* Fiber.join(checking)).toMatchObject({ _tag: "Paid" })
+      expect(yield* Fiber.join(refreshing)).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -274,12 +277,12 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const [one, other] = [yield* ScriptedUpstream.scoped(), yield* ScriptedUpstream.scoped()]
       for (const hanging of [one, other]) hanging.always(silence)
       const provider = yield* providerOf([one.baseUrl, other.baseUrl])
-      const checking = yield* Effect.fork(Effect.flip(provider.check(intent, stored(payment))))
+      const refreshing = yield* Effect.fork(Effect.flip(provider.refresh(intent, stored(payment))))
       yield* Effect.promise(() => one.received())
       yield* TestClock.adjust("3 seconds")
       yield* Effect.promise(() => other.received())
       yield* TestClock.adjust("3 seconds")
-      expect(yield* Fiber.join(checking)).toMatchObject({ kind: "timeout", ambiguous: false })
+      expect(yield* Fiber.join(refreshing)).toMatchObject({ kind: "timeout", ambiguous: false })
     })
   )
 
@@ -290,19 +293,22 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const provider = yield* providerOf(dead)
       const unavailable = { _tag: "ProviderUnavailable", provider: "bsc", kind: "network", ambiguous: false }
       expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(unavailable)
-      expect(yield* Effect.flip(provider.check(intent, stored(payment)))).toMatchObject(unavailable)
+      expect(yield* Effect.flip(provider.refresh(intent, stored(payment)))).toMatchObject(unavailable)
       expect(yield* Effect.flip(provider.probe)).toMatchObject(unavailable)
     })
   )
 
   it.scoped("is not judged by a node that fell behind", () =>
     Effect.gen(function* () {
-      const { address, check } = yield* opened
+      const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW)
       yield* TestClock.adjust("2 minutes")
-      expect(yield* Effect.flip(check)).toMatchObject({ kind: "bad_response", detail: expect.stringMatching(/s old/) })
+      expect(yield* Effect.flip(refreshed)).toMatchObject({
+        kind: "bad_response",
+        detail: expect.stringMatching(/s old/)
+      })
       yield* onChain
-      expect(yield* check).toMatchObject({ _tag: "Paid" })
+      expect(yield* refreshed).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -348,14 +354,14 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       yield* payFinally(address, 7n)
       const liar = yield* aLiar({ balance: DUE_RAW })
       const alone = yield* providerOf([liar, chain.url])
-      expect(yield* alone.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+      expect(yield* alone.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
       const careful = yield* providerOf([liar, chain.url], { rpcQuorum: 2 })
-      expect(yield* Effect.flip(careful.check(intent, stored(payment)))).toMatchObject({
+      expect(yield* Effect.flip(careful.refresh(intent, stored(payment)))).toMatchObject({
         kind: "bad_response",
         detail: "the nodes disagree on whether enough arrived"
       })
       yield* payFinally(address, DUE_RAW)
-      expect(yield* careful.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+      expect(yield* careful.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -365,10 +371,10 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       yield* payFinally(address, DUE_RAW)
       const dead = yield* Effect.promise(() => nobodyThere())
       const tooFew = yield* providerOf([dead, chain.url], { rpcQuorum: 2 })
-      expect(yield* Effect.flip(tooFew.check(intent, stored(payment)))).toMatchObject({ kind: "network" })
+      expect(yield* Effect.flip(tooFew.refresh(intent, stored(payment)))).toMatchObject({ kind: "network" })
       expect(yield* Effect.flip(tooFew.probe)).toMatchObject({ kind: "network" })
       const enough = yield* providerOf([chain.url, dead, `${chain.url}/`, `${chain.url}/?again`], { rpcQuorum: 2 })
-      expect(yield* enough.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+      expect(yield* enough.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -385,7 +391,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aLiar({ balance: 2n ** 255n })])
-      expect(yield* Effect.flip(provider.check(intent, stored(payment)))).toMatchObject({ kind: "bad_response" })
+      expect(yield* Effect.flip(provider.refresh(intent, stored(payment)))).toMatchObject({ kind: "bad_response" })
     })
   )
 
@@ -393,7 +399,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aLiar({ balance: DUE_RAW })])
-      expect(yield* provider.check(intent, stored(payment))).toEqual({
+      expect(yield* provider.refresh(intent, stored(payment))).toEqual({
         _tag: "Paid",
         paidAt: undefined,
         received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
@@ -408,7 +414,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       yield* payFinally(address, DUE_RAW)
       const provider = yield* providerOf([chain.url], { xpub: Redacted.make("") })
       expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject({ kind: "not_configured" })
-      expect(yield* provider.check(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
+      expect(yield* provider.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -488,7 +494,7 @@ describe("the provider", () => {
         expiresAt: new Date(),
         state: {}
       }
-      expect(yield* Effect.flip(provider.check(anIntent(), foreign))).toMatchObject({ kind: "rejected" })
+      expect(yield* Effect.flip(provider.refresh(anIntent(), foreign))).toMatchObject({ kind: "rejected" })
     })
   )
 })

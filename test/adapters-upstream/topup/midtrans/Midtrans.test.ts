@@ -135,7 +135,7 @@ describe("a status", () => {
       const { upstream, provider } = yield* withMidtrans()
       const seen = (parts: object) => {
         upstream.next(json(aTransaction(parts)))
-        return provider.check(intent, opened)
+        return provider.refresh(intent, opened)
       }
       expect(yield* seen({ transaction_status: "settlement", settlement_time: "2026-11-20 11:31:12" })).toEqual({
         _tag: "Paid",
@@ -156,7 +156,7 @@ describe("a status", () => {
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aTransaction({ transaction_status: "brand_new" })))
-      expect(yield* provider.check(intent, opened)).toMatchObject({ _tag: "Pending" })
+      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Pending" })
     }).pipe(quiet)
   )
 })

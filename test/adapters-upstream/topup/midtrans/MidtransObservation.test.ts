@@ -1,11 +1,11 @@
-import { isKnown, observe } from "@tollgate/adapters-upstream/topup/midtrans/MidtransObservation"
+import { isKnown, toObservation } from "@tollgate/adapters-upstream/topup/midtrans/MidtransObservation"
 import { type Transaction, timeOf } from "@tollgate/adapters-upstream/topup/midtrans/MidtransWire"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { describe, expect, it } from "vitest"
 import { aRupiahIntent, OTHER_NUMBER } from "../Payments.ts"
 import { aTransaction } from "./MidtransWires.ts"
 
-const seen = (parts: Partial<Transaction>) => observe(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
+const seen = (parts: Partial<Transaction>) => toObservation(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
 
 describe("every known status", () => {
   const meanings = {

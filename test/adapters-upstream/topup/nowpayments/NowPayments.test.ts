@@ -163,7 +163,7 @@ describe("a status", () => {
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(telling(others))
-      return yield* provider.check(intent, opened)
+      return yield* provider.refresh(intent, opened)
     })
 
   it.scopedLive("is asked for in every coin; one that is paid in full pays the order", () =>
@@ -204,7 +204,7 @@ describe("a status", () => {
       const silentIn = (code: string, others: { readonly [code: string]: object }) => {
         const told = telling(others)
         upstream.always((request) => (request.path.endsWith(idOf(code)) ? json({}, 503) : told(request)))
-        return provider.check(intent, opened)
+        return provider.refresh(intent, opened)
       }
       const expired = { payment_status: "expired" }
       const paid = { payment_status: "finished", actually_paid: AMOUNT }
@@ -231,7 +231,7 @@ describe("a status", () => {
       }
       upstream.always((request) => also[request.path] ?? told(request))
       const check = (...repeatedPayments: ReadonlyArray<string>) =>
-        provider.check(intent, { ...opened, repeatedPayments })
+        provider.refresh(intent, { ...opened, repeatedPayments })
       expect(yield* check("8003")).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 15_000_000n } })
       expect(yield* check("8002", "8001")).toMatchObject({
         _tag: "Pending",
@@ -247,9 +247,11 @@ describe("a status", () => {
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(json(aStatus("usdttrc20", { payment_id: 1, payment_status: "finished", actually_paid: AMOUNT })))
-      expect(yield* Effect.flip(provider.check(intent, opened))).toMatchObject({ kind: "bad_response" })
+      expect(yield* Effect.flip(provider.refresh(intent, opened))).toMatchObject({ kind: "bad_response" })
       for (const state of [null, {}, { payments: [] }, { payments: [{ paymentId: 7 }] }]) {
-        expect(yield* Effect.flip(provider.check(intent, { ...opened, state }))).toMatchObject({ kind: "bad_response" })
+        expect(yield* Effect.flip(provider.refresh(intent, { ...opened, state }))).toMatchObject({
+          kind: "bad_response"
+        })
       }
     })
   )

@@ -1,4 +1,4 @@
-import { combine, isKnown, observe } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
+import { combine, isKnown, toObservation } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { FastCheck } from "effect"
@@ -7,7 +7,7 @@ import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
 
 const asked = { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: UsdMicro(25_000_123n) }
 const seen = (payment_status: string, parts: object = {}) =>
-  observe(
+  toObservation(
     {
       payment_id: "1",
       payment_status,

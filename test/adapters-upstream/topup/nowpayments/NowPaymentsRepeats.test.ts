@@ -1,4 +1,4 @@
-import { combine, observe } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
+import { combine, toObservation } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
 import { type Own, repeatsOf, withRepeats } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
 import type { Payment } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWire"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -35,7 +35,7 @@ const repeat = (status: string, actually_paid: string, parts: Partial<Payment> =
 })
 
 const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
-  withRepeats(combine([observe(of.payment, of.asked)]), [of], repeats)
+  withRepeats(combine([toObservation(of.payment, of.asked)]), [of], repeats)
 
 describe("a repeated deposit", () => {
   it.each(["finished", "partially_paid"])("that is %s is received and remarked, and completes nothing", (status) => {
@@ -55,7 +55,7 @@ describe("a repeated deposit", () => {
 
   it.each(["waiting", "confirming", "confirmed", "sending"])("that is %s is nothing yet", (status) => {
     const part = own("partially_paid", "10")
-    expect(seen(part, repeat(status, "15"))).toEqual(combine([observe(part.payment, part.asked)]))
+    expect(seen(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.asked)]))
   })
 
   it.each([
@@ -75,7 +75,7 @@ describe("a repeated deposit", () => {
 
   it("of a payment that is not the order's is none", () => {
     const paid = own("finished", "25")
-    const alone = combine([observe(paid.payment, paid.asked)])
+    const alone = combine([toObservation(paid.payment, paid.asked)])
     for (const parts of [
       { parent_payment_id: "9" },
       { parent_payment_id: null, pay_address: "elsewhere" },

@@ -129,7 +129,7 @@ describe("a status", () => {
       const { upstream, provider } = yield* withTripay()
       const seen = (parts: object) => {
         upstream.next(json(success(aTransaction(parts))))
-        return provider.check(intent, opened)
+        return provider.refresh(intent, opened)
       }
       const paid = { _tag: "Paid", paidAt: new Date(1_795_149_000_000), received: undefined }
       expect(yield* seen({ status: "PAID", paid_at: "1795149000" })).toEqual(paid)
@@ -144,9 +144,9 @@ describe("a status", () => {
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
-      expect(yield* provider.check(intent, opened)).toMatchObject({ _tag: "Pending" })
+      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Pending" })
       upstream.next(json(success(aTransaction({ status: "REFUND" }))))
-      expect(yield* provider.check(intent, opened)).toMatchObject({ _tag: "Failed", reason: "refunded" })
+      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Failed", reason: "refunded" })
     }).pipe(quiet)
   )
 })

@@ -1,4 +1,4 @@
-import { isKnown, observe } from "@tollgate/adapters-upstream/topup/tripay/TripayObservation"
+import { isKnown, toObservation } from "@tollgate/adapters-upstream/topup/tripay/TripayObservation"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { describe, expect, it } from "vitest"
 import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
@@ -6,7 +6,7 @@ import { REFERENCE } from "./TripayWires.ts"
 
 const asked = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_000n) }
 const seen = (status: string, parts: object = {}) =>
-  observe({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
+  toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
 
 describe("every known status", () => {
   const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Failed" }

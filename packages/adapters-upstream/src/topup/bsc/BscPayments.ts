@@ -135,7 +135,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         return opened
       })
 
-    const check = (opened: OpenedPayment) =>
+    const refresh = (opened: OpenedPayment) =>
       Effect.gen(function* () {
         yield* usableNodes
         const deposit = ofOpened(opened)
@@ -151,7 +151,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       needsDepositIndex: true,
       probe: answered(probe),
       open: (intent) => answered(open(intent)),
-      check: (_intent, opened) => answered(check(opened)),
+      refresh: (_intent, opened) => answered(refresh(opened)),
       cancel: undefined,
       webhook: undefined
     }

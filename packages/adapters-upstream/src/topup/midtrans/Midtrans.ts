@@ -10,7 +10,7 @@ import { rupiahOf } from "../wire/DueAmount.ts"
 import { type PaymentFailure, troubleOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { isRealMoney, labelOf, type MidtransSettings } from "../wire/PaymentSettings.ts"
-import { isKnown, observe } from "./MidtransObservation.ts"
+import { isKnown, toObservation } from "./MidtransObservation.ts"
 import { readCharge, readReply, readTransaction } from "./MidtransResponses.ts"
 import * as MidtransWebhook from "./MidtransWebhook.ts"
 
@@ -60,7 +60,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
         })
       )
 
-    const check: PaymentProvider["check"] = (intent) =>
+    const refresh: PaymentProvider["refresh"] = (intent) =>
       Effect.gen(function* () {
         const total = yield* rupiahOf(intent)
         const transaction = yield* http.call({
@@ -71,7 +71,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
         })
         const { transaction_status: status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
-        return observe(transaction, intent, total)
+        return toObservation(transaction, intent, total)
       })
 
     const cancel: PaymentProvider["cancel"] = (intent) =>
@@ -97,7 +97,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
       needsDepositIndex: false,
       probe,
       open,
-      check,
+      refresh,
       cancel,
       webhook: MidtransWebhook.make(label, serverKey)
     }

@@ -7,7 +7,7 @@ import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservati
 import { idrOf } from "../wire/WireAmounts.ts"
 import { type Transaction, timeOf } from "./MidtransWire.ts"
 
-export const observe = (
+export const toObservation = (
   transaction: Transaction,
   { orderNumber }: Pick<PaymentIntent, "orderNumber">,
   total: Idr

@@ -17,7 +17,7 @@ import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { isRealMoney, labelOf, type NowPaymentsSettings } from "../wire/PaymentSettings.ts"
 import { usdDigits } from "../wire/WireAmounts.ts"
 import { COINS_AT_MOST, coinsOf, type NowPaymentsCoin } from "./NowPaymentsCoin.ts"
-import { type Asked, combine, isKnown, observe } from "./NowPaymentsObservation.ts"
+import { type Asked, combine, isKnown, toObservation } from "./NowPaymentsObservation.ts"
 import { type Own, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
 import { type Failure, readAs, readCreated } from "./NowPaymentsResponses.ts"
 import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
@@ -126,7 +126,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         )
       )
 
-    const check: PaymentProvider["check"] = (intent, { state, repeatedPayments = [] }) =>
+    const refresh: PaymentProvider["refresh"] = (intent, { state, repeatedPayments = [] }) =>
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const { payments } = yield* Effect.mapError(Schema.decodeUnknown(OpenedState)(state), () =>
@@ -140,7 +140,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         const [untold, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
           concurrency: COINS_AT_MOST
         })
-        const together = combine(own.map(({ payment, asked }) => observe(payment, asked)))
+        const together = combine(own.map(({ payment, asked }) => toObservation(payment, asked)))
         const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
         const [failure] = [...unknown, ...untold]
         return failure === undefined || STANDS_ALONE.has(observation._tag) ? observation : yield* failure
@@ -171,7 +171,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       needsDepositIndex: false,
       probe,
       open,
-      check,
+      refresh,
       cancel: undefined,
       webhook: NowPaymentsWebhook.make(label, settings.ipnSecret)
     }

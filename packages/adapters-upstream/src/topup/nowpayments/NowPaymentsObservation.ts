@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 /** One payment by itself. */
-export const observe = (payment: Payment, asked: Asked): PaymentObservation => {
+export const toObservation = (payment: Payment, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(payment, asked)
   const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
   const transactions = payment.payin_hash ? [payment.payin_hash] : []

@@ -10,7 +10,7 @@ import { rupiahOf } from "../wire/DueAmount.ts"
 import { troubleOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { isRealMoney, labelOf, type TripaySettings } from "../wire/PaymentSettings.ts"
-import { isKnown, observe } from "./TripayObservation.ts"
+import { isKnown, toObservation } from "./TripayObservation.ts"
 import { FEE_ON_CUSTOMER, readAsked, readCreated, readEnvelope } from "./TripayResponses.ts"
 import * as TripaySignature from "./TripaySignature.ts"
 import * as TripayWebhook from "./TripayWebhook.ts"
@@ -56,7 +56,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
         })
       })
 
-    const check: PaymentProvider["check"] = (intent, { providerPaymentId: reference }) =>
+    const refresh: PaymentProvider["refresh"] = (intent, { providerPaymentId: reference }) =>
       Effect.gen(function* () {
         const total = yield* rupiahOf(intent)
         const transaction = yield* http.call({
@@ -68,7 +68,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
         const { status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
         if (status === "REFUND") yield* Effect.logWarning("payment refunded", { provider: label, reference })
-        return observe(transaction, { reference, orderNumber: intent.orderNumber, total })
+        return toObservation(transaction, { reference, orderNumber: intent.orderNumber, total })
       })
 
     const probe = http.call({
@@ -96,7 +96,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       needsDepositIndex: false,
       probe,
       open,
-      check,
+      refresh,
       // Tripay takes nothing back; what nobody was shown expires by itself.
       cancel: undefined,
       webhook: TripayWebhook.make(label, privateKey)

@@ -13,7 +13,7 @@ export interface Asked {
   readonly total: Idr
 }
 
-export const observe = (transaction: Transaction, asked: Asked): PaymentObservation => {
+export const toObservation = (transaction: Transaction, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(transaction, asked)
   if (mismatch !== undefined) return { _tag: "Suspicious", reason: mismatch, received: undefined }
   return meaningOf(transaction)

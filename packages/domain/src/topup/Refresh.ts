@@ -20,13 +20,13 @@ import type { TopUpOrder } from "./TopUpOrder.ts"
 /** A payment made in the last second needs a moment to show. */
 export const GRACE_MILLIS = 60_000
 
-export interface Reconciled {
+export interface Refreshed {
   readonly order: TopUpOrder
   /** Why somebody must look; for the log and the alarm. */
   readonly alert: string | undefined
 }
 
-export const decideReconcile = (order: TopUpOrder, seen: PaymentObservation, now: Date): Reconciled => {
+export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: Date): Refreshed => {
   const evidence = allOf(order.evidence, seen.evidence)
   const next = { ...order, checkedAt: now, evidence, received: mostOf(order.received, seen.received) }
   if (seen._tag === "Suspicious") {

@@ -24,10 +24,10 @@ const CREDITED_PATIENCE = 4
 type Watched = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedAt">
 
 /** Of an order that was opened at `now`. */
-export const firstLookAt = (now: Date): Date => after(now, SHORTEST_MILLIS)
+export const firstRefreshAt = (now: Date): Date => after(now, SHORTEST_MILLIS)
 
 /** After a look at `now`; never again is undefined. */
-export const nextLookAt = ({ method, status, expiresAt, creditedAt }: Watched, now: Date): Date | undefined => {
+export const nextRefreshAt = ({ method, status, expiresAt, creditedAt }: Watched, now: Date): Date | undefined => {
   if (status === "credited") {
     const creditedForMillis = now.getTime() - (creditedAt ?? now).getTime()
     if (!canReceiveMore(method) || creditedForMillis > REMEMBERED_MILLIS) return undefined

@@ -1,4 +1,4 @@
-import { firstLookAt, nextLookAt } from "@tollgate/domain/topup/ReconcileSchedule"
+import { firstRefreshAt, nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -12,7 +12,7 @@ const EXPIRY = 60 * MINUTE
 const pausesOf = (status: TopUpStatus, forMillis: number) => {
   const pauses: Array<number> = []
   for (let at = 0; at < forMillis; ) {
-    const next = nextLookAt(
+    const next = nextRefreshAt(
       anOrder({ status, creditedAt: status === "credited" ? instant(0) : undefined }),
       instant(at)
     )
@@ -26,17 +26,17 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
 
 describe("an order nobody asks about", () => {
   law("is looked at after 30 seconds to an hour, or never again", [order, someTime], (order, now) => {
-    const next = nextLookAt(order, now)
+    const next = nextRefreshAt(order, now)
     const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
     return next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
   })
 
   it("is first looked at 30 seconds after it was made", () => {
-    expect(firstLookAt(instant(0))).toEqual(instant(30_000))
+    expect(firstRefreshAt(instant(0))).toEqual(instant(30_000))
   })
 
   it.each(["pending", "crediting"] as const)("is always looked at while it is %s", (status) => {
-    expect(nextLookAt(anOrder({ status }), instant(365 * DAY))).toBeDefined()
+    expect(nextRefreshAt(anOrder({ status }), instant(365 * DAY))).toBeDefined()
   })
 
   it("is looked at every 30 seconds while it can be paid or is to be credited", () => {
@@ -46,15 +46,15 @@ describe("an order nobody asks about", () => {
 
   it.each(["qris", "hosted_qris"] as const)("is never looked at once it is credited, by %s", (method) => {
     const credited = aRupiahOrder({ method, status: "credited", creditedAt: instant(0) })
-    expect(nextLookAt(credited, instant(0))).toBeUndefined()
+    expect(nextRefreshAt(credited, instant(0))).toBeUndefined()
   })
 
   it.each(["crypto", "crypto_bep20"] as const)(
     "is looked at for a week once it is credited by %s, less and less often: more may come",
     (method) => {
       const credited = anOrder({ method, status: "credited", creditedAt: instant(0) })
-      expect(nextLookAt(credited, instant(0))).toEqual(instant(MINUTE))
-      expect(nextLookAt(credited, instant(7 * DAY + 1))).toBeUndefined()
+      expect(nextRefreshAt(credited, instant(0))).toEqual(instant(MINUTE))
+      expect(nextRefreshAt(credited, instant(7 * DAY + 1))).toBeUndefined()
       const pauses = pausesOf("credited", 30 * DAY)
       const total = pauses.reduce((a, b) => a + b, 0)
       expect(total).toBeGreaterThan(7 * DAY)
@@ -76,7 +76,7 @@ describe("an order nobody asks about", () => {
   })
 
   law("stays due no longer than a week once it is over", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
-    const next = nextLookAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
+    const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
     return (next === undefined) === after > 7 * DAY
   })
 })

@@ -1,5 +1,5 @@
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
-import { decideCrediting, decideReconcile } from "@tollgate/domain/topup/Reconcile"
+import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { anomaliesOf, paymentStatusOf, type TopUpOrder, type TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -25,7 +25,7 @@ const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
   const credits: Array<bigint> = []
   const orders: Array<TopUpOrder> = [order]
   for (const step of steps) {
-    if (step._tag === "observe") order = decideReconcile(order, step.seen, step.now).order
+    if (step._tag === "observe") order = decideRefresh(order, step.seen, step.now).order
     else {
       const credited = decideCrediting(order, quota, step.now)
       if (credited !== undefined) {
@@ -132,7 +132,7 @@ describe("what is seen", () => {
     "as suspicious does not change the status, but keeps what arrived, is remarked and alerts",
     [order, someTime],
     (order, now) => {
-      const { order: next, alert } = decideReconcile(
+      const { order: next, alert } = decideRefresh(
         order,
         {
           _tag: "Suspicious",
@@ -155,7 +155,7 @@ describe("what is seen", () => {
   law(
     "as anything else does not alert",
     [order, observation, someTime],
-    (order, seen, now) => (decideReconcile(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
+    (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
   )
 
   it.each([
@@ -165,19 +165,19 @@ describe("what is seen", () => {
     ["stays a minute longer than it can be paid", pending, 61 * MINUTE, "pending"],
     ["expires when it is definitely unpaid a minute after", pending, 61 * MINUTE + 1, "expired"]
   ] as const)("a pending order %s", (_, seen, atMillis, status) => {
-    expect(decideReconcile(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
+    expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
   it.each(["pending", "expired", "failed"] as const)("as paid wins over %s, however late", (status) => {
     const now = instant(5 * 24 * 60 * MINUTE)
-    const { order } = decideReconcile(anOrder({ status }), paid, now)
+    const { order } = decideRefresh(anOrder({ status }), paid, now)
     expect(order).toMatchObject({ status: "crediting", paidAt: now })
     expect(anomaliesOf(order)).toEqual(["late"])
   })
 
   it("tells when it was paid, within the life of the order", () => {
     const paidAt = (at: number) =>
-      decideReconcile(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
+      decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
     expect(paidAt(-MINUTE)).toEqual(instant(0))
     expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
@@ -188,10 +188,10 @@ describe("what is seen", () => {
       ...pending,
       evidence: { transactions, remarks: [] }
     })
-    const first = decideReconcile(anOrder(), seen(["0xa"]), instant(1)).order
-    expect(decideReconcile(first, seen(["0xa", "0xb"]), instant(2)).order.evidence.transactions).toEqual(["0xa", "0xb"])
+    const first = decideRefresh(anOrder(), seen(["0xa"]), instant(1)).order
+    expect(decideRefresh(first, seen(["0xa", "0xb"]), instant(2)).order.evidence.transactions).toEqual(["0xa", "0xb"])
     const flood = seen(Array.from({ length: 1_000 }, (_, i) => `0x${i}`))
-    expect(decideReconcile(first, flood, instant(3)).order.evidence.transactions).toHaveLength(100)
+    expect(decideRefresh(first, flood, instant(3)).order.evidence.transactions).toHaveLength(100)
   })
 })
 

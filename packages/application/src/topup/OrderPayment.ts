@@ -1,10 +1,32 @@
 /**
- * An order in the words a payment provider is spoken to: the same whenever it is asked.
+ * How an order is presented to its payment provider: which provider, and the same intent and opened payment in every
+ * request.
  */
 import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
 import type { TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
-import type { AmountDue, OpenedPayment, PaymentIntent } from "./PaymentProviders.ts"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import {
+  type AmountDue,
+  type OpenedPayment,
+  type PaymentIntent,
+  type PaymentProvider,
+  PaymentProviders
+} from "./PaymentProviders.ts"
 import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
+
+/** The provider that opened the payment. A simulator never confirms real money, and real providers no simulated money. */
+export const providerOf = ({
+  provider,
+  simulated
+}: Pick<TopUpDraft, "provider" | "simulated">): Effect.Effect<
+  Option.Option<PaymentProvider>,
+  never,
+  PaymentProviders
+> =>
+  Effect.map(PaymentProviders, ({ byLabel }) =>
+    Option.filter(byLabel(provider), (found) => found.simulated === simulated)
+  )
 
 export const intentOf = (draft: TopUpDraft, payer: Payer): PaymentIntent => ({
   orderId: draft.id,

@@ -1,0 +1,67 @@
+/**
+ * The top-ups of a reseller: create an order for quota, list orders, and refresh one of them.
+ *
+ *     terms ─▶ a provider for the method ─▶ draft ─▶ the provider opens the payment ─▶ order
+ *
+ * The draft is stored first, so that every payment that a provider opens has an order behind it.
+ */
+import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { OrderId, orderIdOf } from "@tollgate/domain/topup/OrderId"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { decideTerms, type TopUpBounds, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import { type PageQuery, readTopUpPage } from "@tollgate/domain/validation/Page"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { unavailable } from "./OpenPayment.ts"
+import { PaymentProviders } from "./PaymentProviders.ts"
+import { PaymentRefresher } from "./PaymentRefresher.ts"
+import { TopUpOrders } from "./TopUpOrders.ts"
+
+/** The amounts that this installation accepts. */
+export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy")<
+  TopUpPolicy,
+  { readonly bounds: TopUpBounds }
+>() {}
+
+/** Creates an order and opens its payment (spec: POST /api/reseller/topup). */
+export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: TopUpRequest) =>
+  Effect.gen(function* () {
+    const { bounds } = yield* TopUpPolicy
+    const terms = yield* decideTerms(request, bounds)
+    const found = (yield* PaymentProviders).forMethod(terms.method)
+    if (Option.isNone(found)) return yield* unavailable()
+
+    const { label, simulated, needsDepositIndex } = found.value
+    const orders = yield* TopUpOrders
+    const draft = yield* orders.draft({ ...terms, resellerId, provider: label, simulated, needsDepositIndex })
+    return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
+  })
+
+/** A reseller's orders as they are stored, newest first (spec: GET /api/reseller/topups). */
+export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
+  Effect.gen(function* () {
+    const page = yield* readTopUpPage(query)
+    return yield* (yield* TopUpOrders).list(resellerId, page)
+  })
+
+const readId = Schema.decodeOption(OrderId)
+
+/** The order after its provider was asked (spec: GET /api/reseller/topup/{orderID} and POST .../check). */
+export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
+  Effect.gen(function* () {
+    const id = readId(orderId)
+    if (Option.isNone(id)) return yield* new TopUpNotFound()
+    const stored = yield* (yield* TopUpOrders).own(resellerId, id.value)
+    return yield* (yield* PaymentRefresher).refresh(stored)
+  })
+
+/** The same for an operator: the order of any reseller, by id or number. It refreshes a credited order too. */
+export const refreshTopUpForOperator = (idOrNumber: string) =>
+  Effect.gen(function* () {
+    const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
+    const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
+    if (Option.isNone(stored)) return yield* new TopUpNotFound()
+    return yield* (yield* PaymentRefresher).refreshNow(stored.value)
+  })
