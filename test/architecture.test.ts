@@ -113,13 +113,40 @@ describe("errors", () => {
   })
 })
 
+/** The anchors of a document: the ids of its rules, and the slugs of its headings as GitHub makes them. */
+const anchorsOf = (path: string): ReadonlySet<string> =>
+  new Set([
+    ...[...read(path).matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id ?? ""),
+    ...[...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, "")
+        .replaceAll(" ", "-")
+    )
+  ])
+
+const REFERENCE = "docs/reference"
+const references = documents.filter((path) => path.startsWith(`${REFERENCE}/`))
+
+/** The files whose text a person reads: sources, tests, documents, scripts. */
+const texts = [
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".dependency-cruiser.mjs", "Dockerfile", "compose.yaml"],
+  ...["packages", "apps", "test", "docs"]
+    .flatMap(filesUnder)
+    .filter((path) => /\.(ts|js|mjs|md|sh|html|css|json|yaml)$/.test(path))
+]
+
 describe("documents", () => {
-  it("link to what exists", () => {
+  it("link to documents and anchors that exist", () => {
     const dead = documents.flatMap((path) =>
-      [...read(path).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
-        .map(([, target]) => target ?? "")
-        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)))
-        .map((target) => `${path} -> ${target}`)
+      [...read(path).matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+        .filter(([, target = ""]) => !/^[a-z]+:/.test(target))
+        .filter(([, target = "", anchor]) => {
+          const file = target === "" ? path : join(dirname(path), target)
+          if (!existsSync(join(root, file))) return true
+          return anchor !== undefined && file.endsWith(".md") && !anchorsOf(file).has(anchor)
+        })
+        .map(([link]) => `${path} -> ${link}`)
     )
     expect(dead).toEqual([])
   })
@@ -135,18 +162,50 @@ describe("documents", () => {
     expect(dead.map(({ path, file }) => `${path} -> ${file}`)).toEqual([])
   })
 
-  it("name tests that exist: every invariant and every gap is held by one", () => {
-    const claims = ["packages/domain/README.md", "docs/spec-gaps.md"].flatMap((path) =>
+  it("name tests that exist: every invariant and every rule of the reference has one", () => {
+    const claims = ["packages/domain/README.md", ...references].flatMap((path) =>
       [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
         path,
         file,
         sentence
       }))
     )
-    expect(claims.length).toBeGreaterThan(20)
+    expect(claims.length).toBeGreaterThan(200)
     const untrue = claims.filter(
       ({ file, sentence }) => !existsSync(join(root, file)) || !read(file).includes(sentence)
     )
     expect(untrue).toEqual([])
+  })
+
+  it("have one id for each rule of the reference, and a test beside each", () => {
+    const rules = references.flatMap((path) =>
+      read(path)
+        .split(/^(?=- <a id=)/m)
+        .filter((rule) => rule.startsWith("- <a id="))
+        .map((rule) => ({
+          rule: rule.slice(0, 60),
+          id: /id="([^"]+)"/.exec(rule)?.[1],
+          held: /^ {2}Test: `/m.test(rule)
+        }))
+    )
+    expect(rules.length).toBeGreaterThan(150)
+    expect(rules.filter(({ held }) => !held)).toEqual([])
+    expect(rules.filter(({ id }, i) => rules.findIndex((other) => other.id === id) !== i)).toEqual([])
+  })
+
+  it("are referred to by page and anchor, and by decisions that exist", () => {
+    const decisions = new Set(filesUnder("docs/adr").map((path) => path.slice("docs/adr/".length).slice(0, 4)))
+    const dead = texts.flatMap((path) => [
+      ...[...read(path).matchAll(/docs\/(reference\/[\w-]+\.md)(?:#([\w-]+))?/g)]
+        .filter(([, page = "", anchor]) => {
+          const file = join("docs", page)
+          return !existsSync(join(root, file)) || (anchor !== undefined && !anchorsOf(file).has(anchor))
+        })
+        .map(([reference]) => `${path}: ${reference}`),
+      ...[...read(path).matchAll(/\(ADR (\d+)\)/g)]
+        .filter(([, number = ""]) => !decisions.has(number))
+        .map(([reference]) => `${path}: ${reference}`)
+    ])
+    expect(dead).toEqual([])
   })
 })
