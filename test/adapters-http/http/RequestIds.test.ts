@@ -6,12 +6,12 @@ it("are UUIDs of version 7 that carry the time", () => {
   expect(ids.next()).toMatch(/^019a9f0e-8d3b-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
-it("are never the same, over many draws of randomness", () => {
+it("are unique over many draws of random bytes", () => {
   const ids = new RequestIds(() => 1)
   expect(new Set(Array.from({ length: 2_000 }, () => ids.next())).size).toBe(2_000)
 })
 
-it("sort in the order of time", () => {
+it("sort by time", () => {
   let now = 1_700_000_000_000
   const ids = new RequestIds(() => now++)
   const made = Array.from({ length: 50 }, () => ids.next())

@@ -19,7 +19,7 @@ const aNode = (pollMillis: number) =>
     const built = yield* Layer.build(
       Layer.provideMerge(
         PgCurrentCatalog.layer({ pollMillis }),
-        Layer.merge(PgNotifications.layer({ signOfLifeMillis: 50, retryMillis: 20 }), PgCatalogs.layer)
+        Layer.merge(PgNotifications.layer({ probeMillis: 50, retryMillis: 20 }), PgCatalogs.layer)
       ).pipe(Layer.provide(TestDatabase.clientLayer({ ...database, settings: cable.settings })))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     const notifications = Context.get(built, PgNotifications.PgNotifications)

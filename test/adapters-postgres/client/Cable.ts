@@ -1,7 +1,7 @@
 /**
- * A cable between our connections and the database that a test can cut, freeze, or cut at the worst moment.
+ * A proxy between connections and the database that a test can cut, freeze, or cut in the middle of a commit.
  *
- * Settings with the cable's address as host reach the same database as before.
+ * Settings with the proxy's address as host reach the same database.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -10,27 +10,28 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
-/** What befalls the next BEGIN: it arrives garbled, so that the server refuses it and hears what comes with it. */
+/** A garbled BEGIN: the server refuses it and executes the statements that follow it. */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")
 
 /**
- * What befalls the next commit. Lost: the connection breaks before the server hears of it. Its answer lost: the server
- * carries it out, the connection breaks, and nobody hears of that. Stuck: the server waits for it, with its locks, and is
- * not told either when we hang up.
+ * A fault at the next commit.
+ * - commit lost: the connection breaks before the server receives the commit.
+ * - response lost: the server commits, and the connection breaks before the response arrives.
+ * - commit stuck: the server waits for the commit, keeps its locks, and does not notice that the client disconnects.
  */
-export type Accident = "commit lost" | "answer lost" | "commit stuck"
+export type CommitFault = "commit lost" | "response lost" | "commit stuck"
 
-/** What ends a transaction: the command, or the only statement it is. */
-const COMMITS = ["COMMIT\0", "\0write_"].map((sign) => Buffer.from(sign))
+/** The end of a transaction: the command, or a statement that is a transaction by itself. */
+const COMMITS = ["COMMIT\0", "\0write_"].map((marker) => Buffer.from(marker))
 
 export class Cable {
   readonly settings: Pg.ClientConfig
   readonly #directory: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  #state: "sound" | "cut" | "frozen" = "sound"
-  #accident: Accident | undefined
+  #state: "connected" | "cut" | "frozen" = "connected"
+  #fault: CommitFault | undefined
   #happened: () => void = () => {}
   #garbles = false
 
@@ -56,14 +57,14 @@ export class Cable {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Nothing passes any more in either direction, and nobody is told; new connections hang likewise. */
+  /** Stops all traffic in both directions without an error; new connections hang too. */
   freeze(): void {
     this.#state = "frozen"
     for (const socket of this.#sockets) socket.pause()
   }
 
   mend(): void {
-    this.#state = "sound"
+    this.#state = "connected"
     for (const socket of this.#sockets) socket.resume()
   }
 
@@ -71,9 +72,9 @@ export class Cable {
     this.#garbles = true
   }
 
-  /** Resolves when it has happened. */
-  atNextCommit(accident: Accident): Promise<void> {
-    this.#accident = accident
+  /** Resolves when the fault has happened. */
+  atNextCommit(fault: CommitFault): Promise<void> {
+    this.#fault = fault
     return new Promise((resolve) => {
       this.#happened = resolve
     })
@@ -105,13 +106,13 @@ export class Cable {
         this.#garbles = false
         GARBLED.copy(chunk, begin)
       }
-      if (COMMITS.some((sign) => chunk.includes(sign))) {
-        const accident = this.#accident
-        this.#accident = undefined
-        if (accident !== undefined) this.#happened()
-        if (accident === "commit lost") return end()
-        if (accident === "answer lost") mute = true
-        if (accident === "commit stuck") {
+      if (COMMITS.some((marker) => chunk.includes(marker))) {
+        const fault = this.#fault
+        this.#fault = undefined
+        if (fault !== undefined) this.#happened()
+        if (fault === "commit lost") return end()
+        if (fault === "response lost") mute = true
+        if (fault === "commit stuck") {
           near.off("close", end)
           return
         }

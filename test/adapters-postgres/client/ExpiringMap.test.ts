@@ -3,18 +3,18 @@ import { describe, expect, it, vi } from "vitest"
 
 const HOUR = 3_600_000
 
-describe("what is remembered for a while", () => {
-  it("is there until it is too old for whoever asks", async () => {
+describe("ExpiringMap", () => {
+  it("returns an entry until it is older than the age that the caller accepts", async () => {
     const map = new ExpiringMap<string, number>(10)
     map.set("a", 1)
     expect(map.get("a", HOUR)).toBe(1)
     await vi.waitFor(() => expect(map.get("a", 5)).toBeUndefined(), { interval: 1 })
-    // Too old for one is gone for all.
+    // An entry that was too old once is deleted.
     expect(map.get("a", HOUR)).toBeUndefined()
     expect(map.get("never", HOUR)).toBeUndefined()
   })
 
-  it("makes room for what is new by forgetting what is oldest", () => {
+  it("drops the oldest entries when it is full", () => {
     const map = new ExpiringMap<string, number>(2)
     map.set("a", 1)
     map.set("b", 2)
@@ -24,7 +24,7 @@ describe("what is remembered for a while", () => {
     expect(map.size).toBe(2)
   })
 
-  it("is forgotten by what it is, or all of it", () => {
+  it("forgets the entries whose value matches, or all entries", () => {
     const map = new ExpiringMap<string, number>(10)
     for (const n of [1, 2, 3, 4]) map.set(`${n}`, n)
     map.forget((n) => n % 2 === 0)

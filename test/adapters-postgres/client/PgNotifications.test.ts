@@ -1,67 +1,67 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { CATALOG_CHANNEL, KEYS_CHANNEL } from "@tollgate/adapters-postgres/client/Channels"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
+import { CATALOG_CHANNEL, KEYS_CHANNEL } from "@tollgate/adapters-postgres/client/PgNotifications"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
 import { Context, Effect, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "./Cable.ts"
 
-/** An ear at the end of a cable, and what it heard. */
-const anEar = Effect.gen(function* () {
+/** A listener behind a cable, and the notifications it received. */
+const aListener = Effect.gen(function* () {
   const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
   const built = yield* Layer.build(
-    PgNotifications.layer({ signOfLifeMillis: 50, retryMillis: 20 }).pipe(
+    PgNotifications.layer({ probeMillis: 50, retryMillis: 20 }).pipe(
       Layer.provide(Layer.succeed(PgSettings, { ...cable.settings, connectionTimeoutMillis: 100 }))
     )
   )
   const notifications = Context.get(built, PgNotifications.PgNotifications)
-  const heard: Array<string> = []
+  const received: Array<string> = []
   yield* notifications.subscribe(KEYS_CHANNEL, {
-    notified: (payload) => heard.push(payload),
-    missed: () => heard.push("something")
+    notified: (payload) => received.push(payload),
+    missed: () => received.push("missed")
   })
-  return { cable, heard, listening: notifications.listening }
+  return { cable, received, listening: notifications.listening }
 })
 
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
-const say = (channel: string, payload: string) =>
+const notify = (channel: string, payload: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${payload})`)
 
 describe("notifications", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("arrive at the subscribers of their channel", () =>
+    it.scoped("reach the subscribers of their channel", () =>
       Effect.gen(function* () {
-        const { heard, listening } = yield* anEar
+        const { received, listening } = yield* aListener
         yield* until(listening)
-        yield* say(CATALOG_CHANNEL, "for others")
-        yield* say(KEYS_CHANNEL, "one")
-        yield* say(KEYS_CHANNEL, "two")
-        yield* until(() => heard.includes("two"))
-        expect(heard).toEqual(["something", "one", "two"])
+        yield* notify(CATALOG_CHANNEL, "for others")
+        yield* notify(KEYS_CHANNEL, "one")
+        yield* notify(KEYS_CHANNEL, "two")
+        yield* until(() => received.includes("two"))
+        expect(received).toEqual(["missed", "one", "two"])
       })
     )
 
-    for (const [accident, happen] of [
+    for (const [fault, happen] of [
       ["is cut", (cable: Cable) => cable.cut()],
-      ["dies without a word", (cable: Cable) => cable.freeze()]
+      ["dies without an error", (cable: Cable) => cable.freeze()]
     ] as const) {
-      it.scoped(`may have been missed when the connection ${accident}, and are heard again afterwards`, () =>
+      it.scoped(`are reported as missed when the connection ${fault}, and arrive again on the next connection`, () =>
         Effect.gen(function* () {
-          const { cable, heard, listening } = yield* anEar
+          const { cable, received, listening } = yield* aListener
           yield* until(listening)
           happen(cable)
           yield* until(() => !listening())
-          expect(heard).toEqual(["something", "something"])
-          yield* say(KEYS_CHANNEL, "unheard")
+          expect(received).toEqual(["missed", "missed"])
+          yield* notify(KEYS_CHANNEL, "missed by the listener")
           cable.cut()
           cable.mend()
           yield* until(listening)
-          yield* say(KEYS_CHANNEL, "again")
-          yield* until(() => heard.includes("again"))
-          expect(heard).toEqual(["something", "something", "something", "again"])
+          yield* notify(KEYS_CHANNEL, "again")
+          yield* until(() => received.includes("again"))
+          expect(received).toEqual(["missed", "missed", "missed", "again"])
         })
       )
     }

@@ -6,8 +6,8 @@ import { Effect, Layer } from "effect"
 import * as Pg from "pg"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
-describe("the pool", () => {
-  it.scopedLive("goes on after its connections were cut", () =>
+describe("the connection pool", () => {
+  it.scopedLive("replaces connections that the server ended", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -24,16 +24,16 @@ describe("the pool", () => {
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
           await other.query(cut).finally(() => other.end())
         })
-        // The cut reaches this process a moment later; a statement that meets it fails and is the last one to.
+        // This process notices the end of a connection a moment later: one statement on each connection may still fail.
         yield* Effect.retry(ten, { times: 10 })
         expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )
 
-  it.scopedLive("is there before its database is, and fails only who asks", () =>
+  it.scopedLive("starts while its database is down, and only statements fail", () =>
     Effect.gen(function* () {
-      const nowhere = PgSettings.layer({ host: "127.0.0.1", port: 1, user: "nobody", database: "none" })
+      const nowhere = PgSettings.layer({ host: "127.0.0.1", port: 1, user: "nouser", database: "none" })
       const exit = yield* Effect.exit(
         Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`).pipe(
           Effect.provide(PgPool.layer().pipe(Layer.provide(nowhere)))

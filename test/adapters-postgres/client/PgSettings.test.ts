@@ -9,8 +9,8 @@ const read = (url: string) => PgSettings.fromUrl(Redacted.make(url))
 const settingsOf = (url: string) => Either.getOrThrow(read(url))
 const reasonOf = (url: string) => Either.getOrThrow(Either.flip(read(url))).reason
 
-describe("the settings of an address", () => {
-  it("are its parts", () => {
+describe("the settings of a database address", () => {
+  it("contain the parts of the address", () => {
     const { password, ...settings } = settingsOf("postgres://ada:s%40crt@db.example:6543/books")
     expect(settings).toMatchObject({ host: "db.example", port: 6543, user: "ada", database: "books", ssl: false })
     expect(typeof password === "function" && password()).toBe("s@crt")
@@ -26,11 +26,11 @@ describe("the settings of an address", () => {
     ["prefer", { rejectUnauthorized: false }],
     ["require", { rejectUnauthorized: false }],
     ["verify-full", {}]
-  ])("take sslmode=%s as libpq does", (mode, ssl) => {
+  ])("treat sslmode=%s as libpq does", (mode, ssl) => {
     expect(settingsOf(`postgres://ada@db.example/books?sslmode=${mode}`).ssl).toEqual(ssl)
   })
 
-  it("can name the directory of a unix socket", () => {
+  it("accept the directory of a unix socket as host", () => {
     expect(settingsOf("postgres://postgres@/books?host=%2Ftmp%2Fsocket")).toMatchObject({
       host: "/tmp/socket",
       user: "postgres",
@@ -38,7 +38,7 @@ describe("the settings of an address", () => {
     })
   })
 
-  it("are the same kind of thing however they were come by: connections open", async () => {
+  it("open connections with the common limits", async () => {
     const database = await Effect.runPromise(
       Effect.scoped(
         Effect.flatMap(TestDatabase.make(), ({ url }) =>
@@ -58,7 +58,7 @@ describe("the settings of an address", () => {
     expect(database).toEqual({ app: "tollgate", idle: "5s", n: 4n })
   })
 
-  it("are refused with a reason that does not repeat the address", () => {
+  it("refuse an invalid address with a reason that does not repeat it", () => {
     expect(reasonOf("mysql://ada:hunter2@db.example/books")).toMatch(/postgres:\/\//)
     for (const url of [
       "postgres://ada:hunter2@db.example:port/books",

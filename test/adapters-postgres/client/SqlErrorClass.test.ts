@@ -9,44 +9,44 @@ import { describe, expect, it } from "vitest"
 
 const refusal = (code: string) => Object.assign(new Pg.DatabaseError("no", 0, "error"), { code })
 
-describe("trouble of the database", () => {
+describe("a database error", () => {
   it.each([
     ["a deadlock", "40P01"],
-    ["a lost race", "40001"],
+    ["a serialization failure", "40001"],
     ["too many connections", "53300"],
     ["a full disk", "53100"],
     ["a shutdown", "57P01"],
-    ["a start", "57P03"],
-    ["a statement that took too long", "57014"],
+    ["a starting server", "57P03"],
+    ["a statement timeout", "57014"],
     ["a broken connection", "08006"],
-    ["a standby", "25006"],
-    ["a plan of an older schema", "0A000"],
-    ["a statement that the session has forgotten", "26000"],
+    ["a read-only standby", "25006"],
+    ["a cached plan of an older schema", "0A000"],
+    ["a prepared statement that the session does not have", "26000"],
     ["a wrong password", "28P01"],
     ["a missing table", "42P01"]
-  ])("%s is one", (_, code) => {
+  ])("%s is transient", (_, code) => {
     expect(isTransient(refusal(code))).toBe(true)
   })
 
-  it("a lost connection is one", () => {
+  it("a lost connection is transient", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
-  it("is a reason for another connection, unless it was only a lost race", () => {
+  it("requires another connection, unless a concurrent transaction caused it", () => {
     expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isConnectionLost)).toBe(true)
     expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isConnectionLost)).toBe(false)
   })
 
   it.each([
-    ["a broken constraint", refusal("23514")],
+    ["a constraint violation", refusal("23514")],
     ["a number out of range", refusal("22003")],
-    ["a row of which there is one", refusal("23505")],
-    ["our own mistake", new TypeError("undefined is not a function")]
-  ])("%s is none", (_, error) => {
+    ["a duplicate row", refusal("23505")],
+    ["a programming error", new TypeError("undefined is not a function")]
+  ])("%s is not transient", (_, error) => {
     expect(isTransient(error)).toBe(false)
   })
 
-  it("is told without the row it was about", () => {
+  it("is described without the values of its row", () => {
     const error = Object.assign(refusal("23514"), { constraint: "fits", detail: "Failing row contains (secret)" })
     expect(described(error)).toBe("23514 no (fits)")
   })

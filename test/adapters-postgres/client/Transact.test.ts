@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, layer } from "@effect/vitest"
-import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { transact } from "@tollgate/adapters-postgres/client/Transact"
 import { Cause, Data, Deferred, Effect, Exit } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
@@ -9,7 +9,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 class Refused extends Data.TaggedError("Refused") {}
 
 let tables = 0
-/** A table of its own with the numbers 0 and 0 in it. */
+/** A new table with two rows, both with the number 0. */
 const aTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const table = `counter_${++tables}`
@@ -19,7 +19,7 @@ const aTable = Effect.gen(function* () {
   return sql(table)
 })
 
-/** Both have come here before either goes on; later rounds pass. */
+/** Lets neither of two callers continue before both have arrived; later calls pass at once. */
 const meetingOfTwo = Effect.gen(function* () {
   const both = yield* Deferred.make<void>()
   let arrived = 0
@@ -31,13 +31,13 @@ const defectOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 
 describe("a transaction", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.effect("is run again when the commit finds that it lost against another one", () =>
+    it.effect("is repeated after a serialization failure at its commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
         const meet = yield* meetingOfTwo
         let rounds = 0
-        // Each reads both numbers and writes one of them: one after the other is fine, side by side is not.
+        // Each reads both numbers and writes one of them: serial execution succeeds, concurrent execution fails.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("is run again when it was chosen to end a deadlock", () =>
+    it.effect("is repeated after a deadlock", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -73,7 +73,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("leaves nothing behind when the domain refuses, and passes the refusal on", () =>
+    it.effect("writes nothing when the domain refuses, and fails with that refusal", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -83,7 +83,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("is a defect when the database refuses a statement, or the commit", () =>
+    it.effect("dies when the database refuses a statement or the commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -96,7 +96,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("does not begin inside another one", () =>
+    it.effect("cannot begin inside another one", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const exit = yield* Effect.exit(transact(transact(sql`SELECT 1`)))
@@ -104,7 +104,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("gives integers of 64 bits as they are, and times as dates", () =>
+    it.effect("reads 64-bit integers exactly, and times as dates", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const big = 9_007_199_254_740_993n

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { KEYS_CHANNEL } from "@tollgate/adapters-postgres/client/Channels"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
+import { KEYS_CHANNEL } from "@tollgate/adapters-postgres/client/PgNotifications"
 import { KeyMac } from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -44,7 +44,7 @@ const aRing = (
       }
     }
     const wire = yield* Layer.build(
-      PgNotifications.layer({ signOfLifeMillis: 50, retryMillis: 20 }).pipe(
+      PgNotifications.layer({ probeMillis: 50, retryMillis: 20 }).pipe(
         Layer.provideMerge(TestDatabase.clientLayer({ ...database, settings: cable.settings }))
       )
     )

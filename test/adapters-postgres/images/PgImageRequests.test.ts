@@ -349,12 +349,12 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    for (const accident of ["commit lost", "answer lost"] as const) {
-      it.scoped(`begin once when the connection breaks at the commit: ${accident}`, () =>
+    for (const fault of ["commit lost", "response lost"] as const) {
+      it.scoped(`begin once when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
           const node = yield* wired()
-          void node.cable.atNextCommit(accident)
+          void node.cable.atNextCommit(fault)
           const image = anImage(customer)
           yield* node.begin(image, "k")
           expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
@@ -364,13 +364,13 @@ describe("image requests in Postgres", () => {
         })
       )
 
-      it.scoped(`end once, and can say how, when the connection breaks at the commit: ${accident}`, () =>
+      it.scoped(`end once, and can say how, when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
           const node = yield* wired()
           const image = anImage(customer)
           yield* node.begin(image)
-          void node.cable.atNextCommit(accident)
+          void node.cable.atNextCommit(fault)
           expect(yield* node.finish(finished(image))).toEqual(aMade)
           expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
           expect(yield* Stores.brokenInvariants).toEqual([])
@@ -382,7 +382,7 @@ describe("image requests in Postgres", () => {
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(impatient)
-        const happened = node.cable.atNextCommit("answer lost")
+        const happened = node.cable.atNextCommit("response lost")
         const beginning = yield* Effect.fork(node.tried(anImage(customer), "k"))
         yield* Effect.promise(() => happened)
         node.cable.cut()

@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"

@@ -140,16 +140,16 @@ describe("a connection of the ledger's own", () => {
       })
     )
 
-    for (const [accident, written] of [
+    for (const [fault, written] of [
       ["commit lost", []],
-      ["answer lost", ["maybeCommitted"]]
+      ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`tells that it does not know what became of its one statement: ${accident}`, () =>
+      it.scoped(`tells that it does not know what became of its one statement: ${fault}`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()
           yield* Effect.promise(() => connection.transact(writing()))
-          void cable.atNextCommit(accident)
+          void cable.atNextCommit(fault)
           const lost = yield* failing((doubt: (n: number) => void) =>
             connection.write(note("maybeCommitted"), () => doubt(1))
           )
@@ -161,16 +161,16 @@ describe("a connection of the ledger's own", () => {
       )
     }
 
-    for (const [accident, written] of [
+    for (const [fault, written] of [
       ["commit lost", []],
-      ["answer lost", ["maybeCommitted"]]
+      ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`tells that it does not know what became of a commit: ${accident}`, () =>
+      it.scoped(`tells that it does not know what became of a commit: ${fault}`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()
           yield* Effect.promise(() => connection.transact(writing()))
-          void cable.atNextCommit(accident)
+          void cable.atNextCommit(fault)
           const lost = yield* failing((doubt: (n: number) => void) =>
             connection.transact(writing("maybeCommitted"), doubt)
           )

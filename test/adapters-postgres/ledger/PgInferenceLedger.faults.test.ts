@@ -58,13 +58,13 @@ describe("when the database is in trouble, the ledger", () => {
       })
     )
 
-    for (const accident of ["commit lost", "answer lost"] as const) {
-      it.scoped(`admits once when the connection breaks at the commit: ${accident}`, () =>
+    for (const fault of ["commit lost", "response lost"] as const) {
+      it.scoped(`admits once when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
           yield* served(ledger, aRequest(customer))
-          void cable.atNextCommit(accident)
+          void cable.atNextCommit(fault)
           const requests = Array.from({ length: 9 }, () => aRequest(customer))
           yield* Effect.all(requests.map(ledger.admit), atOnce)
           expect((yield* standing(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
@@ -76,13 +76,13 @@ describe("when the database is in trouble, the ledger", () => {
         })
       )
 
-      it.scoped(`settles once, and can say how, when the connection breaks at the commit: ${accident}`, () =>
+      it.scoped(`settles once, and can say how, when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
           const request = aRequest(customer)
           yield* ledger.admit(request)
-          void cable.atNextCommit(accident)
+          void cable.atNextCommit(fault)
           expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
           expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
           expect((yield* journal(customer)).size).toBe(1)

@@ -3,7 +3,7 @@
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { Effect } from "effect"
 import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
 import * as Stores from "../../support/Stores.ts"

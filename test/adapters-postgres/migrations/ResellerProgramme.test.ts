@@ -3,7 +3,7 @@
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { sqlState } from "@tollgate/adapters-postgres/client/SqlState"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { Context, Effect, Layer } from "effect"
 import { aLedger, EXTERNAL_PAYMENTS, insertInto, type Ledger, mintOf, orderOf } from "../../support/LedgerRows.ts"

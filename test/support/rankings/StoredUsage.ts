@@ -2,7 +2,7 @@
  * Models and settlements of the tests of rankings, as rows: written with their usage, as the ledger does it, or without.
  */
 import { SqlClient } from "@effect/sql"
-import { insertDeltas } from "@tollgate/adapters-postgres/ledger/CountedUsage"
+import { insertDeltas } from "@tollgate/adapters-postgres/ledger/SettlementRows"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { Effect } from "effect"
 import type { RankedModel, RankedSettlement } from "../RankingsReference.ts"

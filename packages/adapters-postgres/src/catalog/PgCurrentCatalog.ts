@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
-import { CATALOG_CHANNEL } from "../client/Channels.ts"
-import { PgNotifications } from "../client/PgNotifications.ts"
+import { CATALOG_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 
 export interface CurrentCatalogOptions {
   /** How often to look without having been told. */

@@ -1,5 +1,5 @@
 /**
- * What is remembered for a while, and not more of it than fits: the oldest goes first.
+ * A bounded map whose entries expire. A full map drops its oldest entries.
  */
 interface Entry<Value> {
   readonly value: Value
@@ -18,7 +18,7 @@ export class ExpiringMap<Key, Value> {
     return this.#entries.size
   }
 
-  /** What was remembered at most so long ago. */
+  /** The value, unless it is older than `ageMillis`. */
   get(key: Key, ageMillis: number): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined

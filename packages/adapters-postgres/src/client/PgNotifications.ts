@@ -1,9 +1,9 @@
 /**
- * What other nodes say, heard over one connection that does nothing but LISTEN.
+ * Notifications between nodes through LISTEN and NOTIFY, over one connection that does nothing else.
  *
- * Nothing is repeated for those who were not listening, so subscribers are told whenever something may have been
- * missed: when the connection is lost and again when there is a new one. It is asked for a sign of life every few
- * seconds, because a connection can die without a word.
+ * A notification is a hint to read again, never the fact itself. Postgres does not repeat notifications for a listener
+ * that was away, so subscribers are informed whenever some may have been missed: when the connection is lost, and again
+ * when there is a new one. The connection is probed every few seconds, because it can die without an error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,34 +11,39 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
-import { CATALOG_CHANNEL, KEYS_CHANNEL } from "./Channels.ts"
 import { PgSettings } from "./PgSettings.ts"
+
+/** A key was made or revoked; the payload is its public id. */
+export const KEYS_CHANNEL = "tollgate_keys"
+
+/** The catalog changed; the payload is its version. */
+export const CATALOG_CHANNEL = "tollgate_catalog"
 
 export interface Subscriber {
   readonly notified: (payload: string) => void
-  /** Anything may have happened. */
+  /** Notifications may have been missed, so the subscriber must read the current state again. */
   readonly missed: () => void
 }
 
 export class PgNotifications extends Context.Tag("@tollgate/adapters-postgres/PgNotifications")<
   PgNotifications,
   {
-    /** Whether notifications arrive at the moment. */
+    /** Whether the connection listens now. */
     readonly listening: () => boolean
     readonly subscribe: (channel: string, subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
   }
 >() {}
 
 export interface NotificationsOptions {
-  readonly signOfLifeMillis: number
+  readonly probeMillis: number
   readonly retryMillis: number
 }
 
-export const defaults: NotificationsOptions = { signOfLifeMillis: 5_000, retryMillis: 500 }
+export const defaults: NotificationsOptions = { probeMillis: 5_000, retryMillis: 500 }
 
 const CHANNELS = [KEYS_CHANNEL, CATALOG_CHANNEL]
 
-const make = ({ signOfLifeMillis, retryMillis }: NotificationsOptions) =>
+const make = ({ probeMillis, retryMillis }: NotificationsOptions) =>
   Effect.gen(function* () {
     const settings = yield* PgSettings
     const subscribers = new Map<Subscriber, string>()
@@ -52,8 +57,8 @@ const make = ({ signOfLifeMillis, retryMillis }: NotificationsOptions) =>
 
     const listen = Effect.gen(function* () {
       const client = yield* Effect.acquireRelease(
-        Effect.sync(() => new Pg.Client({ ...settings, query_timeout: signOfLifeMillis })),
-        // Says goodbye without waiting for an answer.
+        Effect.sync(() => new Pg.Client({ ...settings, query_timeout: probeMillis })),
+        // The server may be gone, so the end of the connection is not awaited.
         (client) => Effect.sync(() => void client.end().catch(() => {}))
       )
       const lost = Effect.async<never, unknown>((resume) => {
@@ -63,19 +68,19 @@ const make = ({ signOfLifeMillis, retryMillis }: NotificationsOptions) =>
       client.on("notification", ({ channel, payload }) => {
         for (const [subscriber, wanted] of subscribers) if (wanted === channel) subscriber.notified(payload ?? "")
       })
-      const ask = (text: string) => Effect.tryPromise({ try: () => client.query(text), catch: (error) => error })
-      const alive = Effect.repeat(ask("SELECT 1"), Schedule.spaced(signOfLifeMillis))
-      const stay = Effect.gen(function* () {
+      const query = (text: string) => Effect.tryPromise({ try: () => client.query(text), catch: (error) => error })
+      const probe = Effect.repeat(query("SELECT 1"), Schedule.spaced(probeMillis))
+      const session = Effect.gen(function* () {
         yield* Effect.tryPromise({ try: () => client.connect(), catch: (error) => error })
-        yield* Effect.forEach(CHANNELS, (channel) => ask(`LISTEN ${channel}`))
+        yield* Effect.forEach(CHANNELS, (channel) => query(`LISTEN ${channel}`))
         yield* Effect.acquireRelease(setListening(true), () => setListening(false))
-        return yield* alive
+        return yield* probe
       })
-      return yield* Effect.raceFirst(lost, stay)
+      return yield* Effect.raceFirst(lost, session)
     }).pipe(Effect.scoped)
 
     yield* listen.pipe(
-      Effect.catchAllCause((cause) => Effect.logDebug("notifications are interrupted", cause)),
+      Effect.catchAllCause((cause) => Effect.logDebug("the notification connection was lost; reconnecting", cause)),
       Effect.repeat(Schedule.jittered(Schedule.spaced(retryMillis))),
       Effect.forkScoped
     )

@@ -1,5 +1,5 @@
 /**
- * A pool of connections for the stores: provides the SQL client of Effect over node-postgres.
+ * The connection pool of the stores: the SQL client of Effect over node-postgres.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -9,14 +9,14 @@ import * as Pg from "pg"
 import { PgSettings } from "./PgSettings.ts"
 
 export interface PgPoolOptions {
-  /** Connections at most; at least 2, because cancelling a statement takes one more. */
+  /** At least 2, because cancelling a statement takes one more connection. */
   readonly maxConnections: number
 }
 
-/** Longer than the minute after which rankings are made again: a new session has to learn every table anew. */
+/** Longer than the minute between two builds of the rankings, because a new session loads the catalog of every table. */
 const IDLE_MILLIS = 5 * 60_000
 
-/** Does not connect before the first statement, so that a server can start while its database is still away. */
+/** Connects at the first statement, so a server can start while its database is still down. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
 ): Layer.Layer<PgClient.PgClient | SqlClient, never, PgSettings> =>
@@ -25,7 +25,7 @@ export const layer = (
       acquire: Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: IDLE_MILLIS })
-          // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+          // The pool replaces a connection that breaks while idle; without a listener the error would end the process.
           pool.on("error", () => {})
           return pool
         }),

@@ -1,8 +1,8 @@
 /**
- * How to reach the database: what every connection of this process is opened with, pooled or not.
+ * Settings of every connection of this process to the database, pooled or not.
  *
- * 64-bit integers come back as bigint, never as numbers; times come back as dates. The password is handed over by a
- * function, so that printing the settings does not show it.
+ * 64-bit integers are read as bigint, never as numbers; times are read as dates. The password is a function, so that
+ * printing the settings does not show it.
  */
 import * as Context from "effect/Context"
 import * as Either from "effect/Either"
@@ -13,7 +13,7 @@ import * as Pg from "pg"
 
 export class PgSettings extends Context.Tag("@tollgate/adapters-postgres/PgSettings")<PgSettings, Pg.ClientConfig>() {}
 
-/** The text is no database address; the reason names the part at fault and never the text. */
+/** The text is not a valid database address. The reason names the invalid part and never repeats the text. */
 export class DatabaseUrlInvalid extends Schema.TaggedError<DatabaseUrlInvalid>()("DatabaseUrlInvalid", {
   reason: Schema.String
 }) {}
@@ -28,12 +28,12 @@ const types: Pg.CustomTypesConfig = {
 }
 
 /**
- * What a transaction may wait for us between two statements. Nothing is asked of anybody else in one, so whoever takes
- * this long is stuck, and others wait for its locks.
+ * Limit for the time that a transaction waits for this process between two statements. A transaction calls nothing
+ * outside the database, so a longer wait means that the process is stuck while other sessions wait for its locks.
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 
-/** Bounds on everything that could wait for ever; long work (the audit, migrations) lifts its own inside its transaction. */
+/** Every wait has a timeout. Long work (the audit, migrations) raises its own inside its transaction. */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",
   connectionTimeoutMillis: 5_000,
@@ -44,7 +44,7 @@ const common: Pg.ClientConfig = {
   types
 }
 
-/** A Postgres of our own or of this machine, on a unix socket, where being able to reach the socket is the permission. */
+/** An embedded or local Postgres on a unix socket; access to the socket is the permission. */
 export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientConfig => ({
   ...common,
   host: socketDir,
@@ -53,7 +53,8 @@ export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientC
 })
 
 /**
- * A `postgres://` address. `sslmode` means what libpq says: `require` encrypts, `verify-full` also checks who answers.
+ * A `postgres://` address. `sslmode` has the meaning of libpq: `require` encrypts, `verify-full` also checks the
+ * certificate of the server.
  * A unix socket is written `postgres://user@/database?host=/socket/dir`.
  */
 export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.ClientConfig, DatabaseUrlInvalid> => {
@@ -63,7 +64,7 @@ export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.Client
   const connectionString = /[?&]uselibpqcompat=/.test(text)
     ? text
     : `${text}${text.includes("?") ? "&" : "?"}uselibpqcompat=true`
-  // The driver reads the address; no connection is opened before `connect`.
+  // The driver parses the address; it opens no connection before `connect`.
   return Either.try({
     try: () => new Pg.Client({ connectionString }),
     catch: (cause) => new DatabaseUrlInvalid({ reason: cause instanceof Error ? cause.message : "it cannot be read" })

@@ -9,8 +9,8 @@ import { type ApiKey, type ApiKeyId, mint, render } from "@tollgate/domain/custo
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operator"
 import * as Effect from "effect/Effect"
-import { KEYS_CHANNEL } from "../client/Channels.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
+import { KEYS_CHANNEL } from "../client/PgNotifications.ts"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 import { KeyMac } from "./KeyMac.ts"
 

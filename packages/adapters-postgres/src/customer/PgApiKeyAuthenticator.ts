@@ -18,9 +18,8 @@ import * as Either from "effect/Either"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { KEYS_CHANNEL } from "../client/Channels.ts"
 import { ExpiringMap } from "../client/ExpiringMap.ts"
-import { PgNotifications } from "../client/PgNotifications.ts"
+import { KEYS_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 import { KeyMac } from "./KeyMac.ts"
 
 export interface KeyRingOptions {

@@ -10,8 +10,8 @@ import { type ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Res
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 import { findUser } from "./PgUsers.ts"
 

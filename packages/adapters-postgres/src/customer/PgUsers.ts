@@ -7,8 +7,8 @@ import { type User, UserExists, type UserId, UserNotFound } from "@tollgate/doma
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 import { type BalanceRow, toBalances } from "./BalanceRows.ts"
 

@@ -8,8 +8,8 @@ import { createHash } from "node:crypto"
 import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import { type EndState, type ImageState, reviewOf } from "@tollgate/domain/images/ImageOutcome"
 import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { columnsOf } from "../client/SqlValues.ts"
 import type { Ask, Statement } from "../ledger/DedicatedConnection.ts"
-import { columnsOf } from "../ledger/RowArrays.ts"
 import type { Part, WriteStatement } from "../ledger/WriteStatement.ts"
 
 /** What a new request of a user meets: itself, one that runs, or one of the same key. */

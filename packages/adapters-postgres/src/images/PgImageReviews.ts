@@ -16,8 +16,7 @@ import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { type AccountRow, toAccount, writePosted } from "../ledger/AccountRows.ts"
-import { book } from "../ledger/TransferRows.ts"
+import { type AccountRow, book, toAccount, writePosted } from "../ledger/AccountRows.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 
 export const layer: Layer.Layer<ImageReviews, never, SqlClient.SqlClient> = Layer.effect(

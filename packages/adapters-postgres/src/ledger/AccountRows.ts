@@ -1,18 +1,20 @@
 /**
- * The accounts of the reseller programme as rows: locked, and written as a decision leaves them.
+ * Accounts and transfers of the reseller programme as rows: accounts are locked, decided over, and written with the
+ * transfers that the decision books.
  *
- * Whoever needs both locks the quota before the plan, and never two quotas.
+ * A transaction that needs both locks the quota before the plan, and never two quotas.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { type Account, AccountId, type PlanAccount, type QuotaAccount } from "@tollgate/domain/ledger/Account"
+import type { Booking } from "@tollgate/domain/ledger/Transfer"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
-import { nextUuidV7 } from "../client/UuidV7.ts"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 
 export interface AccountRow {
   readonly id: string
@@ -28,10 +30,11 @@ export const toAccount = <Unit extends bigint>(row: AccountRow, unit: (amount: b
   debitsPending: unit(row.debits_pending)
 })
 
-type Locked<A> = Effect.Effect<A, SqlError, SqlClient.SqlClient>
+/** Statements of a transaction that locks the rows. */
+type InTransaction<A> = Effect.Effect<A, SqlError, SqlClient.SqlClient>
 
-/** The quota of a reseller, which is made together with it; none where there is no such reseller. */
-export const lockQuota = (resellerId: ResellerId): Locked<QuotaAccount | undefined> =>
+/** The quota account of a reseller, created together with the reseller; undefined when there is no such reseller. */
+export const lockQuota = (resellerId: ResellerId): InTransaction<QuotaAccount | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql<AccountRow>`SELECT id, credits_posted, debits_posted, debits_pending FROM account
@@ -39,13 +42,13 @@ export const lockQuota = (resellerId: ResellerId): Locked<QuotaAccount | undefin
     return row && toAccount(row, UsdMicro)
   })
 
-export const lockQuotaOf = (resellerId: ResellerId): Locked<QuotaAccount> =>
+export const lockQuotaOf = (resellerId: ResellerId): InTransaction<QuotaAccount> =>
   Effect.flatMap(lockQuota(resellerId), (quota) =>
     quota === undefined ? Effect.dieMessage("a reseller's quota account is missing") : Effect.succeed(quota)
   )
 
-/** A user's plan for a model, made where there is none yet. */
-export const lockPlan = (userId: UserId, modelId: ModelId): Locked<PlanAccount> =>
+/** A user's plan for a model, created if it does not exist. */
+export const lockPlan = (userId: UserId, modelId: ModelId): InTransaction<PlanAccount> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
@@ -53,12 +56,30 @@ export const lockPlan = (userId: UserId, modelId: ModelId): Locked<PlanAccount> 
       ON CONFLICT (user_id, model_id) WHERE kind = 'plan' DO NOTHING`
     const [row] = yield* sql<AccountRow>`SELECT id, credits_posted, debits_posted, debits_pending FROM account
       WHERE kind = 'plan' AND user_id = ${userId} AND model_id = ${modelId} FOR NO KEY UPDATE`
-    return row === undefined ? yield* Effect.dieMessage("a plan that was just made is missing") : toAccount(row, Tokens)
+    return row === undefined
+      ? yield* Effect.dieMessage("a plan account that was just created is missing")
+      : toAccount(row, Tokens)
   })
 
-/** Of an account that is locked. What is set aside belongs to the ledger of inference. */
-export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>): Locked<void> =>
+/** Writes the posted amounts of a locked account. Its pending amount belongs to the ledger of inference. */
+export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>): InTransaction<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`UPDATE account SET credits_posted = ${creditsPosted}, debits_posted = ${debitsPosted} WHERE id = ${id}`
+  })
+
+/** A second transfer of one event is a defect: the decision was made over other rows than those in the database. */
+export const book = (booking: Booking, actor: string): InTransaction<void> =>
+  Effect.flatMap(bookOnce(booking, actor), (booked) =>
+    booked ? Effect.void : Effect.dieMessage(`${booking.code} of ${booking.ref} is booked already`)
+  )
+
+/** Whether this call booked the transfer: false when the event already has one, even from a concurrent transaction. */
+export const bookOnce = ({ code, ref, unit, debit, credit, amount }: Booking, actor: string): InTransaction<boolean> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const booked = yield* sql`INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
+      VALUES (${yield* nextUuidV7}, ${code}, ${ref}, ${unit}, ${debit}, ${credit}, ${amount}, ${actor})
+      ON CONFLICT (code, ref) DO NOTHING RETURNING id`
+    return booked.length > 0
   })

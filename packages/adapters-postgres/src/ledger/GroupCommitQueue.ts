@@ -11,8 +11,8 @@ import type { Admission, LedgerLoad, SettlementRequest } from "@tollgate/applica
 import type { UserId } from "@tollgate/domain/customer/User"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
-import { afterBackoff } from "../client/Backoff.ts"
 import { isTransient } from "../client/SqlErrorClass.ts"
+import { afterBackoff } from "../client/Transact.ts"
 import {
   type Admit,
   type Batch,

@@ -1,7 +1,6 @@
 /**
- * Holds as rows: written at admission, locked by whoever is going to settle the request, gone with its settlement.
+ * Holds as rows: inserted at admission, updated by checkpoints, locked and deleted by the settlement of the request.
  */
-
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
@@ -9,10 +8,11 @@ import type { UserId } from "@tollgate/domain/customer/User"
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Held, Hold } from "@tollgate/domain/ledger/Hold"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Ask, Statement } from "./DedicatedConnection.ts"
-import { arrayOf, columnsOf } from "./RowArrays.ts"
+import { arrayOf, columnsOf } from "../client/SqlValues.ts"
+import type { Ask, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
 export interface NewHold {
@@ -34,7 +34,7 @@ const HOLD = columnsOf<NewHold>({
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
 })
 
-/** The keys of these ids that may still be used, whatever any cache said. */
+/** The API keys of these ids that are valid now, by the database and not by a cache. */
 export const validKeys = (ids: string): string => `
   SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
   WHERE api_key.id = ANY (${ids}::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
@@ -50,13 +50,13 @@ const INSERT: Part = {
       AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`
 }
 
-/** All of them, or, should one of their keys no longer be valid, none. */
+/** Inserts all of the holds, or none when one of their API keys is no longer valid. */
 export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): WriteStatement => {
   const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
   return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
 }
 
-/** A hold that this transaction has locked, to settle it. */
+/** A hold that this transaction has locked in order to settle it. */
 export interface LockedHold {
   readonly requestId: RequestId
   readonly userId: UserId
@@ -66,32 +66,32 @@ export interface LockedHold {
   readonly checkpoint: Checkpoint
 }
 
-/** A statement that locks the holds `which` names and returns them as {@link lockedHold} reads them. */
-export const lockingHolds = (name: string, which: string): Statement => ({
+/** A statement that locks the selected holds and returns them in the form that {@link lockedHold} reads. */
+export const lockingHolds = (name: string, selection: string): Statement => ({
   name,
   text: `
     SELECT hold.request_id, hold.user_id, hold.model_id, hold.price_id, hold.plan_tokens, hold.payg_pico,
       hold.checkpoint_input, hold.checkpoint_output
-    FROM inference_hold AS hold ${which}`
+    FROM inference_hold AS hold ${selection}`
 })
 
-/** The holds of these requests that are still there. */
+/** Locks the holds of these requests. A settled request has none. */
 export const lockHolds = async (ask: Ask, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
   if (requestIds.length === 0) return new Map()
   const locked = (await ask(LOCK, [requestIds])).map(lockedHold)
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-/** Those of them that nobody has in hand, and the users of the others. */
+/** Locks those of the holds that no other session has locked, and reads the users of the others. */
 export const lockFreeHolds = async (
   ask: Ask,
   requestIds: ReadonlyArray<RequestId>
-): Promise<{ readonly free: Map<RequestId, Hold>; readonly busy: ReadonlyArray<UserId> }> => {
-  if (requestIds.length === 0) return { free: new Map(), busy: [] }
-  const [locked, standing] = await Promise.all([ask(LOCK_FREE, [requestIds]), ask(READ_USERS, [requestIds])])
+): Promise<{ readonly free: Map<RequestId, Hold>; readonly contended: ReadonlyArray<UserId> }> => {
+  if (requestIds.length === 0) return { free: new Map(), contended: [] }
+  const [locked, all] = await Promise.all([ask(LOCK_FREE, [requestIds]), ask(READ_USERS, [requestIds])])
   const free = new Map(locked.map(lockedHold).map(({ requestId, hold }) => [requestId, hold]))
-  const rows = standing as unknown as ReadonlyArray<[requestId: RequestId, userId: UserId]>
-  return { free, busy: rows.filter(([requestId]) => !free.has(requestId)).map(([, userId]) => userId) }
+  const rows = all as unknown as ReadonlyArray<[requestId: RequestId, userId: UserId]>
+  return { free, contended: rows.filter(([requestId]) => !free.has(requestId)).map(([, userId]) => userId) }
 }
 
 const OF_REQUESTS = "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE"
@@ -125,3 +125,68 @@ type HoldRow = readonly [
   checkpointInput: bigint,
   checkpointOutput: bigint
 ]
+
+const CHECKPOINT_BATCH_SIZE = 1_000
+
+/**
+ * Saves what running requests have delivered, on the holds of this node only.
+ *
+ * A locked hold is being settled and needs no checkpoint, so it is skipped: a checkpoint never waits for a settlement.
+ */
+export const saveCheckpoints = async (
+  connection: DedicatedConnection,
+  nodeId: NodeId,
+  all: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
+): Promise<void> => {
+  for (let from = 0; from < all.length; from += CHECKPOINT_BATCH_SIZE) {
+    const some = all.slice(from, from + CHECKPOINT_BATCH_SIZE)
+    const values = [
+      some.map(({ requestId }) => requestId),
+      some.map(({ checkpoint }) => checkpoint.input),
+      some.map(({ checkpoint }) => checkpoint.output),
+      nodeId
+    ]
+    await connection.transact(async () => ({ result: undefined, write: { statement: SAVE_CHECKPOINTS, values } }))
+  }
+}
+
+const SAVE_CHECKPOINTS: Statement = {
+  name: "save_checkpoints",
+  text: `
+    UPDATE inference_hold AS hold SET checkpoint_input = seen.input, checkpoint_output = seen.output
+    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS seen (request_id, input, output)
+    JOIN (
+      SELECT request_id FROM inference_hold
+      WHERE request_id = ANY ($1::uuid[]) AND node_id = $4 FOR UPDATE SKIP LOCKED
+    ) AS free USING (request_id)
+    WHERE hold.request_id = seen.request_id`
+}
+
+/** The prices of holds. A price row never changes. */
+export const readPrices = async (ask: Ask, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
+  const rows = await ask(READ_PRICES, [[...new Set(priceIds)]])
+  const prices = new Map(
+    rows.map((row) => {
+      const [id, input, cacheWrite, cacheRead, output] = row as PriceRow
+      const price: Price = {
+        input: PicoPerToken(input),
+        cacheWrite: PicoPerToken(cacheWrite),
+        cacheRead: PicoPerToken(cacheRead),
+        output: PicoPerToken(output)
+      }
+      return [PriceId(id), price]
+    })
+  )
+  return (id) => {
+    const price = prices.get(id)
+    if (price === undefined) throw new Error(`there is no price ${id}`)
+    return price
+  }
+}
+
+type PriceRow = readonly [id: string, input: bigint, cacheWrite: bigint, cacheRead: bigint, output: bigint]
+
+const READ_PRICES: Statement = {
+  name: "read_prices",
+  text: "SELECT id, input, cache_write, cache_read, output FROM price WHERE id = ANY ($1::uuid[])"
+}

@@ -5,8 +5,8 @@
  * It does not wait for a database that is away: what is to be done is another question when it is back.
  */
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
-import { afterBackoff } from "../client/Backoff.ts"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
+import { afterBackoff } from "../client/Transact.ts"
 
 /** Does one chunk in one transaction; `locked` is told which rows it is about. How many it did; 0 ends the work. */
 export type Chunk = (

@@ -112,7 +112,7 @@ export class LedgerTransactions {
   }
 
   async #fromDatabase(work: LedgerWork, ask: Ask, lock: LockRows): Promise<Decided<LedgerDecisions>> {
-    const [{ accounts, busy, holds }, keys, traces] = await Promise.all([
+    const [{ accounts, contended: busy, holds }, keys, traces] = await Promise.all([
       lock(ask, work),
       keysOf(ask, work.admissions),
       tracesOf(ask, work)

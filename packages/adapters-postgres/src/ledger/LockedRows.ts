@@ -1,29 +1,37 @@
 /**
- * The rows that a transaction of the ledger decides over, locked until it ends, in one of two ways: all of them, waiting
- * for whoever has one; or those that are free, without waiting, and then nothing is done for the users of the others.
+ * The holds and accounts that a transaction decides over, locked until it ends.
+ *
+ * There are two modes. Either all rows are locked, and the transaction waits for rows that another session has locked;
+ * or only free rows are locked, without waiting, and the users of the other rows are left out.
+ *
+ * Every transaction locks holds before accounts, and accounts in the order of their ids, so that two transactions never
+ * wait for each other.
  */
+import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
-import type { Ask } from "./DedicatedConnection.ts"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import type { Ask, Rows, Statement } from "./DedicatedConnection.ts"
 import { lockFreeHolds, lockHolds } from "./HoldRows.ts"
 import { type LedgerWork, NOBODY, ownersOf } from "./LedgerWork.ts"
-import { lockAccounts, lockFreeAccounts } from "./LockedAccounts.ts"
-import { WorkingBalances } from "./WorkingBalances.ts"
+import { type OpenStanding, type Owner, type Standing, WorkingBalances } from "./WorkingBalances.ts"
 
 export interface LockedRows {
   readonly holds: ReadonlyMap<RequestId, Hold>
-  /** Without those of busy users. */
+  /** Without the accounts of contended users. */
   readonly accounts: WorkingBalances
-  readonly busy: ReadonlySet<UserId>
+  readonly contended: ReadonlySet<UserId>
 }
 
-/** Both send everything at once. */
+/** Both modes send all their statements in one round trip. */
 export type LockRows = (ask: Ask, work: LedgerWork) => Promise<LockedRows>
 
 export const lockAllRows: LockRows = async (ask, work) => {
   const [holds, accounts] = await Promise.all([lockHolds(ask, requestsOf(work)), lockAccounts(ask, ownersOf(work))])
-  return { holds, accounts, busy: NOBODY }
+  return { holds, accounts, contended: NOBODY }
 }
 
 export const lockFreeRows: LockRows = async (ask, work) => {
@@ -31,10 +39,93 @@ export const lockFreeRows: LockRows = async (ask, work) => {
     lockFreeHolds(ask, requestsOf(work)),
     lockFreeAccounts(ask, ownersOf(work))
   ])
-  const busy = new Set([...holds.busy, ...accounts.busy])
-  const free = [...accounts.standings].filter(([userId]) => !busy.has(userId))
-  return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), busy }
+  const contended = new Set([...holds.contended, ...accounts.contended])
+  const free = [...accounts.standings].filter(([userId]) => !contended.has(userId))
+  return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), contended }
 }
 
 const requestsOf = ({ settlings }: LedgerWork): ReadonlyArray<RequestId> =>
   settlings.map(({ settling }) => settling.admission.requestId)
+
+/** Locks the accounts that can pay for requests of these users to these models, and waits for locked ones. */
+export const lockAccounts = async (ask: Ask, owners: ReadonlyArray<Owner>): Promise<WorkingBalances> =>
+  new WorkingBalances(standingsOf(owners, await ask(LOCK, parametersOf(owners))))
+
+/**
+ * Locks those of the accounts that are free, without waiting. A user with a locked account is contended, and this
+ * user's balances are unknown.
+ */
+export const lockFreeAccounts = async (
+  ask: Ask,
+  owners: ReadonlyArray<Owner>
+): Promise<{ readonly standings: ReadonlyMap<UserId, Standing>; readonly contended: ReadonlyArray<UserId> }> => {
+  const parameters = parametersOf(owners)
+  const [locked, all] = await Promise.all([ask(LOCK_FREE, parameters), ask(READ_USERS, parameters)])
+  const free = new Set(locked.map(([id]) => id))
+  const rows = all as unknown as ReadonlyArray<[id: string, userId: UserId]>
+  return {
+    standings: standingsOf(owners, locked),
+    contended: rows.filter(([id]) => !free.has(id)).map(([, userId]) => userId)
+  }
+}
+
+const parametersOf = (owners: ReadonlyArray<Owner>): ReadonlyArray<unknown> => {
+  const pairs = [...new Map(owners.map((owner) => [`${owner.userId} ${owner.modelId}`, owner])).values()]
+  return [pairs.map(({ userId }) => userId), pairs.map(({ modelId }) => modelId)]
+}
+
+const standingsOf = (owners: ReadonlyArray<Owner>, rows: Rows): Map<UserId, OpenStanding> => {
+  const standings = new Map<UserId, OpenStanding>()
+  for (const { userId, modelId } of owners) {
+    const standing = standings.get(userId)
+    if (standing === undefined) standings.set(userId, { payg: undefined, plans: new Map([[modelId, undefined]]) })
+    else standing.plans.set(modelId, undefined)
+  }
+  for (const row of rows) {
+    const [id, userId, modelId, credits, debits, pending] = row as AccountRow
+    const standing = standings.get(userId)
+    if (standing === undefined) continue
+    if (modelId === null) standing.payg = account(UsdPico, id, credits, debits, pending)
+    else standing.plans.set(ModelId(modelId), account(Tokens, id, credits, debits, pending))
+  }
+  return standings
+}
+
+type AccountRow = readonly [
+  id: string,
+  userId: UserId,
+  modelId: string | null,
+  credits: bigint,
+  debits: bigint,
+  pending: bigint
+]
+
+const account = <Unit extends bigint>(
+  unit: (amount: bigint) => Unit,
+  id: string,
+  credits: bigint,
+  debits: bigint,
+  pending: bigint
+): Account<Unit> => ({
+  id: AccountId(id),
+  creditsPosted: unit(credits),
+  debitsPosted: unit(debits),
+  debitsPending: unit(pending)
+})
+
+// Only the plans of these models: a lock on another plan of the user must not delay these requests.
+const WANTED = `
+    WHERE (kind = 'payg' AND user_id = ANY ($1::uuid[]))
+      OR (kind = 'plan' AND user_id = ANY ($1::uuid[]) AND model_id = ANY ($2::uuid[])
+        AND (user_id, model_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[])))`
+
+const locking = (name: string, how: string): Statement => ({
+  name,
+  text: `
+    SELECT id, user_id, model_id, credits_posted, debits_posted, debits_pending FROM account ${WANTED}
+    ORDER BY id FOR NO KEY UPDATE ${how}`
+})
+
+const LOCK = locking("lock_accounts", "")
+const LOCK_FREE = locking("lock_free_accounts", "SKIP LOCKED")
+const READ_USERS: Statement = { name: "read_account_users", text: `SELECT id, user_id FROM account ${WANTED}` }

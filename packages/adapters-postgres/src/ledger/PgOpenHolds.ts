@@ -21,10 +21,9 @@ import { PgSettings } from "../client/PgSettings.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { type Ask, type Decided, DedicatedConnection } from "./DedicatedConnection.ts"
-import { lockedHold, lockingHolds } from "./HoldRows.ts"
+import { lockedHold, lockingHolds, readPrices } from "./HoldRows.ts"
 import { inChunks } from "./InChunks.ts"
-import { lockFreeAccounts } from "./LockedAccounts.ts"
-import { readPrices } from "./Prices.ts"
+import { lockFreeAccounts } from "./LockedRows.ts"
 import { settleHold, settleHolds } from "./SettlementRows.ts"
 import { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement } from "./WriteStatement.ts"
@@ -100,14 +99,14 @@ const settleOrphans = async (
   const holds = (await ask(LOCK, which)).map(lockedHold)
   locked(holds.map(({ requestId }) => requestId))
   if (holds.length === 0) return { result: { taken: 0, left: [] }, write: undefined }
-  const [prices, { busy, standings }] = await Promise.all([
+  const [prices, { contended, standings }] = await Promise.all([
     readPrices(
       ask,
       holds.map(({ priceId }) => priceId)
     ),
     lockFreeAccounts(ask, holds)
   ])
-  const isLeft = new Set(busy)
+  const isLeft = new Set(contended)
   const accounts = new WorkingBalances(standings)
   const settlements = holds
     .filter(({ userId }) => !isLeft.has(userId))

@@ -1,5 +1,6 @@
 /**
- * Settlements as rows: decided over the running balances, written once, in the place of their holds.
+ * Settlements as rows: decided over the working balances and written once, in place of their holds. The rankings count
+ * them in the same statement.
  */
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import type { RequestId } from "@tollgate/domain/inference/RequestId"
@@ -7,8 +8,7 @@ import type { AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
-import { COUNTED_COLUMNS, insertDeltas } from "./CountedUsage.ts"
-import { columnsOf } from "./RowArrays.ts"
+import { columnsOf } from "../client/SqlValues.ts"
 import type { Owner, WorkingBalances } from "./WorkingBalances.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
@@ -16,12 +16,12 @@ export interface NewSettlement {
   readonly requestId: RequestId
   readonly measured: Measured
   readonly settlement: Settlement
-  /** Who paid; absent where nothing was taken. */
+  /** The accounts that paid; undefined when nothing was taken from one. */
   readonly plan: AccountId | undefined
   readonly payg: AccountId | undefined
 }
 
-/** Settles a hold over the running balances, at the price it was admitted at. */
+/** Settles a hold over the working balances, at the price of its admission. */
 export const settleHold = (
   { requestId, owner, hold }: { readonly requestId: RequestId; readonly owner: Owner; readonly hold: Hold },
   measured: Measured,
@@ -40,7 +40,7 @@ export const settleHold = (
   }
 }
 
-/** What a settlement adds to what its hold says. */
+/** The columns that a settlement adds to those of its hold. */
 const SETTLEMENT = columnsOf<NewSettlement>({
   request_id: ["uuid", ({ requestId }) => requestId],
   ending: ["text", ({ measured }) => measured.ending],
@@ -82,10 +82,53 @@ const SETTLE: Part = {
 }
 
 /**
- * Takes the holds away, writes the settlements and counts what they used: all of them, or none where somebody else has
- * taken a hold.
+ * Deletes the holds, writes the settlements and counts their usage: all of them, or none when another session has
+ * deleted one of the holds.
  */
 export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteStatement => ({
   part: SETTLE,
   values: SETTLEMENT.arrays(settlements)
 })
+
+/**
+ * The share of a settlement that the rankings count, as SQL over its columns. The rule stands only here.
+ *
+ * Tokens are those that the provider is known to have used, charged or not, without those it read from its cache (gap
+ * C6). A failed request counts when its provider used tokens; otherwise it leaves no row. Images count for nothing.
+ */
+
+/** `TokenUsage.ranked` of the consumed tokens. */
+export const COUNTED_TOKENS =
+  "CASE WHEN protocol = 'images' THEN 0 ELSE consumed_input + consumed_cache_write + consumed_output END"
+
+export const MINUTE_SETTLED = "date_bin('1 minute', settled_at, 'epoch')"
+
+/** A complete stream that delivered output is a sample of the speed of its model. */
+export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
+
+/** Tenths of an output token a second, as `decitokensPerSecond` rounds them. */
+export const DECITPS =
+  "(consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1))"
+
+/** Inserts rows into `usage_delta` for these settlements: one a model and minute. */
+export const insertDeltas = (settlements: string): string => `
+      INSERT INTO usage_delta (minute, model_id, tokens, tps, ttft)
+      SELECT minute, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
+        coalesce(array_agg(ttft) FILTER (WHERE is_sample), '{}')
+      FROM (
+        SELECT ${MINUTE_SETTLED} AS minute, model_id, ${COUNTED_TOKENS} AS tokens, ${IS_SAMPLE} AS is_sample,
+          speed_bucket(${DECITPS}) AS tps, speed_bucket(ttft_millis) AS ttft
+        FROM ${settlements}) AS used
+      WHERE tokens > 0 OR is_sample GROUP BY minute, model_id`
+
+/** The columns that {@link insertDeltas} reads. */
+export const COUNTED_COLUMNS = `model_id, protocol, settled_at, streamed, ending, ttft_millis, duration_millis,
+        consumed_input, consumed_cache_write, consumed_output`
+
+/** The samples of a settlement as rows of measure and bucket. */
+export const SAMPLES = `
+  (VALUES ('tps', speed_bucket(${DECITPS})), ('ttft', speed_bucket(ttft_millis))) AS sample (measure, bucket)`
+
+/** The samples of a row of `usage_delta`. */
+export const DELTA_SAMPLES = `
+  (SELECT 'tps', unnest(tps) UNION ALL SELECT 'ttft', unnest(ttft)) AS sample (measure, bucket)`

@@ -8,7 +8,7 @@ import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Account, AccountId, PaygAccount, PlanAccount } from "@tollgate/domain/ledger/Account"
 import type { Balances } from "@tollgate/domain/ledger/Hold"
-import { arrayOf } from "./RowArrays.ts"
+import { arrayOf } from "../client/SqlValues.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
 /** Whose balances, for which model. */

@@ -7,7 +7,7 @@ import type { Operator } from "@tollgate/domain/operations/Operator"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
-import { jsonText } from "../client/JsonText.ts"
+import { jsonText } from "../client/SqlValues.ts"
 
 export interface AuditEntry {
   readonly operator: Operator

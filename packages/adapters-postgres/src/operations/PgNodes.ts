@@ -7,8 +7,8 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
 
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

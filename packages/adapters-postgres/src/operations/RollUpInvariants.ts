@@ -2,7 +2,7 @@
  * The sums beside the settlements are what the settlements say, in every grain. They hold no money; what is wrong with
  * them `tollgate rankings rebuild` puts right.
  */
-import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/CountedUsage.ts"
+import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 import { GRAINS } from "../rankings/UsageGrains.ts"
 import type { Invariant } from "./LedgerInvariants.ts"
 

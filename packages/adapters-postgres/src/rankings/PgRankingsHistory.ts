@@ -13,7 +13,7 @@ import type { Interval } from "@tollgate/domain/rankings/Window"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
-import { DELTA_SAMPLES } from "../ledger/CountedUsage.ts"
+import { DELTA_SAMPLES } from "../ledger/SettlementRows.ts"
 import { cellsBetween } from "./UsageGrains.ts"
 
 export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = Layer.effect(

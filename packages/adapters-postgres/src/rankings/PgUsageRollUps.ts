@@ -11,7 +11,7 @@ import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/Usage
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
-import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/CountedUsage.ts"
+import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 import { wrongSpeeds, wrongTokens } from "../operations/RollUpInvariants.ts"
 import { GRAINS, IS_OLD, SPEED_IS_OLD } from "./UsageGrains.ts"
 

@@ -9,9 +9,8 @@ import { LoginAttempts } from "@tollgate/application/reseller/LoginAttempts"
 import { decideAttempt, type LoginWindow, windowsOf } from "@tollgate/domain/reseller/LoginLimit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { databaseTime } from "../client/DatabaseTime.ts"
-import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { arrayOf } from "../ledger/RowArrays.ts"
+import { arrayOf } from "../client/SqlValues.ts"
+import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
 /** Each attempt that is counted takes away more old rows than it can add. */
 const PRUNED_AT_ONCE = 10

@@ -14,8 +14,7 @@ import { type ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Res
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { lockQuota, writePosted } from "../ledger/AccountRows.ts"
-import { bookOnce } from "../ledger/TransferRows.ts"
+import { bookOnce, lockQuota, writePosted } from "../ledger/AccountRows.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 
 export const layer: Layer.Layer<Quota, never, SqlClient.SqlClient> = Layer.effect(

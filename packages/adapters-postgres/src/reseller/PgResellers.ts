@@ -13,8 +13,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 
 interface ResellerRow {

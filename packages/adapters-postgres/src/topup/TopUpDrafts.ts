@@ -11,10 +11,8 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { databaseTime } from "../client/DatabaseTime.ts"
-import { jsonText } from "../client/JsonText.ts"
-import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import { nextUuidV7 } from "../client/UuidV7.ts"
+import { jsonText, nextUuidV7 } from "../client/SqlValues.ts"
+import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import {
   DRAFT,
   type DraftRow,

@@ -15,7 +15,7 @@ import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type { TopUpAmount, TopUpDraft, TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
-import { jsonText } from "../client/JsonText.ts"
+import { jsonText } from "../client/SqlValues.ts"
 import { type StoredInstructions, toInstructions } from "./StoredInstructions.ts"
 
 /** What was ordered; of any order. */

@@ -1,17 +1,17 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { jsonText } from "@tollgate/adapters-postgres/client/JsonText"
+import { jsonText } from "@tollgate/adapters-postgres/client/SqlValues"
 import { Effect, FastCheck } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
-describe("JSON for Postgres", () => {
+describe("jsonText", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
     const stored = (value: unknown) =>
       Effect.flatMap(SqlClient.SqlClient, (sql) =>
         Effect.map(sql<{ json: unknown }>`SELECT ${jsonText(value)}::jsonb AS json`, ([row]) => row?.json)
       )
 
-    it.effect("keeps every text that Postgres can hold, and replaces what it cannot", () =>
+    it.effect("keeps every text that Postgres can store and replaces the characters that it cannot", () =>
       Effect.gen(function* () {
         const whole = '\u{1f984} "\\u0000" \\ \n é'
         expect(yield* stored([whole, "a\0b", "\ud800", "\udc00\ud800", ["\ud83e\udd84\ud83e"]])).toEqual([
@@ -27,7 +27,7 @@ describe("JSON for Postgres", () => {
       })
     )
 
-    it.effect("writes amounts as digits, and nothing as null", () =>
+    it.effect("writes amounts as digits and undefined as null", () =>
       Effect.gen(function* () {
         expect(yield* stored({ amount: 2n ** 256n })).toEqual({ amount: (2n ** 256n).toString() })
         expect(yield* stored(undefined)).toBe(null)

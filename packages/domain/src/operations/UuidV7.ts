@@ -1,0 +1,21 @@
+/**
+ * UUIDs of version 7 (RFC 9562): they sort by the time they were made, so new rows land at the end of an index.
+ *
+ * A pure function of the time and of random bytes that the caller draws.
+ */
+
+export const RANDOM_BYTES_PER_UUID = 10
+
+const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+const hex = (random: Uint8Array, at: number): string => HEX[random[at] as number] as string
+
+/** Reads {@link RANDOM_BYTES_PER_UUID} bytes from `offset` on, so that a caller can draw bytes for many ids at once. */
+export const uuidV7 = (unixMillis: number, random: Uint8Array, offset = 0): string => {
+  const time = unixMillis.toString(16).padStart(12, "0")
+  const a = (HEX[0x70 | ((random[offset] as number) & 0x0f)] as string) + hex(random, offset + 1)
+  const b = (HEX[0x80 | ((random[offset + 2] as number) & 0x3f)] as string) + hex(random, offset + 3)
+  const c = hex(random, offset + 4) + hex(random, offset + 5) + hex(random, offset + 6)
+  const d = hex(random, offset + 7) + hex(random, offset + 8) + hex(random, offset + 9)
+  return `${time.slice(0, 8)}-${time.slice(8)}-${a}-${b}-${c}${d}`
+}
