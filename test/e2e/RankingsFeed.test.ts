@@ -12,7 +12,7 @@ import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
 import { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
-import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import { Effect, Layer } from "effect"
 import { type RankedSettlement, type RankingsDocument, referenceRankings } from "../support/RankingsReference.ts"
@@ -192,7 +192,7 @@ describe("the rankings feed of forty days", () => {
         yield* storeModels([aModel("liar")])
         yield* storeSettlements([{ ...claim, model: "liar" }])
         const { models: told } = yield* Effect.flatMap(RankingsHistory, ({ read }) =>
-          read(minuteOf(new Date(END)), (firstUse) => questionFor(new Date(END), firstUse))
+          read(minuteOf(new Date(END)), (firstUse) => historyQueryFor(new Date(END), firstUse))
         )
         const { speed } = told.find(({ publicName }) => publicName === "liar") ?? {}
         expect(isNear(speed?.decitokensPerSecondP50 ?? 0, 1e13)).toBe(true)

@@ -6,9 +6,9 @@ import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import { rankUsage } from "@tollgate/domain/rankings/RankUsage"
 import {
   decitokensPerSecond,
-  type HistoryQuestion,
+  type HistoryQuery,
+  historyQueryFor,
   type ModelSpeed,
-  questionFor,
   type UsageHistory
 } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
@@ -55,7 +55,7 @@ export const aSettlement = (
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,
-  ask: (firstUse: Date | undefined) => HistoryQuestion
+  ask: (firstUse: Date | undefined) => HistoryQuery
 ): UsageHistory => {
   const known = new Set(models.filter(({ kind }) => kind === "text").map(({ publicName }) => publicName))
   const counted = settlements.filter(({ model, settledAt }) => known.has(model) && settledAt < minute)
@@ -110,7 +110,7 @@ const lowerMedian = (values: ReadonlyArray<number>) =>
 
 export const ranksOf = (usage: Usage, window: Window, now: Date): Rankings =>
   rankUsage(
-    historyOf(usage, minuteOf(now), (firstUse) => questionFor(now, firstUse)),
+    historyOf(usage, minuteOf(now), (firstUse) => historyQueryFor(now, firstUse)),
     window,
     now
   )

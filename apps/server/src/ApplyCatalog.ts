@@ -3,7 +3,7 @@
  */
 import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 

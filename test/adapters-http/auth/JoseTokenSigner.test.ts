@@ -2,7 +2,7 @@ import { it as effectIt } from "@effect/vitest"
 import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
+import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import { Effect, Either, Redacted, TestClock } from "effect"
 import {
   decodeJwt,

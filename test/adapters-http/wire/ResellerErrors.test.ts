@@ -3,20 +3,26 @@ import { join, resolve } from "node:path"
 import { type ResellerFailure, resellerErrorBody } from "@tollgate/adapters-http/wire/ResellerErrors"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
-import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
+import { IdempotencyConflict } from "@tollgate/domain/mint/Mint"
+import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
-import * as Errors from "@tollgate/domain/reseller/ResellerErrors"
-import { AmountOutOfRange, PaymentProviderUnavailable, TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
+import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
+import { EmailExists } from "@tollgate/domain/reseller/Signup"
+import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { invalid, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import { describe, expect, it } from "vitest"
 
 const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [invalid("email", "a string"), "422 validation_error"],
-  [new Errors.EmailExists(), "409 email_exists"],
-  [new Errors.EmailBlacklisted(), "403 email_blacklisted"],
-  [new Errors.InvalidCredentials(), "401 invalid_credentials"],
-  [new Errors.ResellerNotActive({ status: "suspended" }), "403 reseller_not_active"],
+  [new EmailExists(), "409 email_exists"],
+  [new EmailBlacklisted(), "403 email_blacklisted"],
+  [new InvalidCredentials(), "401 invalid_credentials"],
+  [new ResellerNotActive({ status: "suspended" }), "403 reseller_not_active"],
   [new RateLimited({ retryAfterSeconds: 12 }), "429 rate_limited"],
   [new AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
   [new PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],

@@ -6,8 +6,7 @@ import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
-import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
-import { fromText, toText } from "@tollgate/domain/customer/UsagePosition"
+import { positionFromText, positionToText, type UsageItem } from "@tollgate/domain/customer/Usage"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { Context, Effect, FastCheck, Layer, Option } from "effect"
@@ -58,7 +57,7 @@ const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Typ
     const items: Array<UsageItem> = []
     for (;;) {
       // As a cursor carries it.
-      const after = items.at(-1) && Option.getOrThrow(fromText(toText(items.at(-1)?.position as UsageItem["position"])))
+      const after = items.at(-1) && Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
       const page = yield* read(resellerId, { limit, after })
       expect(page.length).toBeLessThanOrEqual(limit)
       items.push(...page)

@@ -5,7 +5,7 @@ import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageRevie
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import type { Resolution, ReviewReason } from "@tollgate/domain/images/ImageReview"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { Effect, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"

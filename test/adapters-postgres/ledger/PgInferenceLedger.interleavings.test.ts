@@ -3,7 +3,7 @@ import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Effect, Either, FastCheck, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"
 import {

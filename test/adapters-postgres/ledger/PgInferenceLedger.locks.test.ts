@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Duration, Effect, Exit } from "effect"
 import * as Pg from "pg"
 import * as Stores from "../../support/Stores.ts"

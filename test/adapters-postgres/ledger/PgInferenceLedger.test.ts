@@ -5,7 +5,7 @@ import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Effect, Either } from "effect"
 import * as Stores from "../../support/Stores.ts"
 import {

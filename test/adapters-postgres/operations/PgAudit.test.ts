@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Audit } from "@tollgate/application/operations/Audit"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Effect } from "effect"
 import {
   aLedger,

@@ -3,7 +3,7 @@ import { describe, expect, layer } from "@effect/vitest"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
 import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
 import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
-import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf, Window } from "@tollgate/domain/rankings/Window"
 import { Context, Deferred, Effect, Fiber, Layer, Schedule } from "effect"
 import * as BelievableHistory from "../../support/rankings/BelievableHistory.ts"
@@ -134,7 +134,7 @@ describe("the cache of rankings in Postgres", () => {
         const made = yield* one.take((now) =>
           Effect.succeed(
             rankWindows(
-              BelievableHistory.read((firstUse) => questionFor(now, firstUse)),
+              BelievableHistory.read((firstUse) => historyQueryFor(now, firstUse)),
               now
             )
           )

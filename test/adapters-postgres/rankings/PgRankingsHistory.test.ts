@@ -3,7 +3,7 @@ import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRanki
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
 import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
-import { type ModelSpeed, questionFor, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import { historyQueryFor, type ModelSpeed, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf } from "@tollgate/domain/rankings/Window"
 import { Effect, Layer } from "effect"
 import type { RankedSettlement } from "../../support/RankingsReference.ts"
@@ -111,7 +111,7 @@ const looksEverywhere = Effect.gen(function* () {
   const { read } = yield* RankingsHistory
   for (const now of instants) {
     const minute = minuteOf(now)
-    const ask = (firstUse: Date | undefined) => questionFor(now, firstUse)
+    const ask = (firstUse: Date | undefined) => historyQueryFor(now, firstUse)
     const told = yield* read(minute, ask)
     const exact = historyOf(usage, minute, ask)
     expect(shown(told), now.toISOString()).toEqual(shown(exact))
@@ -130,7 +130,7 @@ describe("the history of usage in Postgres", () => {
         yield* storeModels(models)
         const { read } = yield* RankingsHistory
         const before = new Date(END - MINUTE)
-        const { firstUse, models: found } = yield* read(before, (first) => questionFor(before, first))
+        const { firstUse, models: found } = yield* read(before, (first) => historyQueryFor(before, first))
         expect([firstUse, found]).toEqual([undefined, []])
       })
     )

@@ -10,7 +10,7 @@ import { type Admission, InferenceLedger, type Measured } from "@tollgate/applic
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import type { Model } from "@tollgate/domain/catalog/Model"
 import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { uuidV7 } from "@tollgate/domain/operations/UuidV7"
 import { Context, Effect, Fiber, Layer, Schedule } from "effect"

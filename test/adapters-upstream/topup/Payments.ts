@@ -5,7 +5,7 @@ import type { AccountSettings } from "@tollgate/adapters-upstream/topup/wire/Pay
 import type { AmountDue, PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OrderId, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Logger } from "effect"
 

@@ -13,11 +13,9 @@ import {
 } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
-import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
-import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { type OrderId, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import { Clock, Effect, Layer, Logger, Option } from "effect"
 import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
-import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
 import { aWebhook, Counter, seen } from "./Counter.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { refreshDueTopUps, refreshOpenTopUps, topUpRefresh } from "@tollgate/application/topup/TopUpRefresh"
-import { OrderId, orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
 import { Counter, seen } from "./Counter.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { createTopUp, refreshTopUp, refreshTopUpForOperator, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
+import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"

@@ -1,5 +1,5 @@
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
-import { tokenPlan } from "@tollgate/domain/customer/CustomerBalances"
+import { tokenPlan } from "@tollgate/domain/customer/Customer"
 import { decideCredit } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { AccountId, type PlanAccount } from "@tollgate/domain/ledger/Account"

@@ -1,22 +1,22 @@
 import { decideLink } from "@tollgate/domain/customer/Customer"
-import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer/UsageItem"
+import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer/Usage"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { describe, expect, it } from "vitest"
 
 describe("a reseller's customer", () => {
   it.each([
-    ["nobody", "closed", true, true],
-    ["nobody", "open", true, true],
+    ["none", "closed", true, true],
+    ["none", "open", true, true],
     ["customer", "closed", false, false],
     ["customer", "open", false, false],
-    ["stranger", "closed", false, false],
-    ["stranger", "open", false, true]
+    ["unlinked_user", "closed", false, false],
+    ["unlinked_user", "open", false, true]
   ] as const)("from %s under the policy %s: created %s, linked %s", (known, policy, create, link) => {
     expect(decideLink(known, policy)).toEqual({ create, link })
   })
 
   it("cannot be had by knowing the email of somebody else's user", () => {
-    expect(decideLink("stranger", "closed").link).toBe(false)
+    expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })
 

@@ -1,5 +1,5 @@
 import { decideResolution } from "@tollgate/domain/images/ImageReview"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { available } from "@tollgate/domain/ledger/Account"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { Either, FastCheck } from "effect"

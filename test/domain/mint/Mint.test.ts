@@ -13,7 +13,7 @@ import { priceUsdMicroOf } from "@tollgate/domain/mint/Tier"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { read } from "@tollgate/domain/validation/Validation"
 import { Either, FastCheck } from "effect"
@@ -144,7 +144,7 @@ describe("the limit of mints", () => {
   })
 
   it("is told before anything about customer, tier or quota", () => {
-    const recent = Array.from({ length: mintLimit.most }, () => instant(0))
+    const recent = Array.from({ length: mintLimit.max }, () => instant(0))
     expect(refusalOf({ recent, customer: undefined, tier: undefined, quota: aQuota(0n) })).toBe("RateLimited")
   })
 })

@@ -1,4 +1,4 @@
-import { decitokensPerSecond, dividedBy, questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { bucketsSplitBy, decitokensPerSecond, historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
 import { bucketsOf, minuteOf, rangeOf, unitOf } from "@tollgate/domain/rankings/Window"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -13,7 +13,7 @@ const since = (at: Date, ago: number | undefined) =>
 
 describe("what is asked of a history", () => {
   law("is cut at whole minutes, ascending, up to the snapshot's", [now, firstUse], (at, ago) => {
-    const { cuts } = questionFor(at, since(at, ago))
+    const { cuts } = historyQueryFor(at, since(at, ago))
     return (
       cuts.length >= 2 &&
       cuts.every((cut, i) => cut.getTime() % 60_000 === 0 && cut > (cuts[i - 1] ?? new Date(0))) &&
@@ -22,7 +22,7 @@ describe("what is asked of a history", () => {
   })
 
   law("is cut wherever something begins or ends", [now, window, firstUse], (at, window, ago) => {
-    const cuts = new Set(questionFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
+    const cuts = new Set(historyQueryFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()
     return [
@@ -38,8 +38,8 @@ describe("what is asked of a history", () => {
     ["day", DAY]
   ] as const) {
     law(`divides few of the ${unit}s, and each of them inside`, [now, firstUse], (at, ago) => {
-      const { cuts } = questionFor(at, since(at, ago))
-      const divided = dividedBy(cuts, unit)
+      const { cuts } = historyQueryFor(at, since(at, ago))
+      const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0
       return (
         divided.length <= 7 &&
@@ -51,7 +51,7 @@ describe("what is asked of a history", () => {
   }
 
   it("is speed over the seven days before the snapshot's minute", () => {
-    const { speeds } = questionFor(new Date("2026-06-10T05:30:15Z"), undefined)
+    const { speeds } = historyQueryFor(new Date("2026-06-10T05:30:15Z"), undefined)
     expect([speeds.from.toISOString(), speeds.to.toISOString()]).toEqual([
       "2026-06-03T05:30:00.000Z",
       "2026-06-10T05:30:00.000Z"

@@ -1,5 +1,5 @@
 import * as Account from "@tollgate/domain/ledger/Account"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { decideAdjustment, type QuotaAdjustment, QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { Either, FastCheck } from "effect"

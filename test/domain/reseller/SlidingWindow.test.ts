@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 import { instant } from "../../support/resellers.ts"
 
-const limit: Limit = { most: 5, windowMillis: 60_000 }
+const limit: Limit = { max: 5, windowMillis: 60_000 }
 /** Pauses between attempts: mostly short, sometimes long enough to leave the window. */
 const pauses = FastCheck.array(
   FastCheck.oneof(FastCheck.integer({ min: 0, max: 9_000 }), FastCheck.integer({ min: 0, max: 70_000 })),

@@ -1,7 +1,14 @@
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OrderId, orderIdOf, orderNumberOf } from "@tollgate/domain/topup/OrderId"
-import { anomaliesOf, excessUsdMicroOf, paymentStatusOf, receivedUsdMicroOf } from "@tollgate/domain/topup/TopUpOrder"
+import {
+  anomaliesOf,
+  excessUsdMicroOf,
+  OrderId,
+  orderIdOf,
+  orderNumberOf,
+  paymentStatusOf,
+  receivedUsdMicroOf
+} from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"

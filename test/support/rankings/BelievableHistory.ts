@@ -6,7 +6,7 @@
  */
 
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import type { HistoryQuestion, ModelHistory, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import type { HistoryQuery, ModelHistory, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 
 const HOUR = 3_600_000
 const DAYS = 90
@@ -180,7 +180,7 @@ const totals = lives.map((life, seed) => {
   }
 })
 
-const historyOf = (life: Life, index: number, { cuts }: HistoryQuestion): ModelHistory => {
+const historyOf = (life: Life, index: number, { cuts }: HistoryQuery): ModelHistory => {
   const until = totals[index] ?? (() => 0)
   const [tps, ttft, samples] = life.speed ?? [0, 0, 0]
   return {
@@ -194,7 +194,7 @@ const historyOf = (life: Life, index: number, { cuts }: HistoryQuestion): ModelH
   }
 }
 
-export const read = (ask: (firstUse: Date | undefined) => HistoryQuestion): UsageHistory => {
+export const read = (ask: (firstUse: Date | undefined) => HistoryQuery): UsageHistory => {
   const question = ask(begin)
   const models = lives.map((life, index) => historyOf(life, index, question))
   return { firstUse: begin, cuts: question.cuts, models }

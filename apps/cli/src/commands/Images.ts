@@ -4,7 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { type ImageReview, ImageReviews } from "@tollgate/application/images/ImageReviews"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

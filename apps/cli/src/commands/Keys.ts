@@ -6,7 +6,8 @@ import * as Options from "@effect/cli/Options"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { type Catalog, callable, discoverable } from "@tollgate/domain/catalog/Catalog"
-import { type ApiKey, ApiKeyId, ApiKeyName } from "@tollgate/domain/customer/ApiKey"
+import { type ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { Name } from "@tollgate/domain/validation/Text"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
@@ -19,7 +20,7 @@ import { table } from "../terminal/Table.ts"
 import { answering } from "./AnsweringCommand.ts"
 import { argument, option, reason, user, yes } from "./SharedOptions.ts"
 
-const name = option("name", "NAME", ApiKeyName, "What to call the key.")
+const name = option("name", "NAME", Name, "What to call the key.")
 const keyId = argument("key-id", ApiKeyId, "The key's id, as keys list shows it.")
 
 const create = answering(

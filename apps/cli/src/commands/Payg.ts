@@ -4,7 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

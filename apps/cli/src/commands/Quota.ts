@@ -4,7 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
-import { OperationId } from "@tollgate/domain/operations/OperationId"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -2,11 +2,11 @@
  * Top-up orders as commands show them: what resellers see of them, and besides what only operators may.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
-import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
-import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentInstructions"
+import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
 import {
   anomaliesOf,
   excessUsdMicroOf,
+  orderNumberOf,
   paymentStatusOf,
   receivedUsdMicroOf,
   type TopUpAmount,

@@ -4,7 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Users } from "@tollgate/application/customer/Users"
-import type { TokenPlan } from "@tollgate/domain/customer/CustomerBalances"
+import type { TokenPlan } from "@tollgate/domain/customer/Customer"
 import type { User } from "@tollgate/domain/customer/User"
 import * as Effect from "effect/Effect"
 import { operatorFor } from "../runtime/Actor.ts"

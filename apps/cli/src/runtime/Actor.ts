@@ -2,7 +2,7 @@
  * Who types the command: the user of the operating system, as the audit log remembers it.
  */
 import * as Os from "node:os"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 

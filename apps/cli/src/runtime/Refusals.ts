@@ -11,7 +11,7 @@ import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import type { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewRefused } from "@tollgate/domain/reseller/Review"
-import type { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import type { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { CommandFailed } from "./CommandFailed.ts"
 
 export type Refusal =

@@ -3,7 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as useCases from "@tollgate/application/customer/ReadUsage"
-import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer/UsageItem"
+import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer/Usage"
 import * as Effect from "effect/Effect"
 import { forReseller } from "../auth/ResellerCaller.ts"
 import { instant, singleValues, wholeNumber } from "../openapi/Fields.ts"

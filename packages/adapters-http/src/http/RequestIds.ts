@@ -5,7 +5,7 @@
 import { randomFillSync } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { RANDOM_BYTES_PER_UUID, uuidV7 } from "@tollgate/domain/operations/UuidV7"
 
 /** Random bytes are drawn for many ids at once: one system call for each would cost more than the id. */

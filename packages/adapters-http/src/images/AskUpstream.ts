@@ -7,7 +7,7 @@ import type { UpstreamRequest, Upstreams, Verdict } from "@tollgate/application/
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { providerNames } from "../inference/relay/ProviderNames.ts"

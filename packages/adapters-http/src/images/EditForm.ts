@@ -6,7 +6,7 @@
  */
 import type { Capable } from "@tollgate/application/images/ImageConnection"
 import { ImageTooLarge, type UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
-import { type FieldFault, fieldOf, readField } from "@tollgate/domain/images/RequestTable"
+import { type FieldFault, fieldOf, readField } from "@tollgate/domain/images/ImageFields"
 import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"

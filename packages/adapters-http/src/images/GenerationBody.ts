@@ -2,8 +2,8 @@
  * The JSON body of a generation: its members, each there once.
  */
 import type { IncomingMessage } from "node:http"
+import { type FieldName, fieldNames } from "@tollgate/domain/images/ImageFields"
 import type { GivenMembers } from "@tollgate/domain/images/ReadImageRequest"
-import { type FieldName, fieldNames } from "@tollgate/domain/images/RequestTable"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -10,7 +10,7 @@ import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from "@tollgate/domain/images/
 import type { ImageOperation, ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { presentedKey } from "../auth/PresentedKey.ts"

@@ -4,7 +4,7 @@
  *
  *     {"created":...,"data":[{"b64_json":"<picture>"}],"output_format":...,"usage":{...}}
  */
-import { readField } from "@tollgate/domain/images/RequestTable"
+import { readField } from "@tollgate/domain/images/ImageFields"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"

@@ -3,8 +3,8 @@
  * types say nothing, and no pixel is decoded, so nothing here can be made to unfold.
  */
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
+import { fits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"
 import type { SourceFormat, SourceImage } from "@tollgate/domain/images/ImageRequest"
-import { fits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/RequestTable"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 

@@ -3,7 +3,7 @@
  * not compile.
  */
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
-import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsErrors"
+import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"
 import type * as Effect from "effect/Effect"
 
 export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings>>

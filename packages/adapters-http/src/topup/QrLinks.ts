@@ -2,7 +2,7 @@
  * Addresses of the QR pictures we draw. A picture is asked for by an `<img>`, which carries no token, so the address
  * itself says that we gave it out.
  */
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { type SigningSecrets, sealsFor } from "../auth/SigningSecrets.ts"

@@ -1,10 +1,14 @@
 /**
  * Tells an order of the domain in the members of the wire.
  */
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
-import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
-import type { DepositAddress } from "@tollgate/domain/topup/PaymentInstructions"
-import { paymentStatusOf, receivedUsdMicroOf, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
+import {
+  type OrderId,
+  orderNumberOf,
+  paymentStatusOf,
+  receivedUsdMicroOf,
+  type TopUpOrder
+} from "@tollgate/domain/topup/TopUpOrder"
 import { instant, wholeNumber } from "../openapi/Fields.ts"
 import type { ListedTopUpOrder, TopUpOrderBody } from "./TopUpOrderBody.ts"
 

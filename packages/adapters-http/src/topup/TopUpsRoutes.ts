@@ -3,7 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as TopUps from "@tollgate/application/topup/TopUps"
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
 import { forReseller } from "../auth/ResellerCaller.ts"

@@ -19,15 +19,16 @@ import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
-import { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
+import { IdempotencyConflict } from "@tollgate/domain/mint/Mint"
+import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
-import {
-  EmailBlacklisted,
-  EmailExists,
-  InvalidCredentials,
-  ResellerNotActive
-} from "@tollgate/domain/reseller/ResellerErrors"
-import { AmountOutOfRange, PaymentProviderUnavailable, TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
+import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
+import { EmailExists } from "@tollgate/domain/reseller/Signup"
+import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * What a user has left, out of the rows of its accounts.
  */
-import { type CustomerBalances, tokenPlan } from "@tollgate/domain/customer/CustomerBalances"
+import { type CustomerBalances, tokenPlan } from "@tollgate/domain/customer/Customer"
 import { remaining } from "@tollgate/domain/ledger/Account"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico, zero } from "@tollgate/domain/money/UsdPico"

@@ -5,7 +5,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { type Customer, decideLink } from "@tollgate/domain/customer/Customer"
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import { type ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
           SELECT u.id AS user_id, u.email, c.user_id IS NOT NULL AS linked
           FROM app_user u LEFT JOIN reseller_customer c ON c.user_id = u.id AND c.reseller_id = ${resellerId}
           WHERE u.email = ${email}`,
-        ([row]) => row && ({ customer: toCustomer(row), acquaintance: row.linked ? "customer" : "stranger" } as const)
+        ([row]) => row && ({ customer: toCustomer(row), owner: row.linked ? "customer" : "unlinked_user" } as const)
       )
 
     /** Nothing when somebody else has just made a user of this email. */
@@ -70,9 +70,9 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
           const found =
             created === undefined
               ? (before ?? (yield* known(resellerId, email)))
-              : ({ customer: created, acquaintance: "nobody" } as const)
+              : ({ customer: created, owner: "none" } as const)
           if (found === undefined) return yield* Effect.dieMessage("a user is neither there nor can be made")
-          const decided = decideLink(found.acquaintance, policy)
+          const decided = decideLink(found.owner, policy)
           if (decided.link) yield* linkTo(resellerId, found.customer, AuditLog.itself(resellerId))
           return { ...found.customer, created: decided.create }
         }).pipe(transact, withSql),

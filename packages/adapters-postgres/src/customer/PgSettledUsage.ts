@@ -9,10 +9,9 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
-import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
-import type { UsagePosition } from "@tollgate/domain/customer/UsagePosition"
+import type { UsageItem, UsagePosition } from "@tollgate/domain/customer/Usage"
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"

@@ -10,7 +10,7 @@ import type { FinishedImage, ImageAdmission } from "@tollgate/application/images
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { type ImageOutcome, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Exit from "effect/Exit"
 import { isLocked, isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"

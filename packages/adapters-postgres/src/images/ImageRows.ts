@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto"
 import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import { type EndState, type ImageState, reviewOf } from "@tollgate/domain/images/ImageOutcome"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { columnsOf } from "../client/SqlValues.ts"
 import type { Ask, Statement } from "../ledger/DedicatedConnection.ts"
 import type { Part, WriteStatement } from "../ledger/WriteStatement.ts"

@@ -5,7 +5,7 @@
  * refused when a row is not as remembered, so a memory that is out of date costs a second attempt and nothing else.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { type OpenStanding, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 

@@ -4,7 +4,7 @@
  *
  * It does not wait for a database that is away: what is to be done is another question when it is back.
  */
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
 

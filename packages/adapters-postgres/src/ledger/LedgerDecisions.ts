@@ -6,7 +6,7 @@
 import type { Admission, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
 import type { BalanceCache } from "./BalanceCache.ts"

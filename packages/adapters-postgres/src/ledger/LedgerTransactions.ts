@@ -14,7 +14,7 @@
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"

@@ -9,7 +9,7 @@
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"

@@ -11,7 +11,7 @@ import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"

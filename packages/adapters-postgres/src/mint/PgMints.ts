@@ -21,7 +21,7 @@ import {
 import { TierId } from "@tollgate/domain/mint/Tier"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import type { OperationId } from "@tollgate/domain/operations/OperationId"
+import type { OperationId } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"

@@ -8,7 +8,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import type { HistoryQuestion, ModelHistory, ModelSpeed, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import type { HistoryQuery, ModelHistory, ModelSpeed, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -75,7 +75,7 @@ interface TokensRow {
   readonly tokens: bigint
 }
 
-const readTokens = ({ cuts }: HistoryQuestion) =>
+const readTokens = ({ cuts }: HistoryQuery) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.unsafe<TokensRow>(
       `
@@ -121,7 +121,7 @@ const iso = (at: Date): string => at.toISOString()
 
 const toHistory = (
   firstUse: Date | undefined,
-  { cuts }: HistoryQuestion,
+  { cuts }: HistoryQuery,
   models: ReadonlyArray<ModelRow>,
   tokens: ReadonlyArray<TokensRow>,
   speeds: ReadonlyArray<SpeedRow>

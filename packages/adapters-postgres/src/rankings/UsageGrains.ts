@@ -7,7 +7,7 @@
  *     hours      [h][h]                                       [h]
  *     minutes  mmm                                               mmmm
  */
-import { dividedBy } from "@tollgate/domain/rankings/UsageHistory"
+import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 
 /** The grains as rows. The function `cell_of` says when a cell began. */
@@ -24,8 +24,8 @@ export const SPEED_IS_OLD = "grain IN ('minute', 'hour', 'day') AND start < now(
  * columns, of a table with a `grain` and a `start`.
  */
 export const cellsBetween = (cuts: ReadonlyArray<Date>, columns: string, table: string): string => {
-  const days = dividedBy(cuts, "day")
-  const hours = dividedBy(cuts, "hour")
+  const days = bucketsSplitBy(cuts, "day")
+  const hours = bucketsSplitBy(cuts, "hour")
   const within = `start >= ${instant(cuts.at(0))} AND start < ${instant(cuts.at(-1))}`
   return [
     `grain = 'day' AND ${within} AND ${isNone(days)}`,

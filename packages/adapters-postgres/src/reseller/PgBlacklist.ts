@@ -4,7 +4,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import {
   type BlacklistEntry,
   type BlacklistPattern,

@@ -2,7 +2,7 @@
  * Payment instructions as they are stored: raw amounts as digits, and what is absent left out.
  */
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
-import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentInstructions"
+import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
 
 /** As `jsonText` writes them. */
 export type StoredInstructions = {

@@ -6,7 +6,7 @@ import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import type { Model, TierTerms } from "@tollgate/domain/catalog/Model"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 

@@ -4,7 +4,7 @@
 
 import type { ApiKey, ApiKeyId, ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { UserNotFound } from "@tollgate/domain/customer/User"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * What customers have left, as their reseller reads it.
  */
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
-import type { CustomerBalances } from "@tollgate/domain/customer/CustomerBalances"
+import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { NotFound } from "@tollgate/domain/validation/RequestErrors"

@@ -3,7 +3,7 @@
  */
 import type { Customer, LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { UserNotFound } from "@tollgate/domain/customer/User"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"

@@ -1,8 +1,7 @@
 /**
  * Settled usage of a reseller's customers, page by page, newest first (spec: GET /api/reseller/usage; gap E5).
  */
-import * as UsagePosition from "@tollgate/domain/customer/UsagePosition"
-import { readUsagePage, type UsageQuery } from "@tollgate/domain/customer/UsageQuery"
+import { positionToText, readUsagePage, type UsageQuery } from "@tollgate/domain/customer/Usage"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
 import { CursorSealer } from "./CursorSealer.ts"
@@ -16,7 +15,6 @@ export const readUsage = (resellerId: ResellerId, query: UsageQuery) =>
     const found = yield* (yield* SettledUsage).read(resellerId, { limit: limit + 1, after })
     const items = found.slice(0, limit)
     const last = items.at(-1)
-    const nextCursor =
-      found.length > limit && last !== undefined ? cursors.seal(UsagePosition.toText(last.position)) : null
+    const nextCursor = found.length > limit && last !== undefined ? cursors.seal(positionToText(last.position)) : null
     return { items, nextCursor }
   })

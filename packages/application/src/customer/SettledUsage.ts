@@ -6,8 +6,7 @@
  * transaction can place another one at or below it. What stands below an item therefore never changes, and whoever
  * reads on from a position neither misses anything nor meets it twice, today or tomorrow.
  */
-import type { UsageItem } from "@tollgate/domain/customer/UsageItem"
-import type { UsagePage } from "@tollgate/domain/customer/UsageQuery"
+import type { UsageItem, UsagePage } from "@tollgate/domain/customer/Usage"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -2,9 +2,9 @@
  * The users of the service.
  */
 
-import type { CustomerBalances } from "@tollgate/domain/customer/CustomerBalances"
+import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import type { User, UserExists, UserNotFound } from "@tollgate/domain/customer/User"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

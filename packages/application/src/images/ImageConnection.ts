@@ -16,8 +16,8 @@ import type {
   Overloaded,
   RequestTooLarge
 } from "@tollgate/domain/inference/InferenceErrors"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"

@@ -4,10 +4,10 @@
 
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Resolution, ReviewNotFound, ReviewReason, ReviewResolved } from "@tollgate/domain/images/ImageReview"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -8,7 +8,6 @@
  * first and answered after, so that its receiver finds the charge booked.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
-import { capableOf } from "@tollgate/domain/images/ImageCapability"
 import {
   type ContentPolicyViolation,
   type IdempotencyKeyReused,
@@ -18,7 +17,7 @@ import {
 } from "@tollgate/domain/images/ImageErrors"
 import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
 import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
-import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
+import { capableOf, type ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { type InvalidApiKey, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"

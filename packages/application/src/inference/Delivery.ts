@@ -6,8 +6,8 @@
 
 import type { Ending, Outcome } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import { DeliveredText, type Turn } from "./DeliveredText.ts"
 import type { Member } from "./IndexedSet.ts"

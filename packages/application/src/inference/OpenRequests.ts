@@ -2,7 +2,7 @@
  * The requests this node is serving right now: what a checkpoint covers.
  */
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

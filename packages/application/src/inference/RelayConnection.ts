@@ -18,8 +18,7 @@ import type {
   UpstreamFailed,
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
-import type { Protocol } from "@tollgate/domain/inference/Protocol"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { Callback } from "../ledger/InferenceLedger.ts"

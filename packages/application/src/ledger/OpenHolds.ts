@@ -3,7 +3,7 @@
  */
 
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

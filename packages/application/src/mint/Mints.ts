@@ -1,8 +1,8 @@
 /**
  * Mints: quota turned into a customer's tokens.
  */
-import type { MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
-import type { IdempotencyConflict, TierNotAvailable } from "@tollgate/domain/mint/MintErrors"
+import type { IdempotencyConflict, MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
+import type { TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import type { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"

@@ -5,7 +5,7 @@
  * time they were settled: failed requests that consumed tokens too, hidden and retired models too. Probes leave no
  * settlement.
  */
-import type { HistoryQuestion, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import type { HistoryQuery, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
@@ -18,6 +18,6 @@ export class RankingsHistory extends Context.Tag("@tollgate/application/Rankings
      * settlements. Token counts are exact to the last token at every cut; medians are exact, or off by no more than the
      * store says.
      */
-    readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuestion) => Effect.Effect<UsageHistory>
+    readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }
 >() {}

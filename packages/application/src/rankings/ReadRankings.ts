@@ -7,10 +7,15 @@
  * Rankings older than their minute are told to nobody: who cannot be given the present ones is told that they are
  * unavailable.
  */
-import { RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsErrors"
-import { type RankingsQuery, readWindow } from "@tollgate/domain/rankings/RankingsQuery"
+
+import {
+  RankingsDisabled,
+  type RankingsQuery,
+  RankingsUnavailable,
+  readWindow
+} from "@tollgate/domain/rankings/RankingsQuery"
 import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
-import { questionFor } from "@tollgate/domain/rankings/UsageHistory"
+import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf } from "@tollgate/domain/rankings/Window"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -41,7 +46,7 @@ export const readRankings = (query: RankingsQuery) =>
 
 const compute = (history: RankingsHistory["Type"], now: Date): Effect.Effect<RankingsByWindow> =>
   Effect.map(
-    history.read(minuteOf(now), (firstUse) => questionFor(now, firstUse)),
+    history.read(minuteOf(now), (firstUse) => historyQueryFor(now, firstUse)),
     (facts) => rankWindows(facts, now)
   )
 

@@ -1,8 +1,7 @@
 /**
  * Whose token this is, asked anew with every request: a suspension works at once (gap B4).
  */
-import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
-import { decideAccess } from "@tollgate/domain/reseller/ResellerToken"
+import { decideAccess, InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"

@@ -2,7 +2,7 @@
  * Addresses and domains that may not sign up.
  */
 
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { BlacklistEntry, BlacklistPattern, PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"

@@ -7,9 +7,8 @@
  */
 
 import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
-import type { Reseller } from "@tollgate/domain/reseller/Reseller"
-import { InvalidCredentials, ResellerNotActive } from "@tollgate/domain/reseller/ResellerErrors"
-import { claimsOf } from "@tollgate/domain/reseller/ResellerToken"
+import { type Reseller, ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
+import { claimsOf, InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import type { Login } from "@tollgate/domain/reseller/Signup"
 import { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"

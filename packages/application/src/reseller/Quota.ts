@@ -3,7 +3,7 @@
  */
 
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { AdjustmentConflict, InsufficientQuota, QuotaAdjustment } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId, ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import * as Context from "effect/Context"

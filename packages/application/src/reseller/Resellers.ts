@@ -2,10 +2,10 @@
  * The resellers and their reviews.
  */
 
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
-import type { EmailExists } from "@tollgate/domain/reseller/ResellerErrors"
 import type { ReviewMove, ReviewRefused } from "@tollgate/domain/reseller/Review"
+import type { EmailExists } from "@tollgate/domain/reseller/Signup"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * An operator moves a reseller to another status, with a reason in the audit log (gap B8).
  */
-import type { Operator } from "@tollgate/domain/operations/Operator"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
 import { Resellers } from "./Resellers.ts"

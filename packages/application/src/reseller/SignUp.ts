@@ -5,7 +5,7 @@
  *
  * The password is hashed whether or not the email is taken, so that the time tells nothing the answer does not.
  */
-import { EmailBlacklisted } from "@tollgate/domain/reseller/ResellerErrors"
+import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
 import type { Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
 import { Blacklist } from "./Blacklist.ts"

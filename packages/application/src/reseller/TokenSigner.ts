@@ -1,8 +1,7 @@
 /**
  * The tokens resellers carry after a login.
  */
-import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerErrors"
-import type { ResellerClaims } from "@tollgate/domain/reseller/ResellerToken"
+import type { InvalidCredentials, ResellerClaims } from "@tollgate/domain/reseller/ResellerToken"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"

@@ -5,7 +5,7 @@
  * A genuine webhook is acknowledged whatever it names, so that it is not sent again and tells nobody which orders exist.
  */
 
-import { orderIdOf } from "@tollgate/domain/topup/OrderId"
+import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

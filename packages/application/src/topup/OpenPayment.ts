@@ -4,9 +4,9 @@
  * After any failure the draft is abandoned and stays invisible. If the provider may have opened the payment all the
  * same, the payment is an orphan and is cancelled in the background.
  */
-import { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/topup/TopUpErrors"
+import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
-import { amountPathOf } from "@tollgate/domain/topup/TopUpRequest"
+import { AmountOutOfRange, amountPathOf } from "@tollgate/domain/topup/TopUpRequest"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,8 +2,7 @@
  * How an order is presented to its payment provider: which provider, and the same intent and opened payment in every
  * request.
  */
-import { orderNumberOf } from "@tollgate/domain/topup/OrderId"
-import type { TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
+import { orderNumberOf, type TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {

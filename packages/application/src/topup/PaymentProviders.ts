@@ -4,10 +4,9 @@
 
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import type { OrderId, OrderNumber } from "@tollgate/domain/topup/OrderId"
-import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentInstructions"
-import type { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import type { PaymentInstructions, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import type { OrderId, OrderNumber } from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

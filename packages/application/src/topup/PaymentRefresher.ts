@@ -6,9 +6,9 @@
  * second for an order of real money.
  */
 
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
-import type { AmountOutOfRange, PaymentProviderUnavailable } from "@tollgate/domain/topup/TopUpErrors"
-import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
+import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import type { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

@@ -4,7 +4,7 @@
  *
  * Any number of nodes may run it: a claim gives each order to one node at a time.
  */
-import type { OrderId } from "@tollgate/domain/topup/OrderId"
+import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

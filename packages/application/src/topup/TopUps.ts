@@ -6,8 +6,7 @@
  * The draft is stored first, so that every payment that a provider opens has an order behind it.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { OrderId, orderIdOf } from "@tollgate/domain/topup/OrderId"
-import { TopUpNotFound } from "@tollgate/domain/topup/TopUpErrors"
+import { OrderId, orderIdOf, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { decideTerms, type TopUpBounds, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import { type PageQuery, readTopUpPage } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"

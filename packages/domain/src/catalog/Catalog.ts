@@ -3,7 +3,7 @@
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
-import { type Protocol, protocols } from "../inference/Protocol.ts"
+import { type Protocol, protocols } from "../inference/InferenceRequest.ts"
 import type { Model, Route } from "./Model.ts"
 import type { Provider, ProviderName } from "./Provider.ts"
 

@@ -7,7 +7,7 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { protocols } from "../inference/Protocol.ts"
+import { protocols } from "../inference/InferenceRequest.ts"
 import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { UsdCents } from "../money/UsdCents.ts"

@@ -5,7 +5,7 @@
  */
 import * as Brand from "effect/Brand"
 import type { BreakerSettings } from "../inference/Breaker.ts"
-import type { Protocol } from "../inference/Protocol.ts"
+import type { Protocol } from "../inference/InferenceRequest.ts"
 
 export type ProviderName = string & Brand.Brand<"ProviderName">
 export const ProviderName = Brand.nominal<ProviderName>()

@@ -1,30 +1,21 @@
 /**
- * An API key: who a request is charged to.
+ * An API key: identifies the user that a request is charged to.
  *
  *     tg_3vQx0sYb7HkLw2Zp_<43 characters of 32 random bytes><6 characters of checksum>
  *     └┬┘└──────┬───────┘ └──────────────────┬──────────────────────────────────────┘
  *   prefix   public id                   secret part, shown once
  *
- * The checksum tells a mistyped key from a wrong one without asking the database, and lets secret scanners find
- * keys that leaked. The form to search for is `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}`.
+ * The checksum detects a mistyped key without a database query, and lets secret scanners find leaked keys: they search
+ * for `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}`.
  */
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { fixedWidth } from "./Base62.ts"
-import { crc32 } from "./Crc32.ts"
+import { crc32, fixedWidth } from "./KeyFormat.ts"
 import type { UserId } from "./User.ts"
 
 export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
-
-/** What a customer calls a key: 1 to 200 characters on one line. */
-export const ApiKeyName = Schema.Trim.pipe(
-  Schema.filter((s) => ([...s].length >= 1 && [...s].length <= 200) || "1 to 200 characters"),
-  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters"),
-  // It cannot be stored as it is.
-  Schema.filter((s) => !/\p{Surrogate}/u.test(s) || "no half surrogate pair")
-)
 
 export interface ApiKey {
   readonly id: ApiKeyId
@@ -51,18 +42,18 @@ export const MAX_LENGTH = 512
 const checksum = (prefix: string, publicId: string, random: string): string =>
   fixedWidth(BigInt(crc32(`${prefix}_${publicId}_${random}`)), 6)
 
-/** The text of a key; what the customer keeps. */
+/** The text of a key, as the customer keeps it. */
 export const render = (prefix: string, key: KeyMaterial): Redacted.Redacted<string> =>
   Redacted.make(`${prefix}_${key.publicId}_${Redacted.value(key.secretPart)}`)
 
-/** A new key out of 44 random bytes. */
+/** A new key from 44 random bytes. */
 export const mint = (prefix: string, random: Uint8Array): KeyMaterial => {
   const publicId = fixedWidth(toInteger(random.subarray(0, 12)), 17).slice(-16)
   const secret = fixedWidth(toInteger(random.subarray(12, 44)), 43)
   return { publicId, secretPart: Redacted.make(secret + checksum(prefix, publicId, secret)) }
 }
 
-/** Reads a key's text. Anything not of the form, or with a wrong checksum, is no key of ours. */
+/** Refuses a text that does not have the form, or has a wrong checksum. */
 export const parse = (prefix: string, text: string): Either.Either<KeyMaterial, "malformed"> => {
   if (text.length > MAX_LENGTH || !text.startsWith(`${prefix}_`)) return Either.left("malformed")
   const [publicId = "", secretPart = "", ...more] = text.slice(prefix.length + 1).split("_")

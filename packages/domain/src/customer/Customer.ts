@@ -1,10 +1,15 @@
 /**
- * A customer of a reseller: a user linked to it. A link lets the reseller make keys that spend the user's balance, so
- * knowing somebody's email is not enough to link them (gap E4).
+ * A customer of a reseller: a user linked to it, with one pay-as-you-go balance and one plan per model.
+ *
+ * A link lets the reseller create keys that spend the user's balance, so knowledge of an email address is not enough to
+ * create a link (gap E4).
  */
 import * as Schema from "effect/Schema"
+import { type PlanAccount, remaining } from "../ledger/Account.ts"
+import type { Tokens } from "../money/Tokens.ts"
+import type { UsdPico } from "../money/UsdPico.ts"
 import { Email } from "../validation/Email.ts"
-import { ApiKeyName } from "./ApiKey.ts"
+import { Name } from "../validation/Text.ts"
 import type { UserId } from "./User.ts"
 
 export interface Customer {
@@ -12,22 +17,45 @@ export interface Customer {
   readonly email: Email
 }
 
-/** What a reseller sends to have a customer, and to give one a key. */
+/** The bodies that create a customer, and a key for one. */
 export const CustomerRequest = Schema.Struct({ email: Email })
-export const CustomerKeyRequest = Schema.Struct({ name: ApiKeyName })
+export const CustomerKeyRequest = Schema.Struct({ name: Name })
 
-/** `closed`: a reseller links whom it creates. `open`: anybody whose email it knows. */
+export interface TokenPlan {
+  readonly model: string
+  readonly purchased: Tokens
+  readonly used: Tokens
+  readonly remaining: Tokens
+  /** `active` while tokens remain. */
+  readonly status: "active" | "exhausted"
+}
+
+export interface CustomerBalances {
+  readonly paygPico: UsdPico
+  readonly plans: ReadonlyArray<TokenPlan>
+}
+
+/** A plan as its owner sees it: open holds are not counted. */
+export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
+  model,
+  purchased: account.creditsPosted,
+  used: account.debitsPosted,
+  remaining: remaining(account),
+  status: remaining(account) > 0n ? "active" : "exhausted"
+})
+
+/** `closed`: a reseller is linked only to users it creates. `open`: also to existing users, by their email address. */
 export type LinkPolicy = "closed" | "open"
 
-/** What is known of an email when a reseller asks for it as a customer. */
-export type Acquaintance = "nobody" | "stranger" | "customer"
+/** The owner of a requested email address: no user, a user not linked to this reseller, or its customer. */
+export type EmailOwner = "none" | "unlinked_user" | "customer"
 
 export interface LinkDecision {
   readonly create: boolean
   readonly link: boolean
 }
 
-export const decideLink = (known: Acquaintance, policy: LinkPolicy): LinkDecision => ({
-  create: known === "nobody",
-  link: known === "nobody" || (known === "stranger" && policy === "open")
+export const decideLink = (owner: EmailOwner, policy: LinkPolicy): LinkDecision => ({
+  create: owner === "none",
+  link: owner === "none" || (owner === "unlinked_user" && policy === "open")
 })

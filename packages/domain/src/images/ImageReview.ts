@@ -3,7 +3,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { RequestId } from "../inference/RequestId.ts"
+import type { RequestId } from "../inference/InferenceRequest.ts"
 import * as Account from "../ledger/Account.ts"
 import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"

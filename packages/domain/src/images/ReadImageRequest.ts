@@ -3,8 +3,8 @@
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
+import { type FieldFault, type Member, readField, sizeOf } from "./ImageFields.ts"
 import type { ImageOperation, ImageRequest, SourceImage } from "./ImageRequest.ts"
-import { type FieldFault, type Member, readField, sizeOf } from "./RequestTable.ts"
 
 /** Values of JSON for a generation, texts of a form for an edit, by name. */
 export type GivenMembers = ReadonlyMap<string, unknown>

@@ -1,8 +1,9 @@
 /**
- * Giving a tier to a customer: the reseller's quota pays, the customer's plan grows, both or neither (gaps E1-E3, E6).
+ * A mint sells a tier to a customer: the reseller's quota pays and the customer's plan grows, both or neither (gaps E1-E3,
+ * E6).
  *
- * An operation id mints once. Sent again with the same customer and tier it is told what it did, whatever has become of
- * tier, quota and limit since; with anything else it is a conflict. A refused mint leaves its id free.
+ * An operation id mints once. A repeat with the same customer and tier returns the first result, whatever has happened to
+ * tier, quota and limit since; a repeat with another payload is a conflict. A refused mint leaves its id free.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -13,24 +14,24 @@ import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
-import { OperationId } from "../operations/OperationId.ts"
+import { OperationId } from "../operations/Operation.ts"
 import { InsufficientQuota } from "../reseller/QuotaAdjustment.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
 import { decideHit, type Limit } from "../reseller/SlidingWindow.ts"
 import { Email } from "../validation/Email.ts"
 import type { RateLimited } from "../validation/RequestErrors.ts"
+import { noNul } from "../validation/Text.ts"
 import { invalid, type ValidationFailed } from "../validation/Validation.ts"
-import { IdempotencyConflict, TierNotAvailable } from "./MintErrors.ts"
-import { isAvailable, priceUsdMicroOf, type Tier } from "./Tier.ts"
+import { isAvailable, priceUsdMicroOf, type Tier, TierNotAvailable } from "./Tier.ts"
 
 export type MintId = string & Brand.Brand<"MintId">
 export const MintId = Brand.nominal<MintId>()
 
-/** Any text may name a tier: what names none is not available. */
+/** Any text is accepted: a text that names no tier is refused as not available. */
 const PlanTierId = Schema.Trim.pipe(
   Schema.compose(Schema.Lowercase),
   Schema.filter((s) => (s.length >= 1 && s.length <= 128) || "1 to 128 characters"),
-  Schema.filter((s) => !s.includes("\u0000") || "no NUL character")
+  Schema.filter(noNul)
 )
 
 export const MintRequest = Schema.Struct({
@@ -40,14 +41,14 @@ export const MintRequest = Schema.Struct({
 })
 export type MintRequest = typeof MintRequest.Type
 
-/** Tells one payload from another under the same operation id. */
+/** Distinguishes payloads sent under the same operation id. */
 export type MintFingerprint = string & Brand.Brand<"MintFingerprint">
 export const MintFingerprint = Brand.nominal<MintFingerprint>()
 
 export const fingerprintOf = ({ customerEmail, planTierId }: MintRequest): MintFingerprint =>
   MintFingerprint(JSON.stringify([customerEmail, planTierId]))
 
-/** What a mint did; kept as long as the ledger. */
+/** The result of a mint; kept as long as the ledger. */
 export interface Mint {
   readonly id: MintId
   readonly resellerId: ResellerId
@@ -63,23 +64,26 @@ export interface Mint {
   readonly mintedAt: Date
 }
 
+/** The operation id was used for another customer or another tier. */
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {}
+
 export interface MintResult {
   readonly mint: Mint
   readonly alreadyApplied: boolean
 }
 
 /** 30 in any 60 seconds for one reseller, over all nodes (spec: Limits). Replays and refused mints do not count. */
-export const mintLimit: Limit = { most: 30, windowMillis: 60_000 }
+export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
-/** What there is when a mint is decided. */
+/** The state that a mint is decided on. */
 export interface MintBasis {
-  /** The customer, where there is a user of this email. */
+  /** Absent when no user has this email. */
   readonly customer: UserId | undefined
   readonly tier: Tier | undefined
   readonly quota: Account.QuotaAccount
-  /** The customer's plan for the tier's model; absent when tier or customer are. */
+  /** The customer's plan for the tier's model; absent when tier or customer is. */
   readonly plan: Account.PlanAccount | undefined
-  /** When this reseller minted in the last while, at least as far back as the window. */
+  /** The times of this reseller's recent mints, at least those within the window of the limit. */
   readonly recent: ReadonlyArray<Date>
 }
 
@@ -91,15 +95,15 @@ export interface Minted {
 }
 
 /** Plans are shown as JSON numbers, which are exact up to here. */
-const MOST_TOKENS_OF_A_PLAN = BigInt(Number.MAX_SAFE_INTEGER)
+const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** What this operation id did before: the same again, or a conflict. To be asked before everything else. */
+/** The first result for a repeat of the same payload, or a conflict. Decided before all other rules. */
 export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
   earlier.fingerprint === fingerprintOf(request)
     ? Either.right({ mint: earlier, alreadyApplied: true })
     : Either.left(new IdempotencyConflict())
 
-/** Mints under an operation id that has not minted yet. */
+/** Decides a mint under an operation id that has not minted yet. */
 export const decideMint = (
   { resellerId, request, id }: { readonly resellerId: ResellerId; readonly request: MintRequest; readonly id: MintId },
   { customer, tier, quota, plan, recent }: MintBasis,
@@ -110,7 +114,7 @@ export const decideMint = (
   if (customer === undefined) return Either.left(invalid("customer_email", "no user of the service has this email"))
   if (tier === undefined || !isAvailable(tier) || plan === undefined) return Either.left(new TierNotAvailable())
   const { grantedTokens } = tier
-  if (plan.creditsPosted + grantedTokens > MOST_TOKENS_OF_A_PLAN) return Either.left(new TierNotAvailable())
+  if (plan.creditsPosted + grantedTokens > MAX_PLAN_TOKENS) return Either.left(new TierNotAvailable())
 
   const priceUsdMicro = priceUsdMicroOf(tier)
   const balanceUsdMicro = Account.available(quota)

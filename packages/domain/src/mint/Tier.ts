@@ -1,5 +1,5 @@
 /**
- * What a reseller can mint to a customer: so many tokens of a model for so much quota (spec: Tier).
+ * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price in quota (spec: Tier).
  */
 import * as Schema from "effect/Schema"
 import type { ModelId, TierTerms } from "../catalog/Model.ts"
@@ -18,9 +18,12 @@ export interface Tier extends TierTerms {
   readonly modelCallable: boolean
 }
 
+/** The tier is unknown, not for sale, or of a model that cannot be called. */
+export class TierNotAvailable extends Schema.TaggedError<TierNotAvailable>()("TierNotAvailable", {}) {}
+
 export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsdCents)
 
-/** What has to be topped up in rupiah to cover the tier, without the QRIS fee. */
+/** The top-up in rupiah that covers the tier, without the QRIS fee. */
 export const topupIdrRequiredOf = (tier: Tier): Idr => toTopupIdr(tier.tierUsdCents)
 
 /** A plan of a model that cannot be called is not sold (gap E6). */

@@ -1,21 +1,20 @@
 /**
- * What part of the tokens of visible models each author's models have, in basis points that add up to exactly 10,000
- * (gap H4).
+ * Each author's share of the tokens of visible models, in basis points that add up to exactly 10,000 (gap H4).
  *
- * By largest remainder: everybody gets the whole basis points, and what is left over goes, one each, to those who came
- * closest to one more.
+ * The method is the largest remainder: each author gets its whole basis points, and the remaining ones go, one each, to the
+ * authors with the largest fractions.
  */
 import * as Order from "effect/Order"
 import * as Tokens from "../money/Tokens.ts"
+import { isVisible, type ModelUsage } from "./ModelUsage.ts"
 import type { AuthorShare } from "./Rankings.ts"
-import { isVisible, type Standing } from "./Standing.ts"
 
-const WHOLE = 10_000n
+const WHOLE_BP = 10_000n
 
 /** Most tokens first; equals by name. Empty when there are no tokens to share. */
-export const authorSharesOf = (standings: ReadonlyArray<Standing>): ReadonlyArray<AuthorShare> => {
+export const authorSharesOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<AuthorShare> => {
   const byAuthor = new Map<string, Tokens.Tokens>()
-  for (const { model, tokens } of standings) {
+  for (const { model, tokens } of usages) {
     if (!isVisible(model) || tokens === 0n) continue
     byAuthor.set(model.author, Tokens.add(byAuthor.get(model.author) ?? Tokens.zero, tokens))
   }
@@ -41,12 +40,12 @@ interface Remainder {
 
 const byRemainder: Order.Order<Remainder> = Order.reverse(Order.mapInput(Order.bigint, ({ remainder }) => remainder))
 
-/** Of equal remainders, the earlier one is served first. */
+/** Among equal remainders, the earlier part comes first. */
 const largestRemainder = (parts: ReadonlyArray<bigint>): ReadonlyArray<bigint> => {
   const sum = parts.reduce((a, b) => a + b, 0n)
-  const whole = parts.map((part) => (part * WHOLE) / sum)
-  const left = whole.reduce((a, b) => a - b, WHOLE)
-  const closest = parts.map((part, i) => ({ i, remainder: (part * WHOLE) % sum })).sort(byRemainder)
-  const served = new Set(closest.filter((_, place) => BigInt(place) < left).map(({ i }) => i))
-  return whole.map((share, i) => (served.has(i) ? share + 1n : share))
+  const whole = parts.map((part) => (part * WHOLE_BP) / sum)
+  const remaining = whole.reduce((a, b) => a - b, WHOLE_BP)
+  const closest = parts.map((part, i) => ({ i, remainder: (part * WHOLE_BP) % sum })).sort(byRemainder)
+  const roundedUp = new Set(closest.filter((_, place) => BigInt(place) < remaining).map(({ i }) => i))
+  return whole.map((share, i) => (roundedUp.has(i) ? share + 1n : share))
 }

@@ -1,16 +1,16 @@
 /**
- * The models whose streams bring most tokens a second, among those with enough of them to tell (gap H8).
+ * The models whose streams deliver most tokens per second, among those with enough samples for a median (gap H8).
  */
 import * as Order from "effect/Order"
+import { byName, isListed, named } from "./ModelUsage.ts"
 import type { FastestEntry, SamplesBucket } from "./Rankings.ts"
-import { byName, isListed, named } from "./Standing.ts"
-import { FEWEST_SAMPLES, type ModelHistory, type ModelSpeed } from "./UsageHistory.ts"
+import { MIN_SAMPLES, type ModelHistory, type ModelSpeed } from "./UsageHistory.ts"
 
 /** Fastest first; equals by public name. */
 export const fastestOf = (models: ReadonlyArray<ModelHistory>): ReadonlyArray<FastestEntry> =>
   models
     .flatMap((model) =>
-      isListed(model) && model.speed !== undefined && model.speed.samples >= FEWEST_SAMPLES
+      isListed(model) && model.speed !== undefined && model.speed.samples >= MIN_SAMPLES
         ? [{ model, speed: model.speed }]
         : []
     )

@@ -1,33 +1,33 @@
 /**
- * Hours, days and weeks as Jakarta counts them: seven hours ahead of UTC all year, weeks from Monday.
+ * Hours, days and weeks in Jakarta time: seven hours ahead of UTC all year, weeks begin on Monday.
  */
 import * as Schema from "effect/Schema"
 
 export const CalendarUnit = Schema.Literal("hour", "day", "week")
 export type CalendarUnit = typeof CalendarUnit.Type
 
-export const MINUTE = 60_000
-export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+export const MINUTE_MILLIS = 60_000
+export const HOUR_MILLIS = 60 * MINUTE_MILLIS
+export const DAY_MILLIS = 24 * HOUR_MILLIS
 
-const AHEAD = 7 * HOUR
-const WEEK = 7 * DAY
-/** 1970 began on a Thursday, in Jakarta as elsewhere: this is how long after a Monday. */
-const THURSDAY = 3 * DAY
+const UTC_OFFSET_MILLIS = 7 * HOUR_MILLIS
+const WEEK_MILLIS = 7 * DAY_MILLIS
+/** 1970 began on a Thursday, three days after a Monday. */
+const EPOCH_AFTER_MONDAY_MILLIS = 3 * DAY_MILLIS
 
-/** How long before `millis` the last whole step was. Steps are counted from 1970; the rest is positive before it too. */
-export const past = (millis: number, step: number): number => ((millis % step) + step) % step
+/** The milliseconds since the last whole step. Steps are counted from 1970; the result is positive before 1970 too. */
+export const sinceLastStep = (millis: number, step: number): number => ((millis % step) + step) % step
 
-const LENGTHS: Record<CalendarUnit, number> = { hour: HOUR, day: DAY, week: WEEK }
+const LENGTHS: Record<CalendarUnit, number> = { hour: HOUR_MILLIS, day: DAY_MILLIS, week: WEEK_MILLIS }
 
-/** When the hour, day or week of this instant began. */
+/** The start of the hour, day or week of this instant. */
 export const startOf = (unit: CalendarUnit, at: Date): Date => {
-  const shifted = at.getTime() + AHEAD + (unit === "week" ? THURSDAY : 0)
-  return new Date(at.getTime() - past(shifted, LENGTHS[unit]))
+  const shifted = at.getTime() + UTC_OFFSET_MILLIS + (unit === "week" ? EPOCH_AFTER_MONDAY_MILLIS : 0)
+  return new Date(at.getTime() - sinceLastStep(shifted, LENGTHS[unit]))
 }
 
-/** When the one that began then ends. */
+/** The end of the hour, day or week that begins at `start`. */
 export const endOf = (unit: CalendarUnit, start: Date): Date => new Date(start.getTime() + LENGTHS[unit])
 
 /** The calendar date of this instant, `YYYY-MM-DD`. */
-export const dateOf = (at: Date): string => new Date(at.getTime() + AHEAD).toISOString().slice(0, 10)
+export const dateOf = (at: Date): string => new Date(at.getTime() + UTC_OFFSET_MILLIS).toISOString().slice(0, 10)

@@ -1,20 +1,25 @@
 /**
- * The models with most tokens in a window (gap H1).
+ * The models with most tokens in a window (gap H1), and their usage bucket by bucket (gap H2).
  */
-import { changeSince } from "./Change.ts"
-import type { LeaderboardEntry } from "./Rankings.ts"
-import { byTokens, isListed, isVisible, named, type Standing } from "./Standing.ts"
+import * as Tokens from "../money/Tokens.ts"
+import { byTokens, changeSince, isListed, isVisible, type ModelUsage, named } from "./ModelUsage.ts"
+import type { LeaderboardEntry, Point } from "./Rankings.ts"
+import type { ModelHistory, TokensOver } from "./UsageHistory.ts"
+import type { Bucket } from "./Window.ts"
 
-const LONGEST = 50
+const MAX_LEADERS = 50
 
-/** The standings that are shown, best first. Who used nothing in the window has no place in it. */
-export const leadersOf = (standings: ReadonlyArray<Standing>): ReadonlyArray<Standing> =>
-  standings
+/** The number of models with a line of their own in the series. */
+export const MAX_SERIES_KEYS = 8
+
+/** The models that are shown, most tokens first. A model without tokens in the window is left out. */
+export const leadersOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<ModelUsage> =>
+  usages
     .filter(({ model, tokens }) => isVisible(model) && tokens > 0n)
     .sort(byTokens)
-    .slice(0, LONGEST)
+    .slice(0, MAX_LEADERS)
 
-export const leaderboardOf = (leaders: ReadonlyArray<Standing>): ReadonlyArray<LeaderboardEntry> =>
+export const leaderboardOf = (leaders: ReadonlyArray<ModelUsage>): ReadonlyArray<LeaderboardEntry> =>
   leaders.map(({ model, tokens, previousTokens }, i) => ({
     rank: i + 1,
     ...named(model),
@@ -23,3 +28,17 @@ export const leaderboardOf = (leaders: ReadonlyArray<Standing>): ReadonlyArray<L
     previousTokens,
     ...changeSince(previousTokens, tokens)
   }))
+
+/** The series. Each point adds up to the usage of all models in its bucket, hidden ones included. */
+export const pointsOf = (
+  buckets: ReadonlyArray<Bucket>,
+  keys: ReadonlyArray<ModelHistory>,
+  all: ReadonlyArray<ModelHistory>,
+  tokensOver: TokensOver
+): ReadonlyArray<Point> =>
+  buckets.map((bucket) => {
+    const { start, partial } = bucket
+    const values = keys.map((model) => tokensOver(bucket, model))
+    const total = Tokens.sum(all.map((model) => tokensOver(bucket, model)))
+    return { start, partial, values, other: Tokens.Tokens(total - Tokens.sum(values)) }
+  })

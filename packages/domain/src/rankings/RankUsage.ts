@@ -1,21 +1,20 @@
 /**
- * The rankings of a window, as they follow from the history of usage and the instant they are made at.
+ * The rankings of a window, computed from the usage history for one instant.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { authorSharesOf } from "./AuthorShares.ts"
-import { MOST_SHOWN } from "./Change.ts"
 import { fastestOf } from "./Fastest.ts"
-import { leaderboardOf, leadersOf } from "./Leaderboard.ts"
+import { leaderboardOf, leadersOf, MAX_SERIES_KEYS, pointsOf } from "./Leaderboard.ts"
+import { MAX_JSON_INTEGER } from "./ModelUsage.ts"
 import type { Rankings } from "./Rankings.ts"
-import { MOST_KEYS, pointsOf } from "./Series.ts"
 import { trendingOf } from "./Trending.ts"
 import { RECENT_DAYS, tokensOver, type UsageHistory } from "./UsageHistory.ts"
 import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** The rankings of one instant. A window whose counts JSON could not tell exactly is left out. */
+/** The rankings of one instant. A window with a count that JSON cannot represent exactly is left out. */
 export type RankingsByWindow = ReadonlyMap<Window, Rankings>
 
-/** `history` answers `questionFor` this instant. */
+/** `history` is the result of `historyQueryFor` this instant. */
 export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow =>
   new Map(
     Window.literals
@@ -23,7 +22,7 @@ export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow 
       .filter(([, rankings]) => fitsJson(rankings))
   )
 
-/** `history` answers `questionFor` this instant. */
+/** `history` is the result of `historyQueryFor` this instant. */
 export const rankUsage = (history: UsageHistory, window: Window, now: Date): Rankings => {
   const range = rangeOf(window, now, history.firstUse)
   const { from, to, previousFrom, dataSince } = range
@@ -31,21 +30,21 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
   const before = daysBefore(recent, RECENT_DAYS)
   const over = tokensOver(history)
 
-  const standings = history.models.map((model) => ({
+  const usages = history.models.map((model) => ({
     model,
     tokens: over(range, model),
     previousTokens: previousFrom === null ? null : over({ from: previousFrom, to: from }, model)
   }))
-  const momenta = history.models.map((model) => ({
+  const recentUsages = history.models.map((model) => ({
     model,
     tokens: over({ from: recent, to }, model),
     previousTokens: over({ from: before, to: recent }, model)
   }))
-  const leaders = leadersOf(standings)
-  const keys = leaders.slice(0, MOST_KEYS).map(({ model }) => model)
+  const leaders = leadersOf(usages)
+  const keys = leaders.slice(0, MAX_SERIES_KEYS).map(({ model }) => model)
   const buckets = dataSince === null ? [] : bucketsOf(unitOf(window), range)
-  const tokens = Tokens.sum(standings.map((standing) => standing.tokens))
-  const previousTokens = Tokens.sum(standings.map((standing) => standing.previousTokens ?? Tokens.zero))
+  const tokens = Tokens.sum(usages.map((usage) => usage.tokens))
+  const previousTokens = Tokens.sum(usages.map((usage) => usage.previousTokens ?? Tokens.zero))
 
   return {
     schemaVersion: 1,
@@ -61,12 +60,13 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
       keys: keys.map(({ publicName }) => publicName),
       points: pointsOf(buckets, keys, history.models, over)
     },
-    authors: authorSharesOf(standings),
-    trending: trendingOf(momenta),
+    authors: authorSharesOf(usages),
+    trending: trendingOf(recentUsages),
     fastest: fastestOf(history.models)
   }
 }
 
-/** Whether every count is one that all readers of JSON take for what it is. */
+/** Whether every JSON reader reads every count exactly. */
 export const fitsJson = ({ totals, trending }: Rankings): boolean =>
-  [totals, ...trending].every(({ tokens }) => tokens <= MOST_SHOWN) && (totals.previousTokens ?? 0n) <= MOST_SHOWN
+  [totals, ...trending].every(({ tokens }) => tokens <= MAX_JSON_INTEGER) &&
+  (totals.previousTokens ?? 0n) <= MAX_JSON_INTEGER

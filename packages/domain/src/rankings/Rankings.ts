@@ -1,10 +1,10 @@
 /**
- * The public document: which models were used how much in a window, seen from one instant (spec: Rankings).
+ * The public rankings document: the usage of each model in a window, at one instant (spec: Rankings).
  *
  *     totals.tokens = leaderboard + other = all points of the series
  *
- * Hidden models count in `other` and are named nowhere. The schema is how a document is kept: dates as text, and whole
- * digits as text, so that nothing is rounded whatever its size.
+ * Hidden models count in `other` and are named nowhere. The schema is the stored form of a document: dates and integers as
+ * text, so that no number is rounded.
  */
 import * as Schema from "effect/Schema"
 import { Tokens } from "../money/Tokens.ts"
@@ -18,10 +18,10 @@ const named = { publicName: Schema.String, displayName: Schema.String, author: S
 export const LeaderboardEntry = Schema.Struct({
   rank: Schema.Int,
   ...named,
-  /** Can be called: a retired model keeps its history and is not listed. */
+  /** The model can be called. A retired model keeps its history and is not listed. */
   listed: Schema.Boolean,
   tokens: TokenCount,
-  /** Null for `all`, as is the change. */
+  /** Null for `all`, like the change. */
   previousTokens: Schema.NullOr(TokenCount),
   changePct: Schema.NullOr(Percent),
   isNew: Schema.Boolean
@@ -29,7 +29,7 @@ export const LeaderboardEntry = Schema.Struct({
 export type LeaderboardEntry = typeof LeaderboardEntry.Type
 
 export const Point = Schema.Struct({
-  /** Where the whole bucket begins, which may be before the window does. */
+  /** Start of the whole bucket, which may be before the window. */
   start: Schema.Date,
   partial: Schema.Boolean,
   /** Tokens of each key of the series, in its order. */

@@ -1,12 +1,26 @@
 /**
- * Which rankings are asked for: the week's, when nothing else is said.
+ * Reading the public rankings: the query, by default the week's, and its failures. The wire form of each failure is decided
+ * in one table of the HTTP adapter.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { InvalidWindow } from "./RankingsErrors.ts"
 import { Modality, Window } from "./Window.ts"
 
-/** Query parameters as they came: text, or not there. */
+/** This installation publishes no rankings. */
+export class RankingsDisabled extends Schema.TaggedError<RankingsDisabled>()("RankingsDisabled", {}) {}
+
+/** There is no such window or modality. */
+export class InvalidWindow extends Schema.TaggedError<InvalidWindow>()("InvalidWindow", {
+  param: Schema.Literal("window", "modality"),
+  allowed: Schema.Array(Schema.String)
+}) {}
+
+/** The history could not be read or the document not made; the reason is for the log. */
+export class RankingsUnavailable extends Schema.TaggedError<RankingsUnavailable>()("RankingsUnavailable", {
+  reason: Schema.String
+}) {}
+
+/** Query parameters as received. */
 export interface RankingsQuery {
   readonly window?: string | undefined
   readonly modality?: string | undefined

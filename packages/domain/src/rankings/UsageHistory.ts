@@ -1,37 +1,37 @@
 /**
- * What rankings are made from: tokens of each text model between instants, and how fast its streams were.
+ * The input of the rankings: the tokens of each text model between instants, and the speed of its streams.
  *
  *     cuts    c0      c1      c2      c3
- *     tokens  | t0    | t1    | t2    |        t0 is what was settled from c0 up to, not including, c1
+ *     tokens  | t0    | t1    | t2    |        t0 was settled from c0 up to, not including, c1
  *
- * Whoever keeps the history is told where to cut, so that every bucket and comparison period of every window is a sum of
- * whole pieces, and all rankings of an instant come of one look.
+ * The query names the cuts, so that every bucket and comparison period of every window is a sum of whole pieces, and one
+ * query is enough for all rankings of an instant.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
 import { bucketsOf, daysBefore, type Interval, minuteOf, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** What to look up. */
-export interface HistoryQuestion {
+/** The history that the rankings of one instant need. */
+export interface HistoryQuery {
   /** Whole minutes, ascending and different, at least two; the last one is the snapshot's minute. */
   readonly cuts: ReadonlyArray<Date>
-  /** Streams that were settled in it are looked at for speed: the seven days before the snapshot's minute. */
+  /** Streams settled in this interval count for speed: the seven days before the snapshot's minute. */
   readonly speeds: Interval
 }
 
 /**
- * How fast a model's streams were. A sample is a streamed request that ended complete and delivered content. Medians are
- * of all samples, the lower one of two: half of the samples or more are at or below it.
+ * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. Medians are
+ * over all samples, the lower of the middle two: at least half of the samples are at or below it.
  */
 export interface ModelSpeed {
   readonly samples: number
-  /** Median of output tokens by the second in tenths, each from acceptance to the end (see {@link decitokensPerSecond}). */
+  /** Median of output tokens per second in tenths, each from acceptance to the end (see {@link decitokensPerSecond}). */
   readonly decitokensPerSecondP50: number
   /** Median of the milliseconds from acceptance to the first delta. */
   readonly ttftMillisP50: number
 }
 
-/** A text model and its part of the history. Names are those the catalog has now. */
+/** A text model and its part of the history. Names are those of the current catalog. */
 export interface ModelHistory {
   readonly publicName: string
   readonly displayName: string
@@ -39,16 +39,16 @@ export interface ModelHistory {
   /** Never named in rankings. */
   readonly hidden: boolean
   readonly retired: boolean
-  /** One figure between each two cuts; `TokenUsage.ranked` of what was consumed. */
+  /** One figure between each two cuts; `TokenUsage.ranked` of the consumed tokens. */
   readonly tokens: ReadonlyArray<Tokens.Tokens>
-  /** Absent when there was no sample; may be absent below {@link FEWEST_SAMPLES}. */
+  /** Absent when there was no sample; may be absent below {@link MIN_SAMPLES}. */
   readonly speed: ModelSpeed | undefined
 }
 
 export interface UsageHistory {
   /**
-   * The minute in which the first tokens of any text model were settled, or, when that is months ago, the beginning of its
-   * day in Jakarta; absent without any before the last cut.
+   * The minute in which the first tokens of any text model were settled. When that is months ago, the beginning of its day
+   * in Jakarta. Absent when no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
@@ -56,20 +56,21 @@ export interface UsageHistory {
   readonly models: ReadonlyArray<ModelHistory>
 }
 
-/** A model with fewer samples has no speed to show (spec: Limits). */
-export const FEWEST_SAMPLES = 200
+/** The speed of a model with fewer samples is not shown (spec: Limits). */
+export const MIN_SAMPLES = 200
 
-/** Days that trending and speed look back on, whatever the window. */
+/** The period of trending and speed in days, the same for every window. */
 export const RECENT_DAYS = 7
 
-/** The speed of one stream: output tokens by the second, in tenths, rounded half up. Less than a millisecond counts as one. */
-export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number): bigint => {
-  const millis = BigInt(Math.max(durationMillis, 1))
-  return (outputTokens * 20_000n + millis) / (2n * millis)
-}
+/** The quotient of two amounts that are not negative, rounded half up to an integer. */
+export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** For the rankings of all windows at this instant. */
-export const questionFor = (now: Date, firstUse: Date | undefined): HistoryQuestion => {
+/** The speed of one stream: output tokens per second, in tenths. A duration below one millisecond counts as one. */
+export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number): bigint =>
+  divideHalfUp(outputTokens * 10_000n, BigInt(Math.max(durationMillis, 1)))
+
+/** The query for the rankings of all windows at this instant. */
+export const historyQueryFor = (now: Date, firstUse: Date | undefined): HistoryQuery => {
   const to = minuteOf(now)
   const recent = daysBefore(to, RECENT_DAYS)
   const edges = Window.literals.flatMap((window) => {
@@ -92,8 +93,8 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
   return ({ from, to }, { tokens }) => Tokens.sum(tokens.slice(position(from), position(to)))
 }
 
-/** The hours or days that hold a cut inside: of these, their sums do not tell on which side the tokens are. */
-export const dividedBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
+/** The hours or days with a cut inside: their sums do not separate the tokens before the cut from those after it. */
+export const bucketsSplitBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(
     cuts
       .map((cut) => ({ cut, start: Jakarta.startOf(unit, cut) }))

@@ -1,12 +1,12 @@
 /**
- * The span of time a ranking is about, what it is compared with, and how it is cut into buckets.
+ * The time window of a ranking, its comparison period, and its buckets.
  *
  *     day    24 hours   by the hour    compared with the 24 hours before
  *     week    7 days    by the day     compared with the 7 days before
  *     month  30 days    by the day     compared with the 30 days before
  *     all    since the first recorded day, by the week, compared with nothing
  *
- * Windows end at the snapshot's minute and are half-open: what is settled at `to` is not in them any more.
+ * Windows end at the snapshot's minute and are half-open: usage settled at `to` is not included.
  */
 import * as Schema from "effect/Schema"
 import * as Jakarta from "./JakartaCalendar.ts"
@@ -25,13 +25,13 @@ export interface Interval {
 }
 
 export interface WindowRange extends Interval {
-  /** Where the comparison period begins; it ends at `from`. Null when nothing is compared. */
+  /** Start of the comparison period, which ends at `from`. Null when nothing is compared. */
   readonly previousFrom: Date | null
   /** The first day with recorded usage, in Jakarta; null without any. */
   readonly dataSince: string | null
 }
 
-/** One step of a chart. `start` is where the whole bucket begins, also when the window cuts it. */
+/** One step of a chart. `start` is the start of the whole bucket, also when the window cuts it. */
 export interface Bucket extends Interval {
   readonly start: Date
   readonly partial: boolean
@@ -42,12 +42,13 @@ const UNITS: Record<Window, Jakarta.CalendarUnit> = { day: "hour", week: "day", 
 
 export const unitOf = (window: Window): Jakarta.CalendarUnit => UNITS[window]
 
-/** The minute a snapshot taken now is of. */
-export const minuteOf = (now: Date): Date => new Date(now.getTime() - Jakarta.past(now.getTime(), Jakarta.MINUTE))
+/** The minute of a snapshot taken now. */
+export const minuteOf = (now: Date): Date =>
+  new Date(now.getTime() - Jakarta.sinceLastStep(now.getTime(), Jakarta.MINUTE_MILLIS))
 
-export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY)
+export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY_MILLIS)
 
-/** Of a snapshot taken now, when the first usage ever was at `firstUse`. Without any, `all` is empty. */
+/** The range for a snapshot taken now. `firstUse` is the time of the first usage; without it, `all` is empty. */
 export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): WindowRange => {
   const to = minuteOf(now)
   const first = firstUse !== undefined && firstUse < to ? firstUse : undefined
@@ -58,7 +59,7 @@ export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): 
   return { from: daysBefore(to, DAYS[window]), to, previousFrom: daysBefore(to, 2 * DAYS[window]), dataSince }
 }
 
-/** The buckets that cover an interval, each cut to what lies inside; none when it is empty. */
+/** The buckets that cover an interval, each cut to the part inside; none when it is empty. */
 export const bucketsOf = (unit: Jakarta.CalendarUnit, { from, to }: Interval): ReadonlyArray<Bucket> => {
   if (from >= to) return []
   const buckets: Array<Bucket> = []

@@ -20,12 +20,15 @@ export interface BlacklistEntry {
   readonly createdAt: Date
 }
 
+/** This email, or its whole domain, may not sign up. */
+export class EmailBlacklisted extends Schema.TaggedError<EmailBlacklisted>()("EmailBlacklisted", {}) {}
+
 /** The pattern is not on the list. */
 export class PatternNotListed extends Schema.TaggedError<PatternNotListed>()("PatternNotListed", {
   pattern: Schema.String
 }) {}
 
-/** The patterns that would keep this email out. */
+/** The patterns that match this email. */
 export const patternsAgainst = (email: Email): ReadonlyArray<BlacklistPattern> => [
   BlacklistPattern.make(email),
   BlacklistPattern.make(email.slice(email.lastIndexOf("@")))

@@ -1,8 +1,8 @@
 /**
- * How often somebody may try to log in (spec: Limits; gap B6).
+ * The rate limits of login attempts (spec: Limits; gap B6).
  *
- * Three limits at once: for an email from one client address, for an email from anywhere, and for an address whatever
- * the email. An attempt is counted before the password is looked at, and in all three or in none.
+ * Three limits apply: to an email from one client address, to an email from all addresses, and to an address with all
+ * emails. An attempt is counted before the password is verified, and in all three windows or in none.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -10,40 +10,40 @@ import type { Email } from "../validation/Email.ts"
 import { RateLimited } from "../validation/RequestErrors.ts"
 import { decideHit, type Limit } from "./SlidingWindow.ts"
 
-/** Where a request comes from, as far as we believe it; at most 64 characters. */
+/** The client's address, from the connection or from a trusted proxy; at most 64 characters. */
 export type ClientAddress = string & Brand.Brand<"ClientAddress">
 
 export interface LoginAttempt {
   readonly address: ClientAddress
-  /** Absent when what was given is no email at all. */
+  /** Absent when the given text is not an email address. */
   readonly email: Email | undefined
 }
 
-/** A limit and the name of what it counts; at most 400 characters. */
+/** A limit and the key of its window; the key has at most 400 characters. */
 export interface LoginWindow extends Limit {
   readonly key: string
 }
 
 const WINDOW_MILLIS = 60_000
 
-/** What an attempt counts towards, sorted by key: the order to lock them in. */
+/** The windows that count an attempt, sorted by key: the order to lock them in. */
 export const windowsOf = ({ address, email }: LoginAttempt): ReadonlyArray<LoginWindow> => {
   const windows = [
-    { key: `login from ${address}`, most: 60, windowMillis: WINDOW_MILLIS },
-    { key: `login from ${address} as ${email ?? "nobody"}`, most: 5, windowMillis: WINDOW_MILLIS }
+    { key: `login from ${address}`, max: 60, windowMillis: WINDOW_MILLIS },
+    { key: `login from ${address} as ${email ?? "no email"}`, max: 5, windowMillis: WINDOW_MILLIS }
   ]
   return email === undefined
     ? windows
-    : [{ key: `login as ${email}`, most: 20, windowMillis: WINDOW_MILLIS }, ...windows]
+    : [{ key: `login as ${email}`, max: 20, windowMillis: WINDOW_MILLIS }, ...windows]
 }
 
-/** The instants a window has counted so far. */
+/** A window and the times it has counted so far. */
 export interface CountedWindow {
   readonly window: LoginWindow
   readonly hits: ReadonlyArray<Date>
 }
 
-/** The windows as they are after an attempt that is allowed; refused until the last of the windows is free again. */
+/** The windows after an allowed attempt. A refusal lasts until every window has room again. */
 export const decideAttempt = (
   windows: ReadonlyArray<CountedWindow>,
   now: Date

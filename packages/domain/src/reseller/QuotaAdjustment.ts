@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
-import type { OperationId } from "../operations/OperationId.ts"
+import type { OperationId } from "../operations/Operation.ts"
 import type { ResellerId } from "./Reseller.ts"
 
 /** The quota does not cover what is to be taken from it. */

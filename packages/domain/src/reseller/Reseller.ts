@@ -18,13 +18,18 @@ export interface Reseller {
   readonly id: ResellerId
   readonly email: Email
   readonly name: string
-  /** For whoever reviews; never returned. */
+  /** For the review by an operator; never returned. */
   readonly waNumber: string
   readonly status: ResellerStatus
-  /** A token that names another version is void. */
+  /** A token of another version is refused. */
   readonly tokenVersion: number
   readonly createdAt: Date
 }
+
+/** The password is right, but the reseller is not active. */
+export class ResellerNotActive extends Schema.TaggedError<ResellerNotActive>()("ResellerNotActive", {
+  status: ResellerStatus
+}) {}
 
 /** No reseller has this id or email; for operators. */
 export class ResellerNotFound extends Schema.TaggedError<ResellerNotFound>()("ResellerNotFound", {

@@ -1,15 +1,18 @@
 /**
- * What a reseller's token says, and when it is believed (spec: Authentication; gap B4).
+ * A reseller's token: its claims, and the conditions under which it grants access (spec: Authentication; gap B4).
  *
- * A good signature alone is not enough: the reseller must be active now, and the token of its present version, so that
- * a suspension works at once.
+ * A valid signature alone is not enough: the reseller must be active now, and the token of its current version, so that a
+ * suspension takes effect at once.
  */
 import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import type { Reseller, ResellerId } from "./Reseller.ts"
-import { InvalidCredentials } from "./ResellerErrors.ts"
 
 export const AUDIENCE = "reseller"
 export const LIFETIME_SECONDS = 86_400
+
+/** Wrong email or password, or a token that is missing, wrong, expired or of a reseller that is not active any more. */
+export class InvalidCredentials extends Schema.TaggedError<InvalidCredentials>()("InvalidCredentials", {}) {}
 
 export interface ResellerClaims {
   /** `sub` */
@@ -20,7 +23,7 @@ export interface ResellerClaims {
 
 export const claimsOf = ({ id, tokenVersion }: Reseller): ResellerClaims => ({ resellerId: id, tokenVersion })
 
-/** Whether genuine claims still open the door; `reseller` is who they name, as of now. */
+/** Whether genuine claims still grant access; `reseller` is the one they name, as of now. */
 export const decideAccess = (
   claims: ResellerClaims,
   reseller: Reseller | undefined

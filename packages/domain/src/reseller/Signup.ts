@@ -1,37 +1,31 @@
 /**
- * What somebody says of themselves to become a reseller (spec: signup; gap B9).
+ * The bodies of a reseller's signup and login (spec: signup; gap B9).
  */
 import * as Schema from "effect/Schema"
 import { Email } from "../validation/Email.ts"
+import { charactersWithin, Name } from "../validation/Text.ts"
 
-const characters = (text: string): number => [...text].length
+/** A reseller has this email already. */
+export class EmailExists extends Schema.TaggedError<EmailExists>()("EmailExists", {}) {}
 
-/** The same password typed on another keyboard is the same password. */
+/** NFC: the same password typed on different keyboards is equal. */
 const PasswordText = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: (text) => text.normalize("NFC"),
   encode: (text) => text
 })
 
-/** A password to be: 8 to 128 characters. */
+/** 8 to 128 characters. */
 export const NewPassword = Schema.Redacted(
   PasswordText.pipe(
-    Schema.filter((s) => (characters(s) >= 8 && characters(s) <= 128) || "8 to 128 characters", {
+    Schema.filter(charactersWithin(8, 128), {
       jsonSchema: { minLength: 8, maxLength: 128 }
     })
   )
 )
 
-/** A password as somebody claims it; the rules of new ones are not told here. */
+/** The password of a login attempt: any text, so that a refusal does not reveal the rules for new passwords. */
 export const ClaimedPassword = Schema.Redacted(PasswordText)
-
-/** 1 to 200 characters on one line. */
-export const ResellerName = Schema.Trim.pipe(
-  Schema.filter((s) => (characters(s) >= 1 && characters(s) <= 200) || "1 to 200 characters"),
-  Schema.filter((s) => !/\p{Cc}/u.test(s) || "one line, no control characters"),
-  // It cannot be stored as it is.
-  Schema.filter((s) => !/\p{Surrogate}/u.test(s) || "no half surrogate pair")
-)
 
 /** A WhatsApp number with its country code. */
 export const WaNumber = Schema.String.pipe(
@@ -41,11 +35,11 @@ export const WaNumber = Schema.String.pipe(
 export const Signup = Schema.Struct({
   email: Email,
   password: NewPassword,
-  name: ResellerName,
+  name: Name,
   waNumber: Schema.propertySignature(WaNumber).pipe(Schema.fromKey("wa_number"))
 })
 export type Signup = typeof Signup.Type
 
-/** Any text may be tried as an email: what is none belongs to nobody. */
+/** Any text is accepted as an email: one that is not an address matches no reseller. */
 export const Login = Schema.Struct({ email: Schema.String, password: ClaimedPassword })
 export type Login = typeof Login.Type

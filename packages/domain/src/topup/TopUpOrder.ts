@@ -1,37 +1,43 @@
 /**
- * A reseller's order for quota: what is paid for it, where it stands, and what has arrived.
+ * A reseller's order for quota: its price, its status and the payments received.
  *
  *     pending ──paid──▶ crediting ──booked──▶ credited
  *        └──▶ expired | failed ──paid after all──▶ crediting
  *
- * An order is first a draft, which nobody but us sees, and an order once a provider has opened its payment. What to
- * pay and where never changes from then on.
+ * An order begins as a draft, which the reseller does not see, and becomes visible when a provider has opened its payment.
+ * The payment instructions never change from then on.
  */
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Idr } from "../money/Idr.ts"
 import { floorToUsdMicro } from "../money/TokenRaw.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
-import type { OrderId } from "./OrderId.ts"
-import type { PaymentInstructions } from "./PaymentInstructions.ts"
-import type { PaymentMethod, TokenKind } from "./PaymentMethod.ts"
+import type { PaymentInstructions, PaymentMethod, TokenKind } from "./PaymentMethod.ts"
 import type { PaymentEvidence, Received } from "./PaymentObservation.ts"
+
+export const OrderId = Schema.UUID.pipe(Schema.brand("OrderId"))
+export type OrderId = typeof OrderId.Type
+
+/** The name of an order at payment providers: `RTO-` followed by its id (spec: Top-up order). */
+export const OrderNumber = Schema.TemplateLiteral("RTO-", Schema.String).pipe(Schema.brand("OrderNumber"))
+export type OrderNumber = typeof OrderNumber.Type
 
 export const TopUpStatus = Schema.Literal("pending", "crediting", "credited", "expired", "failed")
 export type TopUpStatus = typeof TopUpStatus.Type
 
 export type PaymentStatus = "paid" | "pending" | "expired" | "failed"
 
-/** Whether a provider has opened the payment: `ready` orders are the only ones anybody sees. */
+/** Whether a provider has opened the payment. Only `ready` orders are visible to resellers. */
 export type ProvisionState = "creating" | "ready" | "abandoned"
 
 export type TopUpAmount =
   /** total = amount + fee; the fee is never credited. */
   | { readonly _tag: "Rupiah"; readonly amountIdr: Idr; readonly feeIdr: Idr; readonly totalIdr: Idr }
-  /** One for one: what is paid is what is credited. */
+  /** Credited one for one. */
   | { readonly _tag: "Dollars"; readonly tokenKind: TokenKind }
 
-/** What a reseller asks for, once it has been found in order. */
+/** A reseller's request after validation. */
 export interface TopUpTerms {
   readonly method: PaymentMethod
   readonly amount: TopUpAmount
@@ -46,7 +52,7 @@ export interface TopUpDraft extends TopUpTerms {
   readonly provider: string
   /** Not real money. */
   readonly simulated: boolean
-  /** A number of its own among all orders; present where the provider asks for one. */
+  /** Unique among all orders; present where the provider needs one. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
@@ -62,9 +68,20 @@ export interface TopUpOrder extends TopUpDraft {
   readonly evidence: PaymentEvidence
   readonly paidAt: Date | undefined
   readonly creditedAt: Date | undefined
-  /** When the provider last gave a definite answer. */
+  /** The time of the provider's last definite response. */
   readonly checkedAt: Date | undefined
 }
+
+/** This reseller has no such order. */
+export class TopUpNotFound extends Schema.TaggedError<TopUpNotFound>()("TopUpNotFound", {}) {}
+
+export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO-${id}`)
+
+const decodeId = Schema.decodeUnknownOption(OrderId)
+
+/** The id in a number as a provider returns it; none when the number is not one of this server. */
+export const orderIdOf = (number: string): Option.Option<OrderId> =>
+  decodeId(number.startsWith("RTO-") ? number.slice(4).toLowerCase() : undefined)
 
 export const nothingReceived: Received = { receivedRaw: undefined, receivedUsdMicro: undefined }
 
@@ -73,11 +90,11 @@ export const noEvidence: PaymentEvidence = { transactions: [], remarks: [] }
 export const paymentStatusOf = ({ status }: Pick<TopUpOrder, "status">): PaymentStatus =>
   status === "crediting" || status === "credited" ? "paid" : status
 
-/** What has arrived in whole micro-USD, where it is known; the raw amount of a chain says it most exactly. */
+/** The received amount in whole micro-USD, where it is known; computed from the raw amount of a chain where there is one. */
 export const receivedUsdMicroOf = ({ received }: Pick<TopUpOrder, "received">): UsdMicro | undefined =>
   received.receivedRaw === undefined ? received.receivedUsdMicro : floorToUsdMicro(received.receivedRaw)
 
-/** What arrived beyond what was asked for. It is never credited; somebody has to look. */
+/** The received amount beyond the ordered one. It is never credited; an operator must decide about it. */
 export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdMicro">): UsdMicro => {
   const received = receivedUsdMicroOf(order) ?? 0n
   return UsdMicro(received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
@@ -85,7 +102,7 @@ export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdM
 
 export type TopUpAnomaly = "late" | "underpaid" | "overpaid"
 
-/** What an operator should look at. */
+/** The reasons why an operator should inspect the order. */
 export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   const received = receivedUsdMicroOf(order) ?? 0n
   const open = order.paidAt === undefined

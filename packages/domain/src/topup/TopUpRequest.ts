@@ -1,5 +1,6 @@
 /**
- * What a reseller sends to order quota, and what of it can be ordered (spec: POST /api/reseller/topup; gaps D1, D2).
+ * A reseller's request for quota, and the terms of an order that follow from it (spec: POST /api/reseller/topup; gaps D1,
+ * D2).
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -7,7 +8,6 @@ import { ceilQrisFee, Idr, toQuotaUsdMicro } from "../money/Idr.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
 import { invalid, type ValidationFailed } from "../validation/Validation.ts"
 import { PaymentMethod, TokenKind } from "./PaymentMethod.ts"
-import { AmountOutOfRange } from "./TopUpErrors.ts"
 import type { TopUpTerms } from "./TopUpOrder.ts"
 
 const Whole = Schema.Number.pipe(
@@ -19,12 +19,12 @@ export const TopUpRequest = Schema.Struct({
   method: PaymentMethod,
   amount_idr: Amount,
   amount_usd_micro: Amount,
-  /** Looked at for `crypto_bep20` only; elsewhere anything goes. */
+  /** Read for `crypto_bep20` only; ignored for every other method. */
   token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } }))
 })
 export type TopUpRequest = typeof TopUpRequest.Type
 
-/** The smallest and largest principal that is taken, in the unit of the method. */
+/** The smallest and largest accepted principal, in the unit of the method. */
 export interface Bounds {
   readonly min: bigint
   readonly max: bigint
@@ -38,6 +38,12 @@ export const defaultBounds: TopUpBounds = {
   crypto: { min: 5_000_000n, max: 50_000_000_000n },
   crypto_bep20: { min: 1_000_000n, max: 50_000_000_000n }
 }
+
+/** The amount is a whole number outside the bounds. The bounds are null when the provider refused it: they are unknown. */
+export class AmountOutOfRange extends Schema.TaggedError<AmountOutOfRange>()("AmountOutOfRange", {
+  path: Schema.Literal("amount_idr", "amount_usd_micro"),
+  bounds: Schema.NullOr(Schema.Struct({ min: Schema.BigIntFromSelf, max: Schema.BigIntFromSelf }))
+}) {}
 
 export type AmountPath = AmountOutOfRange["path"]
 

@@ -6,7 +6,7 @@ import { IndexedSet, type Member } from "@tollgate/application/inference/Indexed
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
-import type { RequestId } from "@tollgate/domain/inference/RequestId"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"

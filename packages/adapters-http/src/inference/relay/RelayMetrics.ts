@@ -2,7 +2,7 @@
  * What the relay counts: plain numbers, moved while bytes pass and read when somebody asks. No label names a
  * supplier.
  */
-import type { Protocol } from "@tollgate/domain/inference/Protocol"
+import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 

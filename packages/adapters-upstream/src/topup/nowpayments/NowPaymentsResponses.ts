@@ -2,7 +2,7 @@
  * What NOWPayments' answers come to: the payment that was opened in a coin, what was asked for, or why there is none.
  */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import type { DepositAddress } from "@tollgate/domain/topup/PaymentInstructions"
+import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"

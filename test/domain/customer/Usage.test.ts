@@ -1,6 +1,5 @@
-import { fromText, toText } from "@tollgate/domain/customer/UsagePosition"
-import { readUsagePage } from "@tollgate/domain/customer/UsageQuery"
-import { RequestId } from "@tollgate/domain/inference/RequestId"
+import { positionFromText, positionToText, readUsagePage } from "@tollgate/domain/customer/Usage"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Either, FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
@@ -12,11 +11,11 @@ const position = FastCheck.record({
 
 describe("a position in usage", () => {
   law("reads back to the microsecond from its text", [position], (position) => {
-    const read = Option.getOrUndefined(fromText(toText(position)))
+    const read = Option.getOrUndefined(positionFromText(positionToText(position)))
     return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
   })
 
-  law("is not in any other text", [FastCheck.string()], (text) => Option.isNone(fromText(text)))
+  law("is not in any other text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
 
   it.each([
     "u1 1",
@@ -25,7 +24,7 @@ describe("a position in usage", () => {
     "u1 -1 01930000-0000-7000-8000-0000000000aa",
     "u1 1 01930000-0000-7000-8000-0000000000aa more"
   ])("is not %j", (text) => {
-    expect(Option.isNone(fromText(text))).toBe(true)
+    expect(Option.isNone(positionFromText(text))).toBe(true)
   })
 })
 
@@ -42,7 +41,7 @@ describe("a page of usage", () => {
   })
 
   law("begins after the item its cursor was made for", [position], (position) => {
-    const page = Either.getOrUndefined(readUsagePage({ cursor: `sealed ${toText(position)}` }, open))
+    const page = Either.getOrUndefined(readUsagePage({ cursor: `sealed ${positionToText(position)}` }, open))
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })
 

@@ -1,6 +1,6 @@
+import { fieldNames, fits } from "@tollgate/domain/images/ImageFields"
 import type { ImageOperation, SourceImage } from "@tollgate/domain/images/ImageRequest"
 import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
-import { fieldNames, fits } from "@tollgate/domain/images/RequestTable"
 import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 

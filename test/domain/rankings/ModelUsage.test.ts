@@ -1,5 +1,5 @@
 import { Tokens } from "@tollgate/domain/money/Tokens"
-import { changeSince } from "@tollgate/domain/rankings/Change"
+import { changeSince } from "@tollgate/domain/rankings/ModelUsage"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
