@@ -57,7 +57,9 @@ const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Typ
     const items: Array<UsageItem> = []
     for (;;) {
       // As a cursor carries it.
-      const after = items.at(-1) && Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
+      const after =
+        items.at(-1) &&
+        Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
       const page = yield* read(resellerId, { limit, after })
       expect(page.length).toBeLessThanOrEqual(limit)
       items.push(...page)
