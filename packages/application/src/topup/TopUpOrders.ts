@@ -7,7 +7,14 @@
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { Refreshed } from "@tollgate/domain/topup/Refresh"
-import type { OrderId, TopUpNotFound, TopUpDraft, TopUpOrder, TopUpStatus, TopUpTerms } from "@tollgate/domain/topup/TopUpOrder"
+import type {
+  OrderId,
+  TopUpDraft,
+  TopUpNotFound,
+  TopUpOrder,
+  TopUpStatus,
+  TopUpTerms
+} from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import type { Page } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"
