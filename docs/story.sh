@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The story of a reseller, told by curl against `npm start`: signs up, is approved, logs in, tops up by all four methods,
-# mints a plan, gives a customer a key, and reads what the customer used.
+# A reseller from signup to usage, with curl against `npm start`: signup, approval, login, top-ups by all four methods,
+# a mint, a key for a customer, and the customer's usage.
 #
 #     npm start                 # in one terminal
 #     bash docs/story.sh        # in another
 #
-# A line with > is what is sent, one with < what comes back. Every run is about a new reseller and a new customer.
+# A line with > is a request, a line with < its response. Each run creates a new reseller and a new customer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,41 +17,41 @@ name="story-$(date +%s)-$$"
 reseller="$name@reseller.example"
 customer="$name@customer.example"
 token=""
-answer=""
+response=""
 
 chapter() { printf '\n## %s\n' "$1"; }
 
-# Indented, so that it can be read.
+# Prints JSON with indentation.
 pretty() { node -e 'console.log(JSON.stringify(JSON.parse(process.argv[1]), null, 2))' "$1"; }
 
-# A member of the last answer: pick reseller.status, pick tiers.0.plan_tier_id
+# A member of the last response: pick reseller.status, pick tiers.0.plan_tier_id
 pick() {
   node -e 'console.log(process.argv[2].split(".").reduce((value, name) => value[name], JSON.parse(process.argv[1])))' \
-    "$answer" "$1"
+    "$response" "$1"
 }
 
-# call METHOD PATH [BODY]: as the reseller, once there is a token. The story ends where an answer is no success.
+# call METHOD PATH [BODY]: sends the reseller's token once there is one. A response other than 2xx ends the script.
 call() {
   local method=$1 path=$2 body=${3:-} status
   printf '\n> %s\n' "$method $path${body:+ $body}"
   local options=(-sS -X "$method" -w '\n%{http_code}' -H "Content-Type: application/json")
   if [ -n "$token" ]; then options+=(-H "Authorization: Bearer $token"); fi
   if [ -n "$body" ]; then options+=(-d "$body"); fi
-  answer=$(curl "${options[@]}" "$gateway$path")
-  status=${answer##*$'\n'}
-  answer=${answer%$'\n'*}
+  response=$(curl "${options[@]}" "$gateway$path")
+  status=${response##*$'\n'}
+  response=${response%$'\n'*}
   printf '< %s\n' "$status"
-  pretty "$answer"
+  pretty "$response"
   case $status in 2*) ;; *) exit 1 ;; esac
 }
 
-# The operator's side.
+# A command of the operator.
 operator() {
   printf '\n$ tollgate %s\n' "$*"
   $tollgate "$@"
 }
 
-# top_up BODY: orders quota, plays the payer at the simulator, and asks what became of the order.
+# top_up BODY: orders quota, pays at the simulator, and reads the order again.
 top_up() {
   call POST /api/reseller/topup "$1"
   local id number
@@ -102,7 +102,7 @@ curl -sS -N --fail "$gateway/v1/chat/completions" \
        \"messages\":[{\"role\":\"user\",\"content\":\"What is a tollgate?\"}]}"
 
 chapter "The reseller reads what is left, and what was used"
-# A stream is settled after its end, within moments.
+# A stream is settled shortly after its end.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   call GET '/api/reseller/usage?limit=10'
   if [ "$(pick data.length)" != 0 ]; then break; fi
