@@ -1,13 +1,13 @@
 /**
- * The least a gateway in Node can be: node:http in front, undici's `dispatch` behind, bytes through with
- * back-pressure. No keys, no accounts, no counting. What ours costs is told as a multiple of it. Runs as a process of
- * its own.
+ * The baseline: the smallest gateway that Node allows. It has node:http in front and undici's `dispatch` behind, and it
+ * passes bytes through with backpressure. It has no keys, no accounts and no counters. The report states the cost of
+ * Tollgate as a multiple of this proxy. It runs as a process of its own.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"
 
-const [supplierPort] = process.argv.slice(2)
-const pool = new Pool(`http://127.0.0.1:${supplierPort}`, {
+const [upstreamPort] = process.argv.slice(2)
+const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, {
   connections: null,
   pipelining: 1,
   headersTimeout: 0,

@@ -1,45 +1,45 @@
 /**
- * Clients over bare sockets, closed loop: each connection sends its next request when the answer is complete. Runs as
- * a process of its own, and is told by messages what to do.
+ * Clients over bare sockets in a closed loop: each connection sends its next request when the response is complete. The
+ * generator runs as a process of its own and takes its orders as messages.
  */
 import { connect, type Socket } from "node:net"
-import { AnswerReader } from "./AnswerReader.ts"
-import { type Ask, requestOf } from "./BenchRequest.ts"
-import { type Span, Waits } from "./Waits.ts"
+import { type RequestKind, requestOf } from "./BenchRequest.ts"
+import { Latencies, type Span } from "./Latencies.ts"
+import { ResponseReader } from "./ResponseReader.ts"
 
-/** Load for one target. Keys are given to connections in turn. */
+/** Load for one target. The connections take the keys in turn. */
 export interface Load {
   readonly port: number
   readonly keys: ReadonlyArray<string>
-  readonly ask: Ask
+  readonly kind: RequestKind
   readonly connections: number
-  /** New requests are sent for so long; 0 sends one on each connection. */
+  /** The time during which new requests are sent. 0 sends one request on each connection. */
   readonly millis: number
 }
 
 export type Order =
   | ({ readonly order: "run" } & Load)
   | ({ readonly order: "open" } & Load)
-  | { readonly order: "leave" }
+  | { readonly order: "close" }
   | { readonly order: "parts"; readonly spans: ReadonlyArray<Span> }
 
 export interface Outcome {
   readonly requests: number
-  /** Anything but a complete 200. */
+  /** Responses that are not a complete 200. */
   readonly errors: number
   readonly firstError: string | undefined
   readonly elapsedMillis: number
-  /** Completion tokens of all streams: one a chunk. */
   readonly promptTokens: number
+  /** In streams this is the number of chunks: the mock upstream reports one token a chunk. */
   readonly completionTokens: number
-  /** From sending to the first byte of the body of a stream, or to the end of a whole answer. */
+  /** From sending to the first body byte of a stream, or to the end of a whole response. */
   readonly p50Micros: number
   readonly p99Micros: number
 }
 
 class Run {
   readonly #load: Load
-  readonly #waits: Waits
+  readonly #latencies: Latencies
   readonly #requests: ReadonlyArray<Buffer>
   readonly #startedAt = performance.now()
   #open = 0
@@ -50,10 +50,10 @@ class Run {
   #completionTokens = 0
   #finish: (outcome: Outcome) => void = () => {}
 
-  constructor(load: Load, waits: Waits) {
+  constructor(load: Load, latencies: Latencies) {
     this.#load = load
-    this.#waits = waits
-    this.#requests = load.keys.map((key) => Buffer.from(requestOf(load.port, key, load.ask)))
+    this.#latencies = latencies
+    this.#requests = load.keys.map((key) => Buffer.from(requestOf(load.port, key, load.kind)))
   }
 
   run(): Promise<Outcome> {
@@ -65,9 +65,9 @@ class Run {
   }
 
   #connect(request: Buffer): void {
-    const { ask, port, millis } = this.#load
+    const { kind, port, millis } = this.#load
     const socket = connect({ port, host: "127.0.0.1", noDelay: true })
-    const reader = new AnswerReader()
+    const reader = new ResponseReader()
     let sentAt = 0
     let waiting = false
     const send = () => {
@@ -77,19 +77,19 @@ class Run {
     }
     const arrived = () => {
       waiting = false
-      this.#waits.ended((performance.now() - sentAt) * 1_000)
+      this.#latencies.record((performance.now() - sentAt) * 1_000)
     }
     this.#open += 1
     socket.once("connect", send)
     socket.on("data", (data) => {
-      const answer = reader.read(data)
-      if (ask.kind === "stream" && waiting && (reader.begun || answer !== undefined)) arrived()
-      if (answer === undefined) return
+      const response = reader.read(data)
+      if (kind.kind === "stream" && waiting && (reader.begun || response !== undefined)) arrived()
+      if (response === undefined) return
       if (waiting) arrived()
       this.#requestCount += 1
-      if (!answer.ok || (answer.completionTokens === 0 && ask.kind !== "rankings")) this.#fail(answer.text)
-      this.#promptTokens += answer.promptTokens
-      this.#completionTokens += answer.completionTokens
+      if (!response.ok || (response.completionTokens === 0 && kind.kind !== "rankings")) this.#fail(response.text)
+      this.#promptTokens += response.promptTokens
+      this.#completionTokens += response.completionTokens
       if (performance.now() - this.#startedAt < millis) send()
       else socket.end()
     })
@@ -98,7 +98,7 @@ class Run {
     socket.on("close", () => {
       if (closed) return
       closed = true
-      if (waiting) this.#fail("closed without an answer")
+      if (waiting) this.#fail("closed without a response")
       this.#open -= 1
       if (this.#open === 0) this.#finish(this.#outcome())
     })
@@ -117,15 +117,15 @@ class Run {
       elapsedMillis: performance.now() - this.#startedAt,
       promptTokens: this.#promptTokens,
       completionTokens: this.#completionTokens,
-      p50Micros: this.#waits.quantileMicros(0.5),
-      p99Micros: this.#waits.quantileMicros(0.99)
+      p50Micros: this.#latencies.quantileMicros(0.5),
+      p99Micros: this.#latencies.quantileMicros(0.99)
     }
   }
 }
 
 let idle: Array<Socket> = []
 
-/** Opens streams that say nothing after their beginning; how many began. */
+/** Opens streams that stay silent after their beginning. Returns how many are open. */
 const open = async (load: Load): Promise<number> => {
   const BATCH = 50
   for (let i = 0; i < load.connections; i += BATCH) {
@@ -134,8 +134,8 @@ const open = async (load: Load): Promise<number> => {
       const socket = connect({ port: load.port, host: "127.0.0.1", noDelay: true })
       idle.push(socket)
       return new Promise<void>((resolve) => {
-        const reader = new AnswerReader()
-        socket.once("connect", () => socket.write(requestOf(load.port, key, load.ask)))
+        const reader = new ResponseReader()
+        socket.once("connect", () => socket.write(requestOf(load.port, key, load.kind)))
         socket.on("data", (data) => {
           reader.read(data)
           if (reader.begun) resolve()
@@ -149,19 +149,19 @@ const open = async (load: Load): Promise<number> => {
   return idle.filter((socket) => !socket.destroyed).length
 }
 
-/** Of the last run. */
-let waits = new Waits()
+/** The latencies of the last run. */
+let latencies = new Latencies()
 
-const obey = async (order: Order): Promise<unknown> => {
+const carryOut = async (order: Order): Promise<unknown> => {
   switch (order.order) {
     case "run":
-      waits = new Waits()
-      return new Run(order, waits).run()
+      latencies = new Latencies()
+      return new Run(order, latencies).run()
     case "parts":
-      return order.spans.map((span) => waits.part(span))
+      return order.spans.map((span) => latencies.part(span))
     case "open":
       return open(order)
-    case "leave": {
+    case "close": {
       for (const socket of idle) socket.destroy()
       idle = []
       return 0
@@ -170,7 +170,7 @@ const obey = async (order: Order): Promise<unknown> => {
 }
 
 process.on("message", (order: Order) => {
-  void obey(order).then((answer) => process.send?.(answer))
+  void carryOut(order).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit())
 process.send?.({ ready: 0 })

@@ -1,6 +1,6 @@
 /**
- * A history of usage as SQL: so many settlements over ninety days, by twenty models, written past the checks of the
- * ledger. The sums beside them are counted from it afterwards.
+ * A usage history as SQL: settlements of twenty models over ninety days, written with the triggers of the ledger switched
+ * off. The roll-ups are computed from it afterwards.
  */
 export const MODELS = 20
 

@@ -1,10 +1,11 @@
 /**
- * The measurements: every target in turn, round after round in rotated order, and the median of the rounds.
+ * The measurements: each round measures every target once, in rotated order, and the report shows the median of the
+ * rounds.
  *
- * Interleaving lets whatever else the machine does fall on all targets alike, so the ratios hold where the absolute
- * figures do not.
+ * The rounds are interleaved, so that other work on the machine disturbs all targets alike. The ratios hold on other
+ * machines; the absolute figures do not.
  */
-import type { Ask } from "./BenchRequest.ts"
+import type { RequestKind } from "./BenchRequest.ts"
 import type { Load, Order, Outcome } from "./LoadGenerator.ts"
 import { busyMicros, cpuMicros, residentKib } from "./ProcessFigures.ts"
 import type { Target } from "./Target.ts"
@@ -27,13 +28,13 @@ export interface Plan {
 export interface Round {
   readonly outcome: Outcome
   readonly cpuMicros: number
-  /** The share of the measured CPU that went to processes that have nothing to do with this. */
+  /** The share of the measured CPU that other processes took. */
   readonly foreignShare: number
 }
 
 const WARM_UP_TURNS = 8
 const ATTEMPTS = 2
-/** Others on the measured CPU: more than that, and a figure says little. */
+/** Above this share of other processes on the measured CPU, a figure is not reliable. */
 export const DISTURBED_SHARE = 0.1
 
 /** The rounds of one measurement, by target. */
@@ -50,36 +51,37 @@ export class Bench {
     this.#onOutcome = onOutcome
   }
 
-  /** Until the compiler has seen enough of every target, within reason. */
+  /** Sends requests until the JIT compiler has optimised each target, for a bounded number of turns. */
   async warmUp(targets: ReadonlyArray<Target>): Promise<void> {
     const { warmUpMillis: millis, warmUpRequests, jsonConnections: connections } = this.#plan
     for (const target of targets) {
       let requests = 0
       for (let turn = 0; turn < WARM_UP_TURNS && requests < warmUpRequests; turn++) {
-        requests += (await this.#run(target, { ask: { kind: "json" }, connections, millis })).outcome.requests
+        requests += (await this.#run(target, { kind: { kind: "json" }, connections, millis })).outcome.requests
       }
-      await this.#run(target, { ask: { kind: "stream", chunks: 50, everyMillis: 5 }, connections, millis })
+      await this.#run(target, { kind: { kind: "stream", chunks: 50, everyMillis: 5 }, connections, millis })
     }
   }
 
   json(targets: ReadonlyArray<Target>): Promise<Rounds> {
     const { jsonMillis: millis, jsonConnections: connections } = this.#plan
-    return this.#rounds(targets, { ask: { kind: "json" }, connections, millis })
+    return this.#rounds(targets, { kind: { kind: "json" }, connections, millis })
   }
 
   streams(targets: ReadonlyArray<Target>): Promise<Rounds> {
     const { streams: connections, chunksPerStream: chunks, chunkEveryMillis: everyMillis } = this.#plan
-    return this.#rounds(targets, { ask: { kind: "stream", chunks, everyMillis }, connections, millis: 0 })
+    return this.#rounds(targets, { kind: { kind: "stream", chunks, everyMillis }, connections, millis: 0 })
   }
 
   ttfb(targets: ReadonlyArray<Target>): Promise<Rounds> {
     const { ttfbMillis: millis, ttfbConnections: connections } = this.#plan
-    return this.#rounds(targets, { ask: { kind: "stream", chunks: 5, everyMillis: 20 }, connections, millis })
+    return this.#rounds(targets, { kind: { kind: "stream", chunks: 5, everyMillis: 20 }, connections, millis })
   }
 
   /**
-   * KiB of memory for each open stream that says nothing: what the second half of them adds, so that what a process
-   * takes once (its young generation) is not counted. Comes first: one that was under load before has room in its heap.
+   * KiB of memory for each open silent stream. Only the second half of the streams is counted, so that memory which a
+   * process takes once (its young generation) is left out. This measurement runs first, because a process that was under
+   * load has free room in its heap.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
     const half = this.#plan.idleStreams / 2
@@ -91,7 +93,7 @@ export class Bench {
           order: "open",
           port,
           keys,
-          ask: { kind: "idle" },
+          kind: { kind: "idle" },
           connections: half,
           millis: 0
         })
@@ -101,7 +103,7 @@ export class Bench {
       }
       const before = await openHalf(half)
       figures.set(target, ((await openHalf(2 * half)) - before) / half)
-      await this.#order({ order: "leave" })
+      await this.#order({ order: "close" })
       await pause(500)
     }
     return figures
@@ -109,7 +111,7 @@ export class Bench {
 
   async #rounds(
     targets: ReadonlyArray<Target>,
-    load: { readonly ask: Ask; readonly connections: number; readonly millis: number }
+    load: { readonly kind: RequestKind; readonly connections: number; readonly millis: number }
   ): Promise<Rounds> {
     const rounds = new Map(targets.map((target) => [target, [] as Array<Round>]))
     for (let round = 0; round < this.#plan.rounds; round++) {
@@ -121,7 +123,7 @@ export class Bench {
     return rounds
   }
 
-  /** The least disturbed of a few attempts; the first, when the machine is ours. */
+  /** The least disturbed of a few attempts. The first one is taken when nothing disturbs it. */
   async #undisturbed(target: Target, load: Omit<Load, "port" | "keys">): Promise<Round> {
     let best = await this.#run(target, load)
     for (let attempt = 2; attempt <= ATTEMPTS && best.foreignShare > DISTURBED_SHARE; attempt++) {
@@ -144,8 +146,8 @@ export class Bench {
     return { outcome, cpuMicros: used, foreignShare: Math.max(0, foreign / (outcome.elapsedMillis * 1_000)) }
   }
 
-  #order<Answer>(order: Order): Promise<Answer> {
-    return this.#load.ask<Answer>(order)
+  #order<Result>(order: Order): Promise<Result> {
+    return this.#load.request<Result>(order)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * nginx as a plain proxy, where it is installed: what passing bytes costs without JavaScript.
+ * nginx as a plain proxy, where it is installed. It shows the cost of passing bytes without JavaScript.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -8,11 +8,11 @@ import { family } from "./ProcessFigures.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
 import { MEASURED_CPU, pinned, stop } from "./Worker.ts"
 
-export const startNginx = async (supplierPort: number, directory: string): Promise<Target | undefined> => {
+export const startNginx = async (upstreamPort: number, directory: string): Promise<Target | undefined> => {
   if (spawnSync("nginx", ["-v"]).status !== 0) return undefined
   const port = await freePort()
   const file = join(directory, "nginx.conf")
-  writeFileSync(file, configuration(port, supplierPort, directory))
+  writeFileSync(file, configuration(port, upstreamPort, directory))
   const [command, args] = pinned(MEASURED_CPU, "nginx", [
     "-c",
     file,
@@ -30,7 +30,7 @@ export const startNginx = async (supplierPort: number, directory: string): Promi
   return { name: "nginx", port, keys: ["none"], pids: family(pid), stop: () => stop(child) }
 }
 
-const configuration = (port: number, supplierPort: number, directory: string): string => `
+const configuration = (port: number, upstreamPort: number, directory: string): string => `
 worker_processes 1;
 daemon off;
 pid ${directory}/nginx.pid;
@@ -45,12 +45,12 @@ http {
   fastcgi_temp_path ${directory}/fastcgi;
   uwsgi_temp_path ${directory}/uwsgi;
   scgi_temp_path ${directory}/scgi;
-  upstream supplier { server 127.0.0.1:${supplierPort}; keepalive 4096; keepalive_requests 1000000000; }
+  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 4096; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${port} backlog=4096;
     location = /ready { return 204; }
     location / {
-      proxy_pass http://supplier;
+      proxy_pass http://mock;
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_buffering off;

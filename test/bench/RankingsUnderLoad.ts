@@ -1,43 +1,44 @@
 /**
- * The rankings as a server serves them while it relays: how fast they come out of its memory, what making them does to the
- * requests beside them, and how often two nodes make them.
+ * The rankings of a server that relays requests at the same time: how fast the server sends them from memory, how their
+ * computation delays relayed requests, and how often two nodes compute them.
  */
+
+import type { Part, Span } from "./Latencies.ts"
 import type { Load, Outcome } from "./LoadGenerator.ts"
 import type { Target } from "./Target.ts"
 import type { TollgateTarget } from "./Tollgate.ts"
-import type { Part, Span } from "./Waits.ts"
 import { SERVING_CPU, startWorker, type Worker } from "./Worker.ts"
 
 export const WINDOWS = ["day", "week", "month", "all"]
 const MINUTE = 60_000
 const RELAYED_CONNECTIONS = 16
-/** Kept free at either end of a minute, so that what is measured lies inside it. */
+/** The load begins this long after a minute begins and ends this long before it ends. */
 const MARGIN_MILLIS = 1_500
-const ASKED_EVERY_MILLIS = 5_000
-/** Which time in the minute they are asked for: the first time they are made, the other time they are at hand. */
-const MADE = 1
-const AT_HAND = 6
-/** What making them may still do to requests after they were given out. */
+const FETCH_EVERY_MILLIS = 5_000
+/** Positions among the requests of a minute: the first computes the documents, the other finds them in memory. */
+const COMPUTED = 1
+const CACHED = 6
+/** The time after a computation in which it can still delay requests. */
 const AFTERMATH_MILLIS = 500
-/** Of load before anything is measured: connections and compilers take their time. */
+/** Load before the measurement, for the connections and the JIT compiler. */
 const WARM_UP_MILLIS = 20_000
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
-const tillNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
+const untilNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
 
 const run = async (load: Worker, order: Load): Promise<Outcome> => {
-  const outcome = await load.ask<Outcome>({ order: "run", ...order })
+  const outcome = await load.request<Outcome>({ order: "run", ...order })
   if (outcome.errors > 0) throw new Error(`${outcome.errors} errors, the first: ${outcome.firstError}`)
   return outcome
 }
 
-/** Requests a second for a window that is in memory, the slowest of the windows. */
+/** Requests a second for a window that is in memory. The slowest of the windows counts. */
 export const cachedRate = async ({ port }: Target): Promise<number> => {
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
   try {
     const rates: Array<number> = []
     for (const window of WINDOWS) {
-      const order = { port, keys: ["none"], ask: { kind: "rankings", window } as const, connections: 64 }
+      const order = { port, keys: ["none"], kind: { kind: "rankings", window } as const, connections: 64 }
       await run(load, { ...order, millis: 1_000 })
       const { requests, elapsedMillis } = await run(load, { ...order, millis: 3_000 })
       rates.push((requests / elapsedMillis) * 1_000)
@@ -48,63 +49,63 @@ export const cachedRate = async ({ port }: Target): Promise<number> => {
   }
 }
 
-/** A minute under load in which both nodes were asked for every window again and again. */
+/** A minute under load in which both nodes are asked for every window every five seconds. */
 export interface Minute {
   readonly p99Micros: number
-  /** How long it took until both nodes had given out all windows. */
-  readonly madeMillis: number
-  /** The requests beside the making, and, for comparison, those beside another time they were asked for. */
-  readonly made: Part
-  readonly atHand: Part
+  /** The time until both nodes have sent all windows. */
+  readonly computedMillis: number
+  /** The requests during the computation, and, as a control, those during a later request for all windows. */
+  readonly computed: Part
+  readonly cached: Part
 }
 
 export interface UnderLoad {
   readonly minutes: ReadonlyArray<Minute>
-  /** The most documents that any window was given in any minute, over both nodes. */
-  readonly mostDocuments: number
+  /** The largest number of different documents of one window in one minute, over both nodes. */
+  readonly maxDocuments: number
   readonly documents: number
 }
 
 export const underLoad = async (node: TollgateTarget, count: number): Promise<UnderLoad> => {
   const other = await node.beside()
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
-  const madeAt = new Map<string, Set<string>>()
-  const ask = async ({ port }: Target, window: string): Promise<void> => {
+  const generatedAtByMinute = new Map<string, Set<string>>()
+  const fetchWindow = async ({ port }: Target, window: string): Promise<void> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/rankings?window=${window}`)
     const { generated_at: generatedAt } = (await response.json()) as { readonly generated_at: string }
     const minute = `${window} ${generatedAt.slice(0, 16)}`
-    madeAt.set(minute, (madeAt.get(minute) ?? new Set()).add(generatedAt))
+    generatedAtByMinute.set(minute, (generatedAtByMinute.get(minute) ?? new Set()).add(generatedAt))
   }
-  const askAll = async (): Promise<Span> => {
+  const fetchAll = async (): Promise<Span> => {
     const from = Date.now()
-    await Promise.all([node, other].flatMap((each) => WINDOWS.map((window) => ask(each, window))))
+    await Promise.all([node, other].flatMap((each) => WINDOWS.map((window) => fetchWindow(each, window))))
     return { from, to: Date.now() }
   }
   const relayed = (millis: number) =>
-    run(load, { port: node.port, keys: node.keys, ask: { kind: "json" }, connections: RELAYED_CONNECTIONS, millis })
+    run(load, { port: node.port, keys: node.keys, kind: { kind: "json" }, connections: RELAYED_CONNECTIONS, millis })
   const minute = async (): Promise<Minute> => {
-    await tillNextMinute()
-    const asked: Array<Promise<Span>> = []
-    const asking = setInterval(() => asked.push(askAll()), ASKED_EVERY_MILLIS)
+    await untilNextMinute()
+    const fetches: Array<Promise<Span>> = []
+    const timer = setInterval(() => fetches.push(fetchAll()), FETCH_EVERY_MILLIS)
     const { p99Micros } = await relayed(MINUTE - 2 * MARGIN_MILLIS)
-    clearInterval(asking)
-    const spans = await Promise.all(asked)
-    const [made, atHand] = [spans[MADE - 1], spans[AT_HAND - 1]]
-    if (made === undefined || atHand === undefined) throw new Error("rankings were not asked for in time")
-    const madeMillis = made.to - made.from
-    const long = madeMillis + AFTERMATH_MILLIS
-    const [besideMaking, besideGiving] = await load.ask<[Part, Part]>({
+    clearInterval(timer)
+    const spans = await Promise.all(fetches)
+    const [computed, cached] = [spans[COMPUTED - 1], spans[CACHED - 1]]
+    if (computed === undefined || cached === undefined) throw new Error("the rankings were not fetched in time")
+    const computedMillis = computed.to - computed.from
+    const long = computedMillis + AFTERMATH_MILLIS
+    const [duringComputation, duringCached] = await load.request<[Part, Part]>({
       order: "parts",
-      spans: [made, atHand].map(({ from }) => ({ from, to: from + long }))
+      spans: [computed, cached].map(({ from }) => ({ from, to: from + long }))
     })
-    return { p99Micros, madeMillis, made: besideMaking, atHand: besideGiving }
+    return { p99Micros, computedMillis, computed: duringComputation, cached: duringCached }
   }
   try {
     const minutes: Array<Minute> = []
     await relayed(WARM_UP_MILLIS)
     while (minutes.length < count) minutes.push(await minute())
-    const counts = [...madeAt.values()].map(({ size }) => size)
-    return { minutes, mostDocuments: Math.max(...counts), documents: counts.length }
+    const counts = [...generatedAtByMinute.values()].map(({ size }) => size)
+    return { minutes, maxDocuments: Math.max(...counts), documents: counts.length }
   } finally {
     await load.stop()
     await other.stop()

@@ -1,5 +1,5 @@
 /**
- * The figures as tables: each beside its ratio to the bare proxy, which holds on other machines too.
+ * The figures as tables. Each figure has its ratio to the bare proxy beside it; the ratio holds on other machines too.
  */
 import { median, type Round, type Rounds } from "./Measurements.ts"
 import type { Target } from "./Target.ts"
@@ -8,7 +8,7 @@ export interface Column {
   readonly heading: string
   readonly digits: number
   readonly figure: (round: Round) => number
-  /** Not shown where the target has no process of ours. */
+  /** The figure needs a process of the target, so it is left out for a target that has none. */
   readonly ofProcess?: boolean
 }
 
@@ -36,7 +36,7 @@ export const streamColumns: ReadonlyArray<Column> = [
   }
 ]
 
-/** The times to the first byte, and what of them is the proxy's own: the rest is there without any. */
+/** The times to the first byte, and how much of each the proxy adds to a direct connection. */
 export const ttfbTable = (rounds: Rounds, direct: Target): string => {
   const p50 = (target: Target) => median(rounds.get(target), ({ outcome }) => outcome.p50Micros)
   const p99 = (target: Target) => median(rounds.get(target), ({ outcome }) => outcome.p99Micros)

@@ -1,5 +1,5 @@
 /**
- * Something that answers chat requests and is to be measured.
+ * A server of chat requests that the benchmark measures.
  */
 import { createServer } from "node:net"
 
@@ -7,12 +7,12 @@ export interface Target {
   readonly name: string
   readonly port: number
   readonly keys: ReadonlyArray<string>
-  /** The processes that do its work; what they use is what it costs. */
+  /** The processes that do the work. Their CPU and memory are the cost. */
   readonly pids: ReadonlyArray<number>
   readonly stop: () => Promise<void>
 }
 
-/** A port of this machine that is free just now. */
+/** A port of this machine that is free now. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
@@ -23,7 +23,7 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Waits until this holds, for a bounded time. */
+/** Latencies until this holds, for a bounded time. */
 export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
   const until = performance.now() + millis
   while (!(await holds().catch(() => false))) {

@@ -1,9 +1,9 @@
 /**
- * The real server, built, as production runs it: durable holds on a real Postgres, real keys, real accounts.
+ * The built server as production runs it: durable holds on a real Postgres, real keys, real accounts.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
@@ -12,42 +12,50 @@ import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
 import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./Worker.ts"
 
-const root = resolve(import.meta.dirname, "../..")
-const SERVER = join(root, "apps/server/dist/main.js")
-const CLI = join(root, "apps/cli/dist/main.js")
+/** The checkout that this benchmark belongs to. */
+export const THIS_CHECKOUT = resolve(import.meta.dirname, "../..")
+const serverOf = (checkout: string): string => join(checkout, "apps/server/dist/main.js")
+const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.js")
 
-/** As the Dockerfile and the operations page have it. */
+/** The same flags as in the Dockerfile and in docs/operations.md. */
 const PRODUCTION_FLAGS = ["--max-semi-space-size=64"]
 
-/** Accounts that the load is spread over. */
+/** The load is spread over this many accounts. */
 const ACCOUNTS = 4
 const CREDIT_USD_MICRO = 1_000_000_000_000n
 
-/** In micro-USD per million tokens, so that every request of the benchmark costs whole micro-USD. */
+/** Micro-USD per million tokens, chosen so that every request of the benchmark costs whole micro-USD. */
 export const PRICE = { input: 250_000n, output: 2_000_000n }
 
 export interface TollgateTarget extends Target {
-  /** The same books behind a process that has served nobody yet; this one is ended. */
+  /** Replaces the server by a new process on the same database. */
   readonly restarted: () => Promise<TollgateTarget>
-  /** What was charged to all accounts since the start, in micro-USD, once nothing is held any more. */
+  /** The charges to all accounts since the start, in micro-USD, after the last hold is settled. */
   readonly chargedUsdMicro: () => Promise<bigint>
-  /** Whether the books balance; what differs, if they do not. */
+  /** The differences that the audit finds; empty when there are none. */
   readonly audit: () => Promise<string>
   /** Another node on the same database. */
   readonly beside: () => Promise<Target>
 }
 
-export const isBuilt = (): boolean => existsSync(SERVER) && existsSync(CLI)
+export const isBuilt = (checkout = THIS_CHECKOUT): boolean =>
+  existsSync(serverOf(checkout)) && existsSync(cliOf(checkout))
 
-export const startTollgate = async (supplierPort: number, directory: string): Promise<TollgateTarget> => {
+/** Starts the server of a checkout on a Postgres of its own below `directory`. */
+export const startTollgate = async (
+  upstreamPort: number,
+  directory: string,
+  { checkout = THIS_CHECKOUT, name = "Tollgate" } = {}
+): Promise<TollgateTarget> => {
+  mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
   const closePostgres = () => Effect.runPromise(Scope.close(scope, Exit.void))
-  // This process starts Postgres, so that it runs on this process's CPU and not on the measured one.
+  // Postgres inherits the CPU of this process, which is not the measured CPU.
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
   )
   const catalog = join(directory, "catalog.json")
-  writeFileSync(catalog, JSON.stringify(catalogOf(supplierPort)))
+  writeFileSync(catalog, JSON.stringify(catalogOf(upstreamPort)))
   const environment = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
@@ -58,16 +66,18 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
     CATALOG_FILE: catalog,
     KEY_PEPPER: randomBytes(36).toString("hex"),
     JWT_SECRET: randomBytes(36).toString("hex"),
-    BENCH_SUPPLIER_KEY: "bench"
+    BENCH_UPSTREAM_KEY: "bench"
   }
   const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args, "--json"], { env: environment })
+    const { stdout } = await promisify(execFile)(process.execPath, [cliOf(checkout), ...args, "--json"], {
+      env: environment
+    })
     return JSON.parse(stdout)
   }
 
   const launch = async (port: number, cpu = MEASURED_CPU): Promise<ChildProcess> => {
     const log = join(directory, `server-${port}.log`)
-    const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, SERVER])
+    const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, serverOf(checkout)])
     const env = { ...environment, PORT: String(port), METRICS_PORT: String(await freePort()) }
     const child = spawn(command, args, { env, stdio: ["ignore", "ignore", openSync(log, "w")] })
     try {
@@ -75,7 +85,7 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
       return child
     } catch (error) {
       await stop(child)
-      throw new Error(`Tollgate did not start; it said:\n${readFileSync(log, "utf8")}`, { cause: error })
+      throw new Error(`Tollgate did not start. Its log:\n${readFileSync(log, "utf8")}`, { cause: error })
     }
   }
 
@@ -91,7 +101,7 @@ export const startTollgate = async (supplierPort: number, directory: string): Pr
     }
     const before = await balance()
     const behind = (child: ChildProcess): TollgateTarget => ({
-      name: "Tollgate",
+      name,
       port,
       keys,
       pids: [child.pid ?? 0],
@@ -152,12 +162,12 @@ const member = (document: unknown, ...path: ReadonlyArray<string>): string => {
   return found
 }
 
-const catalogOf = (supplierPort: number) => ({
+const catalogOf = (upstreamPort: number) => ({
   providers: [
     {
       name: "bench",
-      base_url: `http://127.0.0.1:${supplierPort}/v1`,
-      api_key_env: "BENCH_SUPPLIER_KEY",
+      base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+      api_key_env: "BENCH_UPSTREAM_KEY",
       protocols: ["chat"],
       max_concurrency: 8_192
     }

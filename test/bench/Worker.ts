@@ -1,7 +1,7 @@
 /**
- * The processes of a benchmark: each on the CPU it belongs to, spoken to by messages.
+ * The processes of a benchmark. Each runs on its CPU and takes requests as messages.
  *
- * What is measured has CPU 0 to itself; everything that only serves the measurement shares CPU 1.
+ * The measured process has CPU 0 for itself. All other processes share CPU 1.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -13,18 +13,18 @@ export const SERVING_CPU = 1
 
 export const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0
 
-/** The command that runs this one on one CPU. */
+/** The command line that runs a command on one CPU. */
 export const pinned = (cpu: number, command: string, args: ReadonlyArray<string>): [string, Array<string>] =>
   canPin ? ["taskset", ["-c", String(cpu), command, ...args]] : [command, [...args]]
 
 export interface Worker {
   readonly pid: number
-  /** Sends a message and waits for the answer. */
-  readonly ask: <Answer>(message: unknown) => Promise<Answer>
+  /** Sends a message and waits for the result. */
+  readonly request: <Result>(message: unknown) => Promise<Result>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a file of this folder; it says `{ ready }` when it is. */
+/** Starts a file of this folder. The worker sends `{ ready }` when it is ready. */
 export const startWorker = async <Ready>(
   file: string,
   cpu: number,
@@ -49,16 +49,16 @@ export const startWorker = async <Ready>(
   return {
     ready,
     pid: child.pid ?? 0,
-    ask: (message) => {
-      const answer = nextMessage<never>()
+    request: (message) => {
+      const result = nextMessage<never>()
       child.send(message as object)
-      return answer
+      return result
     },
     stop: () => stop(child)
   }
 }
 
-/** Asks a process to end, and makes it end. */
+/** Stops a process: SIGTERM first, SIGKILL after 8 s. */
 export const stop = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, "exit")

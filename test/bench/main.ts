@@ -1,7 +1,8 @@
 /**
- * `npm run bench`: what Tollgate costs, as multiples of a proxy that only passes bytes. `--quick` is shorter and rougher.
+ * `npm run bench`: the cost of Tollgate as multiples of a proxy that only passes bytes. `--quick` is shorter and rougher.
+ * `--beside DIR` measures the built server of another checkout in the same rounds.
  *
- * It ends by checking that what was charged is exactly what the clients received.
+ * At the end it checks that the charges are exactly what the clients received.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -38,6 +39,8 @@ const quick: Plan = {
 }
 
 const plan = process.argv.includes("--quick") ? quick : full
+const besideAt = process.argv.indexOf("--beside")
+const besideCheckout = besideAt < 0 ? undefined : process.argv[besideAt + 1]
 const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
 const stops: Array<() => Promise<void>> = []
 const print = (text: string) => process.stdout.write(`${text}\n`)
@@ -52,26 +55,31 @@ print(
 )
 
 const run = async (): Promise<boolean> => {
-  const supplier = await startWorker<number>("MockSupplier.ts", SERVING_CPU)
+  const upstream = await startWorker<number>("MockUpstream.ts", SERVING_CPU)
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
-  stops.push(load.stop, supplier.stop)
+  stops.push(load.stop, upstream.stop)
   const noKey = { keys: ["none"] }
   const startBare = async (): Promise<Target> => {
-    const proxy = await startWorker<number>("BareProxy.ts", MEASURED_CPU, [String(supplier.ready)])
+    const proxy = await startWorker<number>("BareProxy.ts", MEASURED_CPU, [String(upstream.ready)])
     return { ...noKey, name: "bare proxy", port: proxy.ready, pids: [proxy.pid], stop: proxy.stop }
   }
 
-  const direct: Target = { ...noKey, name: "no proxy", port: supplier.ready, pids: [], stop: async () => {} }
+  const direct: Target = { ...noKey, name: "no proxy", port: upstream.ready, pids: [], stop: async () => {} }
   let bare = await startBare()
   stops.push(() => bare.stop())
-  const nginx = await startNginx(supplier.ready, directory)
+  const nginx = await startNginx(upstream.ready, directory)
   if (nginx === undefined) print("nginx is not installed: left out.")
   else stops.push(nginx.stop)
   if (!isBuilt()) print("apps/server is not built: Tollgate is left out.")
-  let tollgate = isBuilt() ? await startTollgate(supplier.ready, directory) : undefined
+  let tollgate = isBuilt() ? await startTollgate(upstream.ready, join(directory, "this")) : undefined
   stops.push(async () => tollgate?.stop())
+  let beside =
+    besideCheckout === undefined
+      ? undefined
+      : await startTollgate(upstream.ready, join(directory, "beside"), { checkout: besideCheckout, name: "beside" })
+  stops.push(async () => beside?.stop())
 
-  const proxies = () => [bare, nginx, tollgate].filter((target) => target !== undefined)
+  const proxies = () => [bare, nginx, tollgate, beside].filter((target) => target !== undefined)
   let received = { promptTokens: 0, completionTokens: 0, requests: 0 }
   const bench = new Bench(load, plan, (target, { promptTokens, completionTokens, requests }) => {
     if (target !== tollgate) return
@@ -82,16 +90,17 @@ const run = async (): Promise<boolean> => {
     }
   })
 
-  print(`\nMemory of an open stream that says nothing, ${plan.idleStreams} open`)
+  print(`\nMemory of an open silent stream, ${plan.idleStreams} open`)
   const idle = await bench.idleStreams(proxies())
   const idleKib = (tollgate === undefined ? undefined : idle.get(tollgate)) ?? Number.NaN
   print(figuresTable("KiB/stream", idle, bare))
-  // Thousands of connections leave both with long lists of them, which makes each later request dearer.
+  // Thousands of closed connections leave long lists in both processes, which makes later requests dearer.
   await bare.stop()
   bare = await startBare()
   tollgate = await tollgate?.restarted()
+  beside = await beside?.restarted()
   await bench.warmUp(proxies())
-  print(`\nWhole answers, ${plan.jsonConnections} connections, median of ${plan.rounds}`)
+  print(`\nWhole responses, ${plan.jsonConnections} connections, median of ${plan.rounds}`)
   const json = await bench.json([direct, ...proxies()])
   print(roundsTable(json, jsonColumns, bare))
   print(`\n${plan.streams} streams, one chunk each ${plan.chunkEveryMillis} ms, median of ${plan.rounds}`)
@@ -103,15 +112,15 @@ const run = async (): Promise<boolean> => {
   const busy = wasBusy([json, streams, ttfb])
   if (tollgate === undefined) return true
   const fast = accept(tollgate, bare, json, streams, idleKib, busy)
-  return (await booksAgree(tollgate, received)) && fast
+  return (await chargesMatch(tollgate, received)) && fast
 }
 
-/** A ratio holds only where both sides had the measured CPU to themselves. */
+/** A ratio holds only when no other process used the measured CPU. */
 const wasBusy = (measurements: ReadonlyArray<Rounds>): boolean => {
   const rounds = measurements.flatMap((each) => [...each.values()].flat())
   const share = median(rounds, ({ foreignShare }) => foreignShare)
   if (!canPin || share <= DISTURBED_SHARE) return false
-  print(`\nOther programs took ${Math.round(share * 100)} % of the measured CPU: these figures say little.`)
+  print(`\nOther programs took ${Math.round(share * 100)} % of the measured CPU: these figures are not reliable.`)
   return true
 }
 
@@ -128,7 +137,7 @@ const accept = (
       ? Number.NaN
       : median(rounds.get(tollgate), column.figure) / median(rounds.get(bare), column.figure)
   const lines = [
-    { what: "whole answers: requests/s, of the bare proxy's", figure: ratio(json, jsonColumns[0]), least: 0.3 },
+    { what: "whole responses: requests/s, of the bare proxy's", figure: ratio(json, jsonColumns[0]), least: 0.3 },
     { what: "streams: CPU per chunk, of the bare proxy's", figure: ratio(streams, streamColumns[1]), most: 1.3 },
     { what: "memory: KiB per idle stream", figure: idleKib, least: 0, most: 45 }
   ]
@@ -143,8 +152,8 @@ const accept = (
     .every(Boolean)
 }
 
-/** Every charge is what was received, to the micro-USD, and the journals agree. */
-const booksAgree = async (
+/** Checks that the charges equal what the clients received, to the micro-USD, and that the audit finds nothing. */
+const chargesMatch = async (
   tollgate: TollgateTarget,
   received: { readonly promptTokens: number; readonly completionTokens: number; readonly requests: number }
 ): Promise<boolean> => {
@@ -155,7 +164,7 @@ const booksAgree = async (
   const agree = charged === owedUsdMicro && differences === ""
   print(
     `${agree ? "met    " : "NOT MET"}  charges: ${charged} micro-USD for ${received.requests} requests, ` +
-      `${owedUsdMicro} by what clients received; audit ${differences === "" ? "clean" : differences}`
+      `${owedUsdMicro} for what the clients received; audit ${differences === "" ? "clean" : differences}`
   )
   return agree
 }

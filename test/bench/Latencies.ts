@@ -1,9 +1,9 @@
 /**
- * How long the requests of a run waited, and what its 99th percentile owes to those of some seconds.
+ * The latencies of the requests of a run, and the share of some seconds in its 99th percentile.
  *
- * To compare a disturbed minute with a quiet one tells little: percentiles of two minutes differ by more than what is
- * looked for. Within one run everything else is the same, and what a disturbance did to it is seen by leaving out the
- * requests it can have met.
+ * The percentiles of two minutes differ by more than the effect to be measured, so a disturbed minute is not compared
+ * with a quiet one. Within one run everything else is the same: the effect of a disturbance is the difference to the
+ * same run without the requests that it can have met.
  */
 
 /** In milliseconds since the epoch. */
@@ -19,12 +19,12 @@ export interface Part {
   readonly ratio: number
 }
 
-export class Waits {
+export class Latencies {
   readonly #micros: Array<number> = []
   readonly #endedAt: Array<number> = []
 
-  /** A wait that ends now. */
-  ended(micros: number): void {
+  /** Records a latency that ends now. */
+  record(micros: number): void {
     this.#micros.push(micros)
     this.#endedAt.push(performance.timeOrigin + performance.now())
   }

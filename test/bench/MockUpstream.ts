@@ -1,10 +1,16 @@
 /**
- * A supplier that costs as little as possible: prebuilt bytes over bare sockets. Runs as a process of its own.
+ * An upstream that costs as little as possible: it sends prebuilt bytes over bare sockets. It runs as a process of its own.
  */
 import { createServer, type Socket } from "node:net"
-import { ANSWER_TOKENS, askOf, type InferenceAsk, PROMPT_TOKENS, UPSTREAM_MODEL } from "./BenchRequest.ts"
+import {
+  COMPLETION_TOKENS,
+  type InferenceRequestKind,
+  PROMPT_TOKENS,
+  requestKindOf,
+  UPSTREAM_MODEL
+} from "./BenchRequest.ts"
 
-const ANSWER_BYTES = 900
+const RESPONSE_BYTES = 900
 
 const usage = (completion: number) => ({
   prompt_tokens: PROMPT_TOKENS,
@@ -12,7 +18,7 @@ const usage = (completion: number) => ({
   total_tokens: PROMPT_TOKENS + completion
 })
 
-const wholeAnswer = (): Buffer => {
+const wholeResponse = (): Buffer => {
   const bodyWith = (content: string) =>
     JSON.stringify({
       id: "chatcmpl-bench",
@@ -20,9 +26,9 @@ const wholeAnswer = (): Buffer => {
       created: 1_700_000_000,
       model: UPSTREAM_MODEL,
       choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
-      usage: usage(ANSWER_TOKENS)
+      usage: usage(COMPLETION_TOKENS)
     })
-  const body = bodyWith("a word of the answer ".repeat(60).slice(0, ANSWER_BYTES - bodyWith("").length))
+  const body = bodyWith("a word of the response ".repeat(60).slice(0, RESPONSE_BYTES - bodyWith("").length))
   return Buffer.from(
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   )
@@ -47,7 +53,7 @@ const chunk = (members: object): Buffer =>
 const delta = (delta: object, finish: string | null): Buffer =>
   chunk({ choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })
 
-const answer = wholeAnswer()
+const response = wholeResponse()
 const streamHead = Buffer.concat([
   Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"),
   delta({ role: "assistant", content: "" }, null)
@@ -71,7 +77,7 @@ interface OpenStream {
 
 const streams = new Set<OpenStream>()
 
-const speak = () => {
+const sendDueChunks = () => {
   const now = performance.now()
   for (const stream of streams) {
     while (stream.chunksLeft > 0 && stream.nextAtMillis <= now) {
@@ -86,14 +92,14 @@ const speak = () => {
   }
 }
 
-const begin = (socket: Socket, ask: InferenceAsk): void => {
-  if (ask.kind === "json") {
-    socket.write(answer)
+const begin = (socket: Socket, kind: InferenceRequestKind): void => {
+  if (kind.kind === "json") {
+    socket.write(response)
     return
   }
   socket.write(streamHead)
-  if (ask.kind === "idle") return
-  const { chunks, everyMillis } = ask
+  if (kind.kind === "idle") return
+  const { chunks, everyMillis } = kind
   const nextAtMillis = performance.now() + everyMillis
   const stream: OpenStream = { socket, everyMillis, tail: streamTail(chunks), chunksLeft: chunks, nextAtMillis }
   streams.add(stream)
@@ -113,7 +119,7 @@ const server = createServer((socket) => {
       const length = /content-length: *(\d+)/i.exec(pending.toString("latin1", 0, headEnd))?.[1]
       const size = headEnd + 4 + Number(length ?? "0")
       if (pending.length < size) return
-      begin(socket, askOf(pending.subarray(headEnd, size)))
+      begin(socket, requestKindOf(pending.subarray(headEnd, size)))
       if (pending.length === size) {
         pending = undefined
         return
@@ -123,7 +129,7 @@ const server = createServer((socket) => {
   })
 })
 
-setInterval(speak, 1)
+setInterval(sendDueChunks, 1)
 server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
   const address = server.address()
   process.send?.({ ready: typeof address === "object" ? address?.port : 0 })

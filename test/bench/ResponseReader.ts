@@ -1,24 +1,24 @@
 /**
- * Reads one response at a time off a connection, only as far as the benchmark needs: where it ends, how many events
- * it had, and the usage it reported.
+ * Reads one response at a time from a connection. It finds only what the benchmark needs: the end of the response, the
+ * number of its events, and the usage it reports.
  */
 
-export interface Answer {
+export interface MeasuredResponse {
   readonly ok: boolean
-  /** The first bytes, when it is not ok. */
+  /** The beginning and the end of the response, for an error message. */
   readonly text: string
-  /** Server-sent events, whatever they are. */
+  /** The number of server-sent events. */
   readonly events: number
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/** The usage stands in the last bytes of a response. */
+/** The usage is in the last bytes of a response, so only the last pieces are kept. */
 const PIECES_KEPT = 6
 const END_OF_EVENT = Buffer.from("\n\n")
 const END_OF_CHUNKS = "0\r\n\r\n"
 
-export class AnswerReader {
+export class ResponseReader {
   #head: string | undefined
   #kept: Array<Buffer> = []
   #bytes = 0
@@ -26,13 +26,13 @@ export class AnswerReader {
   #events = 0
   #endedInNewline = false
 
-  /** True once a byte of the body is here. */
+  /** True after the first byte of the body. */
   get begun(): boolean {
     return this.#head !== undefined && this.#bytes > this.#head.length + 4
   }
 
-  /** The response, when these bytes complete it. */
-  read(data: Buffer): Answer | undefined {
+  /** Returns the response when these bytes complete it. */
+  read(data: Buffer): MeasuredResponse | undefined {
     this.#kept.push(data)
     this.#bytes += data.length
     if (this.#head === undefined) {
@@ -70,9 +70,9 @@ export class AnswerReader {
     return enough.toString("latin1", Math.max(0, enough.length - bytes))
   }
 
-  #finish(): Answer {
+  #finish(): MeasuredResponse {
     const text = this.#tail(2_048)
-    const answer: Answer = {
+    const response: MeasuredResponse = {
       ok: this.#head?.startsWith("HTTP/1.1 200 ") === true,
       text: `${this.#head?.slice(0, 40)} ... ${text.slice(-400)}`,
       events: this.#events,
@@ -85,7 +85,7 @@ export class AnswerReader {
     this.#size = undefined
     this.#events = 0
     this.#endedInNewline = false
-    return answer
+    return response
   }
 }
 
