@@ -36,6 +36,7 @@ import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
+import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -44,8 +45,7 @@ import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
-import { announced } from "@tollgate/simulators/topup/AnnouncedOrders"
-import { simulatorSettings } from "@tollgate/simulators/topup/SimulatorSettings"
+import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect, Either, Layer, Logger, LogLevel, Redacted } from "effect"
 import * as NoRankings from "./NoRankings.ts"
 import * as Stores from "./Stores.ts"
@@ -97,10 +97,12 @@ const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
 })
 
 const providers = ({ simulator, merchant, withoutPictures, database }: ProgrammeSettings) => {
-  const at = simulatorSettings(simulator, { deployment: database.url, gatewayUrl: merchant })
+  const current = simulatedProviders(
+    { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
+    { simulation: paymentSimulation, simulatorUrl: simulator, deployment: database.url, gatewayUrl: merchant }
+  )
   return ConfiguredProviders.layer({
-    current: { qris: at.midtrans, hostedQris: at.tripay, crypto: at.nowPayments, cryptoBep20: at.bsc },
-    around: (provider) => announced(withoutPictures ? withoutPicture(provider) : provider, simulator)
+    current: withoutPictures ? current.map((made) => Effect.map(made, withoutPicture)) : current
   })
 }
 

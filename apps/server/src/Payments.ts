@@ -3,21 +3,26 @@
  * duties that come with them.
  */
 
+import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { Database } from "@tollgate/application/operations/Database"
 import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { topUpRefresh } from "@tollgate/application/topup/TopUpRefresh"
-import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
-import { startOrJoin } from "@tollgate/simulators/topup/SharedPaymentSimulator"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Config, ownAddress } from "./Config.ts"
 
-/** The address of the simulator that takes this server's payments; undefined where it does not. */
+/** Address of the simulator that takes this server's payments; undefined where it does not. */
 export class SimulatorAddress extends Context.Tag("@tollgate/server/SimulatorAddress")<
   SimulatorAddress,
   string | undefined
 >() {}
+
+/** Loaded only where the simulator runs: a production server never imports it. */
+const loadSimulation = Effect.map(
+  Effect.promise(() => import("@tollgate/simulators/topup/PaymentSimulator")),
+  ({ paymentSimulation }) => paymentSimulation
+)
 
 /** Runs the simulator, or joins one that runs. */
 const simulator = (config: Config) =>
@@ -27,7 +32,8 @@ const simulator = (config: Config) =>
       const { simulatorPort } = config.payments
       if (simulatorPort === undefined) return undefined
       const gatewayUrl = ownAddress(config)
-      const { baseUrl } = yield* startOrJoin({
+      const simulation = yield* loadSimulation
+      const { baseUrl } = yield* simulation.startOrJoin({
         port: simulatorPort,
         ...(gatewayUrl === undefined ? {} : { webhookBase: gatewayUrl })
       })
@@ -41,7 +47,8 @@ export const providers = (config: Config) =>
     Effect.gen(function* () {
       const simulatorUrl = yield* SimulatorAddress
       if (simulatorUrl === undefined) return yield* Effect.dieMessage("no simulator runs")
-      return { simulatorUrl, deployment: yield* (yield* Database).identity, gatewayUrl: ownAddress(config) }
+      const simulation = yield* loadSimulation
+      return { simulation, simulatorUrl, deployment: yield* (yield* Database).identity, gatewayUrl: ownAddress(config) }
     })
   ).pipe(Layer.provideMerge(simulator(config)))
 

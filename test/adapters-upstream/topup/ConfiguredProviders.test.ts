@@ -1,35 +1,31 @@
 import { it } from "@effect/vitest"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
-import type {
-  MidtransSettings,
-  NowPaymentsSettings,
-  TripaySettings
-} from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
+import * as Midtrans from "@tollgate/adapters-upstream/topup/midtrans/Midtrans"
+import * as NowPayments from "@tollgate/adapters-upstream/topup/nowpayments/NowPayments"
+import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import * as Tripay from "@tollgate/adapters-upstream/topup/tripay/Tripay"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { anAccount } from "./Payments.ts"
 
 const SECRET = Redacted.make("a-secret")
-const midtrans = (baseUrl: string, simulated = false): MidtransSettings => ({
-  ...anAccount({ baseUrl, simulated }),
-  serverKey: SECRET,
-  acquirer: "gopay"
-})
-const tripay: TripaySettings = {
+const midtrans = (baseUrl: string) =>
+  Midtrans.make({ ...anAccount({ baseUrl, simulated: false }), serverKey: SECRET, acquirer: "gopay" })
+const tripay = Tripay.make({
   ...anAccount({ baseUrl: "https://tripay.co.id/api", simulated: false }),
   apiKey: SECRET,
   privateKey: SECRET,
   merchantCode: "T0001",
   channel: "QRIS2",
   returnUrl: undefined
-}
-const nowPayments: NowPaymentsSettings = {
+})
+const nowPayments = NowPayments.make({
   ...anAccount({ baseUrl: "https://api.nowpayments.io", simulated: false }),
   apiKey: SECRET,
   ipnSecret: SECRET,
   currencies: ["usdttrc20"]
-}
+})
 
 const labelOf = Option.map(({ label }: { readonly label: string }) => label)
 
@@ -49,7 +45,7 @@ describe("the providers of a deployment", () => {
     }).pipe(
       Effect.provide(
         ConfiguredProviders.layer({
-          current: { qris: midtrans("https://api.midtrans.com"), hostedQris: tripay, crypto: nowPayments }
+          current: [midtrans("https://api.midtrans.com"), tripay, nowPayments]
         })
       )
     )
@@ -58,8 +54,8 @@ describe("the providers of a deployment", () => {
   it.scoped("answer for the orders they opened before, without taking new ones", () =>
     Effect.gen(function* () {
       const { forMethod, byLabel, all } = yield* ConfiguredProviders.make({
-        current: { qris: midtrans("https://api.midtrans.com") },
-        earlier: { qris: midtrans("https://api.sandbox.midtrans.com"), hostedQris: tripay }
+        current: [midtrans("https://api.midtrans.com")],
+        earlier: [midtrans("https://api.sandbox.midtrans.com"), tripay]
       })
       expect(labelOf(forMethod("qris"))).toEqual(Option.some("midtrans"))
       expect(forMethod("hosted_qris")).toEqual(Option.none())
@@ -73,22 +69,43 @@ describe("the providers of a deployment", () => {
   it.scoped("are the current ones where an earlier one has the same label", () =>
     Effect.gen(function* () {
       const { byLabel, all, forMethod } = yield* ConfiguredProviders.make({
-        current: { qris: midtrans("https://api.midtrans.com") },
-        earlier: { qris: midtrans("https://api.midtrans.com") }
+        current: [midtrans("https://api.midtrans.com")],
+        earlier: [midtrans("https://api.midtrans.com")]
       })
       expect(all.length).toBe(1)
       expect(byLabel("midtrans")).toEqual(forMethod("qris"))
     })
   )
 
-  it.scoped("can have something put around them", () =>
+  it.scoped("are wrapped by their simulator where it has something to add", () =>
     Effect.gen(function* () {
-      const { all } = yield* ConfiguredProviders.make({
-        current: { qris: midtrans("https://api.midtrans.com") },
-        earlier: { hostedQris: tripay },
-        around: (provider) => ({ ...provider, name: `around ${provider.name}` })
-      })
-      expect(all.map(({ name }) => name)).toEqual(["around midtrans", "around tripay"])
+      const all = yield* Effect.all(
+        simulatedProviders(
+          { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
+          {
+            simulation: {
+              counterparts: [
+                {
+                  name: "midtrans",
+                  environment: () => ({ MIDTRANS_SERVER_KEY: "a-key" }),
+                  wrap: (provider, simulatorUrl) => ({ ...provider, name: `${provider.name} at ${simulatorUrl}` })
+                },
+                { name: "tripay", environment: () => TRIPAY_KEYS }
+              ],
+              startOrJoin: () => Effect.dieMessage("not started")
+            },
+            simulatorUrl: "http://127.0.0.1:1",
+            deployment: "a",
+            gatewayUrl: undefined
+          }
+        )
+      )
+      expect(all.map(({ label, name }) => `${name}, ${label}`)).toEqual([
+        "midtrans at http://127.0.0.1:1, midtrans-simulator",
+        "tripay, tripay-simulator"
+      ])
     })
   )
 })
+
+const TRIPAY_KEYS = { TRIPAY_API_KEY: "a-key", TRIPAY_PRIVATE_KEY: "a-key", TRIPAY_MERCHANT_CODE: "T1" }

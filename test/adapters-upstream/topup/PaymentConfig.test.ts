@@ -1,9 +1,10 @@
 import { HDKey } from "@scure/bip32"
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
+import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
+import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect, Either } from "effect"
 import { describe, expect, it } from "vitest"
 
@@ -23,13 +24,21 @@ const NOWPAYMENTS = { NOWPAYMENTS_API_KEY: "hunter2", NOWPAYMENTS_IPN_SECRET: "h
 const BSC = { BSC_RPC_URLS: "https://one.example/key-hunter2, https://two.example", BSC_XPUB: wallet.publicExtendedKey }
 const ALL = { ...MIDTRANS, ...TRIPAY, ...NOWPAYMENTS, ...BSC }
 
+const settingsOf = ({ providers }: PaymentConfig, name: string) =>
+  providers.find((provider) => provider.name === name)?.settings
+
 const labelsOf = (settings: PaymentConfig) =>
   PaymentProviders.pipe(
     Effect.map(({ all }) => all.map(({ label, method, simulated }) => `${method} ${label} ${simulated}`)),
     Effect.provide(
       PaymentDeployment.layer(
         settings,
-        Effect.succeed({ simulatorUrl: "http://127.0.0.1:1", deployment: "test", gatewayUrl: undefined })
+        Effect.succeed({
+          simulation: paymentSimulation,
+          simulatorUrl: "http://127.0.0.1:1",
+          deployment: "test",
+          gatewayUrl: undefined
+        })
       )
     ),
     Effect.runPromise
@@ -71,8 +80,10 @@ describe("with providers", () => {
       "crypto nowpayments false",
       "crypto_bep20 bsc false"
     ])
-    expect(settings.accounts.qris?.callbackUrl).toBe("https://gateway.example.com/webhooks/payments/midtrans")
-    expect(settings.accounts.cryptoBep20?.rpcUrls).toHaveLength(2)
+    expect(settingsOf(settings, "midtrans")).toMatchObject({
+      callbackUrl: "https://gateway.example.com/webhooks/payments/midtrans"
+    })
+    expect(settingsOf(settings, "bsc")).toMatchObject({ rpcUrls: { length: 2 } })
   })
 
   it("one of them is enough, and the others are off", async () => {
@@ -80,7 +91,7 @@ describe("with providers", () => {
   })
 
   it("without an address of ours they are told none", () => {
-    expect(config(ALL).accounts.crypto?.callbackUrl).toBeUndefined()
+    expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
   })
 
   it("the simulator is refused beside them", () => {
@@ -91,8 +102,8 @@ describe("with providers", () => {
 
   it("payers have as long as is said, with the simulator too", () => {
     const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
-    expect(config({ ...ALL, ...minutes }).accounts.qris?.expiryMinutes).toBe(7)
-    expect(config({ ...ALL, ...minutes }).accounts.cryptoBep20?.expiryMinutes).toBe(90)
+    expect(settingsOf(config({ ...ALL, ...minutes }), "midtrans")).toMatchObject({ expiryMinutes: 7 })
+    expect(settingsOf(config({ ...ALL, ...minutes }), "bsc")).toMatchObject({ expiryMinutes: 90 })
     expect(config(minutes).expiryMinutes).toEqual({ qris: 7, hosted_qris: 60, crypto: 60, crypto_bep20: 90 })
   })
 })
@@ -116,8 +127,8 @@ describe("settings that do not go together", () => {
     expect(refusals(unfit, "production")).toEqual([
       "MIDTRANS_BASE_URL: payments of a sandbox do not run in production",
       "TRIPAY_BASE_URL: an https address is needed in production",
-      "BSC_RPC_URLS: https addresses are needed in production; who is on the way could invent payments",
-      "NOWPAYMENTS_API_KEY: is the simulator's, which does not run in production"
+      "BSC_RPC_URLS: https addresses are needed in production; an attacker on the network path could forge payments",
+      "NOWPAYMENTS_API_KEY: is a key of the simulator, which does not run in production"
     ])
     expect(refusals(unfit)).toEqual([])
   })

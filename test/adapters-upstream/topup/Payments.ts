@@ -1,7 +1,7 @@
 /**
  * Orders and accounts as the tests of payment providers want them.
  */
-import type { AccountSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
+import type { AccountSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentAccount"
 import type { AmountDue, PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"

@@ -1,12 +1,13 @@
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { Database } from "@tollgate/application/operations/Database"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { createTopUp, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
-import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
+import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect, Layer } from "effect"
 import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
@@ -21,10 +22,10 @@ const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
 const ordered = (reseller: Reseller, simulatorUrl: string) => {
   const simulated = Effect.map(
     Effect.flatMap(Database, ({ identity }) => identity),
-    (deployment) => ({ simulatorUrl, deployment, gatewayUrl: undefined })
+    (deployment) => ({ simulation: paymentSimulation, simulatorUrl, deployment, gatewayUrl: undefined })
   )
   const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
-  const providers = PaymentDeployment.layer({ simulatorPort: 1, accounts: {}, expiryMinutes }, simulated)
+  const providers = PaymentDeployment.layer({ simulatorPort: 1, providers: [], expiryMinutes }, simulated)
   return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
     Effect.provide(Layer.provideMerge(PaymentRefresher.layer, providers)),
     Effect.provideService(TopUpPolicy, { bounds: defaultBounds })

@@ -1,5 +1,6 @@
 import { it } from "@effect/vitest"
-import { SIMULATED_MIDTRANS, SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/SimulatorSettings"
+import { SIMULATED_MIDTRANS } from "@tollgate/simulators/topup/midtrans/MidtransSimulator"
+import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/nowpayments/NowPaymentsSimulator"
 import { Effect, Exit } from "effect"
 import { describe, expect } from "vitest"
 import { listOf, startedSimulator } from "../../support/SimulatedPayments.ts"

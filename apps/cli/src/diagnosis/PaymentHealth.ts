@@ -2,12 +2,12 @@
  * What the doctor sees of payments: whether each provider answers and takes us for whom we are.
  */
 
+import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import {
   type PaymentProvider,
   PaymentProviders,
   type ProviderUnavailable
 } from "@tollgate/application/topup/PaymentProviders"
-import { addressOf } from "@tollgate/simulators/topup/PaymentSimulator"
 import * as Effect from "effect/Effect"
 import type { CommandFailed } from "../runtime/CommandFailed.ts"
 import { config, providersAs } from "../runtime/Payments.ts"
@@ -19,7 +19,7 @@ export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFaile
   // Nothing is opened, so any name will do.
   const findings = yield* Effect.provide(askedProviders, providersAs(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
-  const simulatorUrl = addressOf(simulatorPort)
+  const simulatorUrl = simulatorAddress(simulatorPort)
   return [
     findings.every(({ status }) => status === "ok")
       ? ok("payments", `simulated at ${simulatorUrl}`)

@@ -3,11 +3,11 @@
  * wires are half of all there is to load.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
+import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { Database } from "@tollgate/application/operations/Database"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
-import * as PaymentDeployment from "@tollgate/simulators/topup/PaymentDeployment"
-import { addressOf } from "@tollgate/simulators/topup/PaymentSimulator"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -23,14 +23,24 @@ export const config: Effect.Effect<PaymentConfig, CommandFailed, Settings> = Eff
     )
 )
 
+const loadSimulation = Effect.map(
+  Effect.promise(() => import("@tollgate/simulators/topup/PaymentSimulator")),
+  ({ paymentSimulation }) => paymentSimulation
+)
+
 /** A simulator runs with a server and not for a command: one that is not there is a provider that does not answer. */
 export const providersAs = <R>(deployment: Effect.Effect<string, never, R>) =>
   Layer.unwrapEffect(
     Effect.map(config, (config) => {
-      const simulatorUrl = addressOf(config.simulatorPort ?? 0)
+      const simulatorUrl = simulatorAddress(config.simulatorPort ?? 0)
       return PaymentDeployment.layer(
         config,
-        Effect.map(deployment, (deployment) => ({ simulatorUrl, deployment, gatewayUrl: undefined }))
+        Effect.all({
+          simulation: loadSimulation,
+          simulatorUrl: Effect.succeed(simulatorUrl),
+          deployment,
+          gatewayUrl: Effect.succeed(undefined)
+        })
       )
     })
   )

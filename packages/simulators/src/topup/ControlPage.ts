@@ -1,9 +1,8 @@
 /**
  * The page where somebody plays payer and provider: all payments, with a button for all that can happen to each.
  */
-import { decimalText } from "./DecimalAmount.ts"
-import { type Action, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
-import { escapeHtml, page } from "./SimulatorHtml.ts"
+import { decimalText, possibleActions, type SimulatedPayment } from "./payment/SimulatedPayment.ts"
+import { actionForm, escapeHtml, page } from "./payment/SimulatorPage.ts"
 import { FAULT_MODES, type FaultMode } from "./WireFault.ts"
 
 export interface ControlPage {
@@ -24,20 +23,20 @@ export const controlPage = ({ done, fault, origin, payments, providers }: Contro
   return page(
     "Payment simulator",
     `<h1>Payment simulator</h1>
-<p>Whoever opens a payment at Midtrans, Tripay, NOWPayments or on BSC in development opens it here.
-<a href="/">Look again</a></p>
-<section aria-live="polite" aria-label="What was done last">${done.length === 0 ? "" : doneList(done)}</section>
+<p>This page lists the payments that development servers open at ${escapeHtml(providers.join(", "))}.
+<a href="/">Reload</a></p>
+<section aria-live="polite" aria-label="Last actions">${done.length === 0 ? "" : doneList(done)}</section>
 <h2>Open payments (${open.length})</h2>
-${open.length === 0 ? '<p class="soft">None. Make a top-up and look again.</p>' : cards(open)}
+${open.length === 0 ? '<p class="soft">None. Create a top-up and reload.</p>' : cards(open)}
 <h2>Closed payments (${closed.length})</h2>
 ${closed.length === 0 ? '<p class="soft">None yet.</p>' : cards(closed)}
 <h2>Faults</h2>
 ${faultForm(fault, providers)}
-<h2>By hand</h2>
+<h2>Commands</h2>
 <p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code>, likewise <code>underpay</code>, <code>overpay</code>,
 <code>expire</code>, <code>fail</code>; <code>POST /again/RTO-… {"amount":"5"}</code> for a second payment to
-an address of NOWPayments; <code>POST /fault {"mode":"503"}</code>; <code>GET /payments</code>.
-A coin's own address, or a provider's reference, does in place of the order number.</p>`
+a deposit address; <code>POST /fault {"mode":"503"}</code>; <code>GET /payments</code>.
+The address of a coin or the provider's reference works in place of the order number.</p>`
   )
 }
 
@@ -57,13 +56,12 @@ const card = (payment: SimulatedPayment): string => {
   const rows = [
     ["Provider", `${payment.provider}, ${payment.method}`],
     ["Status", partly],
-    ["Due", payment.due === undefined ? "nobody said" : amount(payment.due)],
+    ["Due", payment.due === undefined ? "unknown" : amount(payment.due)],
     ["Received", amount(payment.received)],
     payment.payTo === undefined ? ["Reference", payment.reference] : ["Address", payment.payTo],
     ...(payment.expiresAt === undefined ? [] : [["Expires", new Date(payment.expiresAt).toISOString()]])
   ]
-  const shown =
-    payment.shownAt === undefined ? "" : `<p><a href="${escapeHtml(payment.shownAt)}">What the payer sees</a></p>`
+  const shown = payment.shownAt === undefined ? "" : `<p><a href="${escapeHtml(payment.shownAt)}">Payment page</a></p>`
   return `<article aria-label="${escapeHtml(name)}">
 <h3>${escapeHtml(name)}</h3>
 <dl>${rows.map(([term = "", value = ""]) => `<dt>${term}</dt><dd>${escapeHtml(value)}</dd>`).join("")}</dl>
@@ -73,26 +71,11 @@ ${shown}${possibleActions(payment)
 </article>`
 }
 
-/** By the provider's reference, so that the button of one coin pays this coin. */
-export const actionForm = (payment: SimulatedPayment, action: Action): string => {
-  const label = `${LABEL[action]} ${payment.orderNumber ?? payment.reference}, ${payment.currency.toUpperCase()}`
-  const kind = action === "pay" ? ' class="main"' : ""
-  return `<form method="post" action="/${action}/${encodeURIComponent(payment.reference)}"><button${kind} aria-label="${escapeHtml(label)}">${LABEL[action]}</button></form>`
-}
-
-const LABEL: { readonly [A in Action]: string } = {
-  pay: "Pay",
-  underpay: "Underpay",
-  overpay: "Overpay",
-  expire: "Expire",
-  fail: "Fail"
-}
-
 const faultForm = (fault: ControlPage["fault"], providers: ReadonlyArray<string>): string => {
   const options = (all: ReadonlyArray<string>, chosen: string) =>
     all.map((each) => `<option${each === chosen ? " selected" : ""}>${escapeHtml(each)}</option>`).join("")
   return `<form method="post" action="/fault" class="box">
-<label>Every answer of a wire becomes <select name="mode">${options(FAULT_MODES, fault.mode)}</select></label>
+<label>Replace every response by <select name="mode">${options(FAULT_MODES, fault.mode)}</select></label>
 <label>at <select name="provider">${options(["all", ...providers], fault.provider)}</select></label>
 <button>Set</button></form>`
 }

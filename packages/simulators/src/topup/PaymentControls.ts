@@ -7,16 +7,16 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { controlPage } from "./ControlPage.ts"
-import { ACTIONS, type Action, act, isAction, type SimulatedPayment, toJson } from "./SimulatedPayment.ts"
-import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import { ACTIONS, type Action, act, isAction, type SimulatedPayment, toJson } from "./payment/SimulatedPayment.ts"
+import type { SimulatedPayments } from "./payment/SimulatedPayments.ts"
 import {
   html,
   json,
   readObject,
   type SimulatedProvider,
-  type WireAnswer,
-  type WireRequest
-} from "./SimulatedProvider.ts"
+  type WireRequest,
+  type WireResponse
+} from "./payment/SimulatedProvider.ts"
 import type { Deliver, Delivered } from "./WebhookDelivery.ts"
 import { FAULT_MODES, type WireFault } from "./WireFault.ts"
 
@@ -40,16 +40,16 @@ export class PaymentControls {
     this.#options = options
   }
 
-  answer(request: WireRequest): Effect.Effect<WireAnswer> {
+  respond(request: WireRequest): Effect.Effect<WireResponse> {
     const { method, path } = request
     const [, verb, name] = /^\/([a-z]+)\/([^/]+)$/.exec(path) ?? []
     if (method === "POST" && isAction(verb)) return this.#act(verb, decoded(name), request)
     if (method === "POST" && verb === "again") return this.#again(decoded(name), request)
     if (method === "POST" && path === "/fault") return Effect.sync(() => this.#setFault(request))
-    return Effect.sync(() => (method === "GET" ? this.#look(request) : notFound(path)))
+    return Effect.sync(() => (method === "GET" ? this.#look(request) : notFound(path, this.#options.providers)))
   }
 
-  #look({ now, origin, path }: WireRequest): WireAnswer {
+  #look({ now, origin, path }: WireRequest): WireResponse {
     const { fault, payments, providers } = this.#options
     switch (path) {
       case "/": {
@@ -61,11 +61,11 @@ export class PaymentControls {
       case "/fault":
         return json(200, fault.now())
       default:
-        return notFound(path)
+        return notFound(path, this.#options.providers)
     }
   }
 
-  #setFault(request: WireRequest): WireAnswer {
+  #setFault(request: WireRequest): WireResponse {
     const { fault, providers } = this.#options
     const names = providers.map(({ name }) => name)
     const asked = isForm(request) ? Object.fromEntries(new URLSearchParams(request.body)) : readObject(request)
@@ -79,7 +79,7 @@ export class PaymentControls {
   }
 
   /** Answers once every wire shows it and the merchant was told. */
-  #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireAnswer> {
+  #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
     const outcome = Either.all(
@@ -94,7 +94,7 @@ export class PaymentControls {
   }
 
   /** Sends once more to the address that an order, or a coin of it, was paid at. */
-  #again(name: string, request: WireRequest): Effect.Effect<WireAnswer> {
+  #again(name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const { payments, providers } = this.#options
     const [payment] = chooseFor("pay", payments.named(name, now))
@@ -108,7 +108,7 @@ export class PaymentControls {
     })
   }
 
-  #refuse(action: Action | "again", name: string, reason: string, request: WireRequest): WireAnswer {
+  #refuse(action: Action | "again", name: string, reason: string, request: WireRequest): WireResponse {
     this.#note(request.now, `${action} ${name}: not possible, ${reason}`)
     return isForm(request) ? backToThePage : error(409, "not_possible", `${action} ${name}: ${reason}`)
   }
@@ -118,7 +118,7 @@ export class PaymentControls {
     name: string,
     changes: ReadonlyArray<{ readonly before: SimulatedPayment; readonly after: SimulatedPayment }>,
     request: WireRequest
-  ): Effect.Effect<WireAnswer> {
+  ): Effect.Effect<WireResponse> {
     return Effect.gen(this, function* () {
       const { now } = request
       const { payments, providers } = this.#options
@@ -171,21 +171,20 @@ const decoded = (name: string | undefined): string => {
 /** The page's buttons; programs send JSON, or nothing at all. */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 
-const backToThePage: WireAnswer = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }
+const backToThePage: WireResponse = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }
 
-const error = (status: number, code: string, message: string): WireAnswer =>
+const error = (status: number, code: string, message: string): WireResponse =>
   json(status, { error: { code, message: `payment simulator: ${message}` } })
 
-const unknownOrder = (name: string): WireAnswer =>
+const unknownOrder = (name: string): WireResponse =>
   error(
     404,
     "unknown_order",
     `no payment is known by ${name}. It was not opened here, or the simulator was restarted since; GET /payments lists all`
   )
 
-const notFound = (path: string): WireAnswer =>
-  error(
-    404,
-    "not_found",
-    `nothing is at ${path}. GET /, /payments, /fault; POST /fault, /bsc/orders, /bsc/transfers, /${ACTIONS.join("|/")}|/again/{orderNumber}`
-  )
+const notFound = (path: string, providers: ReadonlyArray<SimulatedProvider>): WireResponse => {
+  const controls = providers.flatMap(({ controls, name }) => (controls?.paths ?? []).map((each) => `/${name}${each}`))
+  const posts = ["/fault", ...controls, `/${ACTIONS.join("|/")}|/again/{orderNumber}`].join(", ")
+  return error(404, "not_found", `nothing is at ${path}. GET /, /payments, /fault; POST ${posts}`)
+}

@@ -4,19 +4,18 @@
  * simulation. Never for production; the server refuses it there.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type PaymentSimulation, simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
-import * as BscSimulator from "./BscSimulator.ts"
-import * as MidtransSimulator from "./MidtransSimulator.ts"
-import * as NowPaymentsSimulator from "./NowPaymentsSimulator.ts"
+import * as SharedServer from "../sharing/SharedServer.ts"
 import { PaymentControls } from "./PaymentControls.ts"
-import { SimulatedPayments } from "./SimulatedPayments.ts"
-import { json, type WireAnswer, type WireRequest } from "./SimulatedProvider.ts"
-import * as TripaySimulator from "./TripaySimulator.ts"
+import { SimulatedPayments } from "./payment/SimulatedPayments.ts"
+import { json, type WireRequest, type WireResponse } from "./payment/SimulatedProvider.ts"
+import { SIMULATED_PROVIDERS } from "./SimulatedProviders.ts"
 import { makeDelivery } from "./WebhookDelivery.ts"
-import { type LostAnswer, WireFault } from "./WireFault.ts"
+import { type LostResponse, WireFault } from "./WireFault.ts"
 
 export interface PaymentSimulatorOptions {
   /** 0, or absent, takes a free one. */
@@ -43,8 +42,6 @@ const STANDING_HEADERS = {
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-export const addressOf = (port: number): string => `http://127.0.0.1:${port}`
-
 /** Whether an answer came from a payment simulator. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
@@ -55,10 +52,10 @@ export const start = ({
 }: PaymentSimulatorOptions = {}): Effect.Effect<PaymentSimulator, never, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntime<never>()
-    const answer = yield* makeAnswer(webhookBase)
+    const respond = yield* makeRespond(webhookBase)
     const listening = Effect.async<ReturnType<typeof createServer>>((resume) => {
       const server = createServer((request, response) => {
-        const fiber = run(serve(request, response, answer))
+        const fiber = run(serve(request, response, respond))
         response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
       })
       server.maxConnections = CONNECTIONS_AT_MOST
@@ -72,35 +69,46 @@ export const start = ({
       })
     )
     const address = server.address()
-    return { baseUrl: addressOf(typeof address === "object" && address !== null ? address.port : port) }
+    return { baseUrl: simulatorAddress(typeof address === "object" && address !== null ? address.port : port) }
   })
 
-type Answer = (request: WireRequest) => Effect.Effect<WireAnswer | LostAnswer>
+/**
+ * Runs the simulator, or uses the one that another server of this machine runs on the port. Where another program
+ * listens there, the simulator takes a free port.
+ */
+export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
+  SharedServer.startOrJoin<PaymentSimulator, Scope.Scope>({
+    port: options.port,
+    start: (port) => start({ ...options, port }),
+    address: simulatorAddress(options.port),
+    isOurs: isSimulated,
+    joined: { baseUrl: simulatorAddress(options.port) }
+  })
 
-const makeAnswer = (webhookBase: string | undefined): Effect.Effect<Answer> =>
+/** The simulator as a server composes it with the real adapters. */
+export const paymentSimulation: PaymentSimulation = { counterparts: SIMULATED_PROVIDERS, startOrJoin }
+
+type Respond = (request: WireRequest) => Effect.Effect<WireResponse | LostResponse>
+
+const makeRespond = (webhookBase: string | undefined): Effect.Effect<Respond> =>
   Effect.gen(function* () {
     const payments = new SimulatedPayments()
     const fault = new WireFault()
-    const bsc = BscSimulator.make(payments)
-    const providers = [
-      MidtransSimulator.make(payments),
-      TripaySimulator.make(payments),
-      NowPaymentsSimulator.make(payments),
-      bsc
-    ]
+    const providers = SIMULATED_PROVIDERS.map(({ simulate }) => simulate(payments))
     const controls = new PaymentControls({ payments, providers, fault, deliver: yield* makeDelivery, webhookBase })
     return (request) => {
       const provider = providers.find(({ name }) => `${request.path}/`.startsWith(`/${name}/`))
-      if (provider === undefined) return controls.answer(request)
+      if (provider === undefined) return controls.respond(request)
       const asked = { ...request, path: request.path.slice(provider.name.length + 1) }
       return Effect.sync(() => {
-        const beside = provider === bsc ? bsc.beside(asked) : undefined
-        return beside ?? fault.distort(provider.name, () => provider.answer(asked))
+        const { controls } = provider
+        if (asked.method === "POST" && controls?.paths.includes(asked.path)) return controls.post(asked)
+        return fault.distort(provider.name, () => provider.respond(asked))
       })
     }
   })
 
-const serve = (request: IncomingMessage, response: ServerResponse, answer: Answer) =>
+const serve = (request: IncomingMessage, response: ServerResponse, respond: Respond) =>
   Effect.gen(function* () {
     const host = request.headers.host ?? ""
     if (isForeign(host, request.headers.origin))
@@ -111,18 +119,18 @@ const serve = (request: IncomingMessage, response: ServerResponse, answer: Answe
       return write(response, json(413, { error: { code: "too_large", message: "payment simulator: body too large" } }))
     }
     const [path = "/", query = ""] = (request.url ?? "/").split("?")
-    const answered = yield* answer({
+    const responded = yield* respond({
       method: request.method ?? "GET",
       path,
       query: new URLSearchParams(query),
       headers: request.headers,
       body,
       now: yield* Clock.currentTimeMillis,
-      origin: addressOf(request.socket.localPort ?? 0)
+      origin: simulatorAddress(request.socket.localPort ?? 0)
     })
-    if (answered === "hang") yield* Effect.sleep(HANG)
-    if (typeof answered === "string") request.socket.resetAndDestroy()
-    else write(response, answered)
+    if (responded === "hang") yield* Effect.sleep(HANG)
+    if (typeof responded === "string") request.socket.resetAndDestroy()
+    else write(response, responded)
   })
 
 /** A page from elsewhere that a browser on this machine shows must not reach in, under no name. */
@@ -142,6 +150,6 @@ const readBody = (request: IncomingMessage): Effect.Effect<string | undefined> =
     request.on("end", () => resume(Effect.succeed(Buffer.concat(pieces).toString("utf8"))))
   })
 
-const write = (response: ServerResponse, { body, contentType, headers, status }: WireAnswer): void => {
+const write = (response: ServerResponse, { body, contentType, headers, status }: WireResponse): void => {
   response.writeHead(status, { ...STANDING_HEADERS, ...headers, "content-type": contentType }).end(body)
 }

@@ -2,7 +2,7 @@
  * Telling a merchant of a payment, as providers do: once, to the address it named, without minding what becomes of it.
  */
 import * as Effect from "effect/Effect"
-import type { SimulatedWebhook } from "./SimulatedProvider.ts"
+import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
 
 const TIMEOUT_MILLIS = 3_000
 const AT_ONCE = 8

@@ -1,7 +1,7 @@
 /**
  * What is wrong with the wires of the providers for now, as somebody at the simulator set it.
  */
-import { html, json, type WireAnswer } from "./SimulatedProvider.ts"
+import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 
 /**
  * `503`, `429` and `html` (a page instead of JSON, with status 200) are said instead of asking the provider. With
@@ -14,7 +14,7 @@ export type FaultMode = (typeof FAULT_MODES)[number]
 const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
 
 /** The answer is not written; the connection stays open for a while, or is cut. */
-export type LostAnswer = "hang" | "reset"
+export type LostResponse = "hang" | "reset"
 
 const ALL = "all"
 
@@ -36,7 +36,7 @@ export class WireFault {
   }
 
   /** What the caller of this provider gets. */
-  distort(provider: string, answer: () => WireAnswer): WireAnswer | LostAnswer {
+  distort(provider: string, answer: () => WireResponse): WireResponse | LostResponse {
     const mode = this.#provider === ALL || this.#provider === provider ? this.#mode : "none"
     switch (mode) {
       case "none":

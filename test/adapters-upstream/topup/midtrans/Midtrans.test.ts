@@ -1,6 +1,5 @@
 import { it } from "@effect/vitest"
 import * as Midtrans from "@tollgate/adapters-upstream/topup/midtrans/Midtrans"
-import type { MidtransSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
@@ -12,14 +11,16 @@ import { aCharge, anError, aTransaction, FRAMED_PICTURE, PICTURE, TRANSACTION_ID
 
 const intent = aRupiahIntent("qris")
 
-const settings = (parts: Partial<MidtransSettings> & { readonly baseUrl: string }): MidtransSettings => ({
+const settings = (
+  parts: Partial<Midtrans.MidtransSettings> & { readonly baseUrl: string }
+): Midtrans.MidtransSettings => ({
   ...anAccount(parts),
   serverKey: Redacted.make("SB-Mid-server-abc"),
   acquirer: "gopay",
   ...parts
 })
 
-const withMidtrans = (parts: Partial<MidtransSettings> = {}) =>
+const withMidtrans = (parts: Partial<Midtrans.MidtransSettings> = {}) =>
   Effect.gen(function* () {
     const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
     const provider = yield* Midtrans.make(settings({ baseUrl: upstream.baseUrl, ...parts }))

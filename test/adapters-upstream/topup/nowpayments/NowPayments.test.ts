@@ -1,6 +1,5 @@
 import { it } from "@effect/vitest"
 import * as NowPayments from "@tollgate/adapters-upstream/topup/nowpayments/NowPayments"
-import type { NowPaymentsSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { type ReceivedRequest, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
@@ -12,7 +11,9 @@ import { AMOUNT, aCreated, anError, aStatus, idOf } from "./NowPaymentsWires.ts"
 const intent = aDollarIntent()
 const COINS = ["usdttrc20", "usdtbsc", "usdcbase"]
 
-const settings = (parts: Partial<NowPaymentsSettings> & { readonly baseUrl: string }): NowPaymentsSettings => ({
+const settings = (
+  parts: Partial<NowPayments.NowPaymentsSettings> & { readonly baseUrl: string }
+): NowPayments.NowPaymentsSettings => ({
   ...anAccount(parts),
   expiryMinutes: 60,
   apiKey: Redacted.make("np-key"),
@@ -21,7 +22,7 @@ const settings = (parts: Partial<NowPaymentsSettings> & { readonly baseUrl: stri
   ...parts
 })
 
-const withNowPayments = (parts: Partial<NowPaymentsSettings> = {}) =>
+const withNowPayments = (parts: Partial<NowPayments.NowPaymentsSettings> = {}) =>
   Effect.gen(function* () {
     const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
     const provider = yield* NowPayments.make(settings({ baseUrl: upstream.baseUrl, ...parts }))

@@ -1,6 +1,5 @@
 import { it } from "@effect/vitest"
 import * as Tripay from "@tollgate/adapters-upstream/topup/tripay/Tripay"
-import type { TripaySettings } from "@tollgate/adapters-upstream/topup/wire/PaymentSettings"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
@@ -12,7 +11,7 @@ import { aChannel, aTransaction, PAGE, REFERENCE, refusal, success } from "./Tri
 
 const intent = aRupiahIntent("hosted_qris", 50_000n)
 
-const settings = (parts: Partial<TripaySettings> & { readonly baseUrl: string }): TripaySettings => ({
+const settings = (parts: Partial<Tripay.TripaySettings> & { readonly baseUrl: string }): Tripay.TripaySettings => ({
   ...anAccount(parts),
   apiKey: Redacted.make("DEV-api-key"),
   privateKey: Redacted.make("private-key"),
@@ -22,7 +21,7 @@ const settings = (parts: Partial<TripaySettings> & { readonly baseUrl: string })
   ...parts
 })
 
-const withTripay = (parts: Partial<TripaySettings> = {}, basePath = "/api") =>
+const withTripay = (parts: Partial<Tripay.TripaySettings> = {}, basePath = "/api") =>
   Effect.gen(function* () {
     const upstream = yield* ScriptedUpstream.scoped({ basePath })
     const provider = yield* Tripay.make(settings({ baseUrl: upstream.baseUrl, ...parts }))

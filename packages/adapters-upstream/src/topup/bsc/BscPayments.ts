@@ -28,6 +28,7 @@ import * as DepositWatch from "./DepositWatch.ts"
 import * as Failover from "./Failover.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 
+export const NAME = "bsc"
 const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
 
@@ -37,7 +38,7 @@ const MINUTE_MILLIS = 60_000
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const label = settings.simulated ? "bsc-simulator" : "bsc"
+    const label = settings.simulated ? `${NAME}-simulator` : NAME
     const agent = yield* Effect.acquireRelease(JsonRpc.openAgent, (open) => Effect.promise(() => open.destroy()))
     const unavailable = (kind: ProviderUnavailable["kind"], detail: string) =>
       new ProviderUnavailable({ provider: label, kind, ambiguous: false, detail })
@@ -145,7 +146,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
 
     return {
       label,
-      name: "bsc",
+      name: NAME,
       simulated: settings.simulated,
       method: "crypto_bep20",
       needsDepositIndex: true,

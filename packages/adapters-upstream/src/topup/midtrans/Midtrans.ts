@@ -7,18 +7,24 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { rupiahOf } from "../wire/DueAmount.ts"
+import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
 import { type PaymentFailure, troubleOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
-import { isRealMoney, labelOf, type MidtransSettings } from "../wire/PaymentSettings.ts"
 import { isKnown, toObservation } from "./MidtransObservation.ts"
 import { readCharge, readReply, readTransaction } from "./MidtransResponses.ts"
 import * as MidtransWebhook from "./MidtransWebhook.ts"
 
-const NAME = "midtrans"
+export const NAME = "midtrans"
 const MINUTE_MILLIS = 60_000
 
 /** An order nobody has: what Midtrans says of it tells whether our key is right. */
 const NO_ORDER = "RTO-probe"
+
+export interface MidtransSettings extends AccountSettings {
+  readonly serverKey: Redacted.Redacted<string>
+  /** Acquirer of the QRIS codes. */
+  readonly acquirer: "gopay" | "airpay shopee"
+}
 
 export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -5,8 +5,8 @@ import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollga
 import type { Idr } from "@tollgate/domain/money/Idr"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { type AccountSettings, isPayable, isSandbox } from "../wire/PaymentAccount.ts"
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"
-import { isPayable, isSandbox, type MidtransSettings } from "../wire/PaymentSettings.ts"
 import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
@@ -52,7 +52,7 @@ export interface Asked {
 
 export const readCharge = (
   { unavailable }: PaymentFailure,
-  settings: MidtransSettings,
+  settings: AccountSettings,
   body: unknown,
   { orderNumber, total, expiresAt }: Asked
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
@@ -76,7 +76,7 @@ export const readCharge = (
   })
 }
 
-const pictureOf = ({ actions }: Charge, settings: MidtransSettings): string | undefined => {
+const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | undefined => {
   const urlOf = (wanted: string) => actions?.find(({ name }) => name === wanted)?.url
   const url = urlOf(FRAMED_PICTURE_ACTION) ?? urlOf(PICTURE_ACTION)
   return url !== undefined && isPayable(url, settings) ? url : undefined

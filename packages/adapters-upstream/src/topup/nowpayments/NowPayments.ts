@@ -7,14 +7,15 @@ import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservati
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { dollarsOf } from "../wire/DueAmount.ts"
 import { Digits } from "../wire/ExactJson.ts"
+import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
 import { troubleOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
-import { isRealMoney, labelOf, type NowPaymentsSettings } from "../wire/PaymentSettings.ts"
 import { usdDigits } from "../wire/WireAmounts.ts"
 import { COINS_AT_MOST, coinsOf, type NowPaymentsCoin } from "./NowPaymentsCoin.ts"
 import { type Asked, combine, isKnown, toObservation } from "./NowPaymentsObservation.ts"
@@ -23,7 +24,7 @@ import { type Failure, readAs, readCreated } from "./NowPaymentsResponses.ts"
 import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
 import { Coins, Created, Payment } from "./NowPaymentsWire.ts"
 
-const NAME = "nowpayments"
+export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
 
 /** One of several payments is enough to tell these; that none is paid is only known when all have answered. */
@@ -33,6 +34,13 @@ const STANDS_ALONE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "
 const OpenedState = Schema.Struct({
   payments: Schema.NonEmptyArray(Schema.Struct({ paymentId: Schema.NonEmptyString, currency: Schema.NonEmptyString }))
 })
+
+export interface NowPaymentsSettings extends AccountSettings {
+  readonly apiKey: Redacted.Redacted<string>
+  readonly ipnSecret: Redacted.Redacted<string>
+  /** NOWPayments' codes of USDT and USDC on the networks we accept, for example `usdttrc20`. */
+  readonly currencies: ReadonlyArray<string>
+}
 
 export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -7,18 +7,28 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { rupiahOf } from "../wire/DueAmount.ts"
+import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
 import { troubleOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
-import { isRealMoney, labelOf, type TripaySettings } from "../wire/PaymentSettings.ts"
 import { isKnown, toObservation } from "./TripayObservation.ts"
 import { FEE_ON_CUSTOMER, readAsked, readCreated, readEnvelope } from "./TripayResponses.ts"
 import * as TripaySignature from "./TripaySignature.ts"
 import * as TripayWebhook from "./TripayWebhook.ts"
 import { Channels, Transaction } from "./TripayWire.ts"
 
-const NAME = "tripay"
+export const NAME = "tripay"
 const MINUTE_MILLIS = 60_000
 const NAME_CHARACTERS_AT_MOST = 100
+
+export interface TripaySettings extends AccountSettings {
+  readonly apiKey: Redacted.Redacted<string>
+  readonly privateKey: Redacted.Redacted<string>
+  readonly merchantCode: string
+  /** The QRIS channel of the account, for example `QRIS2`. The merchant must bear its fee. */
+  readonly channel: string
+  /** The hosted page links here after the payment. */
+  readonly returnUrl: string | undefined
+}
 
 export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -4,8 +4,8 @@
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { type AccountSettings, isPayable, isSandbox } from "../wire/PaymentAccount.ts"
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"
-import { isPayable, isSandbox, type TripaySettings } from "../wire/PaymentSettings.ts"
 import * as Qris from "../wire/Qris.ts"
 import { idrOf } from "../wire/WireAmounts.ts"
 import { type Asked, mismatchOf } from "./TripayObservation.ts"
@@ -51,7 +51,7 @@ export const readAsked = <A, I>(
 
 export const readCreated = (
   { unavailable }: PaymentFailure,
-  settings: TripaySettings,
+  settings: AccountSettings,
   data: unknown,
   asked: Omit<Asked, "reference">
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {

@@ -1,16 +1,15 @@
 import { it } from "@effect/vitest"
-import * as Bsc from "@tollgate/adapters-upstream/topup/bsc/BscPayments"
-import * as Midtrans from "@tollgate/adapters-upstream/topup/midtrans/Midtrans"
-import * as NowPayments from "@tollgate/adapters-upstream/topup/nowpayments/NowPayments"
-import * as Tripay from "@tollgate/adapters-upstream/topup/tripay/Tripay"
+import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import { PAYMENT_PROVIDERS } from "@tollgate/adapters-upstream/topup/PaymentProviderRegistry"
 import type { AmountDue, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Email } from "@tollgate/domain/validation/Email"
-import { announced } from "@tollgate/simulators/topup/AnnouncedOrders"
-import { simulatorSettings } from "@tollgate/simulators/topup/SimulatorSettings"
-import { Effect, Logger, LogLevel, Redacted } from "effect"
+import { bscSimulator } from "@tollgate/simulators/topup/bsc/BscSimulator"
+import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
+import { SIMULATED_PROVIDERS } from "@tollgate/simulators/topup/SimulatedProviders"
+import { Effect, Logger, LogLevel } from "effect"
 import { describe, expect } from "vitest"
 import { listeningMerchant, type SimulatorClient, startedSimulator } from "../../support/SimulatedPayments.ts"
 
@@ -29,6 +28,19 @@ const anIntent = (provider: PaymentProvider, due: AmountDue, id: string): Paymen
 
 const ID = "0190d1a4-5f3c-7c21-9d0e-6a1b2c3d4e5f"
 
+/** The real adapter of this name, pointed to the simulator. */
+const adapterOf = (name: string, simulatorUrl: string, gatewayUrl?: string) =>
+  Effect.all(
+    simulatedProviders(
+      { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
+      { simulation: paymentSimulation, simulatorUrl, deployment: "a", gatewayUrl }
+    )
+  ).pipe(
+    Effect.map((providers) => providers.find((provider) => provider.name === name)),
+    Effect.flatMap(Effect.fromNullable),
+    Effect.orDie
+  )
+
 const settled = (simulator: SimulatorClient, provider: PaymentProvider, due: AmountDue) =>
   Effect.gen(function* () {
     const intent = anIntent(provider, due, ID)
@@ -40,13 +52,17 @@ const settled = (simulator: SimulatorClient, provider: PaymentProvider, due: Amo
     return { opened, observation: yield* provider.refresh(intent, opened), intent }
   })
 
-describe("the settings of the simulator", () => {
-  it.scopedLive("let the adapter of Midtrans open a payment, see it paid and hear of it", () =>
+describe("the simulated providers", () => {
+  it("have a counterpart each among the real ones, and every real one is simulated", () => {
+    const names = (list: ReadonlyArray<{ readonly name: string }>) => list.map(({ name }) => name)
+    expect(names(SIMULATED_PROVIDERS)).toEqual(names(PAYMENT_PROVIDERS))
+  })
+
+  it.scopedLive("let the Midtrans adapter open a payment, see it paid and receive its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
-      const { midtrans } = simulatorSettings(simulator.baseUrl, { deployment: "a", gatewayUrl: gateway.url })
-      const provider = yield* Midtrans.make(midtrans)
+      const provider = yield* adapterOf("midtrans", simulator.baseUrl, gateway.url)
       expect(provider).toMatchObject({ label: "midtrans-simulator", simulated: true })
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
       expect(opened.instructions).toMatchObject({
@@ -58,12 +74,11 @@ describe("the settings of the simulator", () => {
     })
   )
 
-  it.scopedLive("let the adapter of Tripay open a payment, see it paid and hear of it", () =>
+  it.scopedLive("let the Tripay adapter open a payment, see it paid and receive its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
-      const { tripay } = simulatorSettings(simulator.baseUrl, { deployment: "a", gatewayUrl: gateway.url })
-      const provider = yield* Tripay.make(tripay)
+      const provider = yield* adapterOf("tripay", simulator.baseUrl, gateway.url)
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
       expect(opened.instructions._tag).toBe("HostedQris")
       expect(observation._tag).toBe("Paid")
@@ -71,12 +86,11 @@ describe("the settings of the simulator", () => {
     })
   )
 
-  it.scopedLive("let the adapter of NOWPayments open a payment, see it paid and hear of it", () =>
+  it.scopedLive("let the NOWPayments adapter open a payment, see it paid and receive its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
-      const { nowPayments } = simulatorSettings(simulator.baseUrl, { deployment: "a", gatewayUrl: gateway.url })
-      const provider = yield* NowPayments.make(nowPayments)
+      const provider = yield* adapterOf("nowpayments", simulator.baseUrl, gateway.url)
       const { intent, observation, opened } = yield* settled(simulator, provider, dollars)
       expect(opened.instructions).toMatchObject({ _tag: "Crypto", depositAddresses: { length: 4 } })
       expect(observation).toMatchObject({ _tag: "Paid", received: { receivedUsdMicro: 25_000_123n } })
@@ -84,23 +98,26 @@ describe("the settings of the simulator", () => {
     })
   )
 
-  it.scopedLive("let the adapter of BSC open a payment that is paid by its order number", () =>
+  it.scopedLive("let the BSC adapter open a payment that is paid by its order number", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
-      const { bsc } = simulatorSettings(simulator.baseUrl, { deployment: "a" })
-      const provider = announced(yield* Bsc.make(bsc), simulator.baseUrl)
+      const provider = yield* adapterOf("bsc", simulator.baseUrl)
       const { observation } = yield* settled(simulator, provider, dollars)
       expect(observation).toMatchObject({ _tag: "Paid", received: { receivedRaw: 25_000_123n * 10n ** 12n } })
     })
   )
 
-  it.scopedLive("give servers of one database the same deposit addresses, and others their own", () =>
-    Effect.gen(function* () {
-      const xpubOf = (deployment: string) =>
-        Redacted.value(simulatorSettings("http://127.0.0.1:4010", { deployment }).bsc.xpub)
-      expect(xpubOf("a")).toBe(xpubOf("a"))
-      expect(xpubOf("a")).not.toBe(xpubOf("b"))
-    })
+  it.scopedLive(
+    "give servers of one database the same deposit addresses, and servers of another database different ones",
+    () =>
+      Effect.gen(function* () {
+        const xpubOf = (deployment: string) =>
+          bscSimulator.environment({ simulatorUrl: "http://127.0.0.1:4010", deployment, gatewayUrl: undefined })
+            .BSC_XPUB
+        expect(xpubOf("a")).toMatch(/^xpub/)
+        expect(xpubOf("a")).toBe(xpubOf("a"))
+        expect(xpubOf("a")).not.toBe(xpubOf("b"))
+      })
   )
 })
 

@@ -10,7 +10,6 @@ import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as BigInteger from "effect/BigInt"
 import * as Either from "effect/Either"
-import { decimalText } from "./DecimalAmount.ts"
 
 export const ACTIONS = ["pay", "underpay", "overpay", "expire", "fail"] as const
 export type Action = (typeof ACTIONS)[number]
@@ -67,7 +66,7 @@ export const act = (
     if (state === "paid") return Either.left(`it is paid, so it cannot ${action}`)
     return Either.right(moved(payment, action === "expire" ? "expired" : "failed", now))
   }
-  if (due === undefined) return Either.left(NOTHING_DUE)
+  if (due === undefined) return Either.left("its amount is not known")
   if (action === "underpay") {
     const part = (due - received) / 2n
     if (state !== "open") return Either.left(`it is ${state}; only an open payment can be paid in part`)
@@ -77,9 +76,6 @@ export const act = (
   const wanted = action === "pay" ? due : due + BigInteger.max(1n, due / 10n)
   return Either.right({ ...moved(payment, "paid", now), received: BigInteger.max(wanted, received) })
 }
-
-/** Only a bare deposit address comes without an amount. */
-const NOTHING_DUE = "nobody said how much is due: say so with POST /bsc/orders, or send it with POST /bsc/transfers"
 
 const moved = (payment: SimulatedPayment, state: SimulatedPayment["state"], now: number): SimulatedPayment =>
   payment.state === state ? payment : { ...payment, state, changedAt: now }
@@ -110,3 +106,18 @@ export const toJson = (payment: SimulatedPayment): JsonObject => ({
 })
 
 const iso = (millis: number): string => new Date(millis).toISOString()
+
+/** An amount in its smallest unit as a decimal, exact and without trailing zeros: `25000123` with six decimals is `25.000123`. */
+export const decimalText = (amount: bigint, decimals: number): string => {
+  if (decimals === 0) return amount.toString()
+  const digits = amount.toString().padStart(decimals + 1, "0")
+  const fraction = digits.slice(-decimals).replace(/0+$/, "")
+  return fraction === "" ? digits.slice(0, -decimals) : `${digits.slice(0, -decimals)}.${fraction}`
+}
+
+/** Undefined where the text is no decimal, or is finer than the smallest unit. */
+export const readDecimal = (text: string, decimals: number): bigint | undefined => {
+  const [, whole, fraction = ""] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text) ?? []
+  if (whole === undefined || fraction.replace(/0+$/, "").length > decimals) return undefined
+  return BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, "0"))
+}

@@ -2,21 +2,41 @@
  * Payments in dollar tokens on a simulated BSC. The wire knows addresses and balances only, so beside it somebody may
  * say what an address is for: `POST /bsc/orders`; and send any amount of either token: `POST /bsc/transfers`.
  */
+import { createHash } from "node:crypto"
+import { HDKey } from "@scure/bip32"
 import { asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { type SimulatedPayment, toJson } from "../payment/SimulatedPayment.ts"
+import type { SimulatedPayments } from "../payment/SimulatedPayments.ts"
+import {
+  json,
+  readObject,
+  type SimulatedProvider,
+  type SimulatedProviderDescriptor,
+  type WireResponse
+} from "../payment/SimulatedProvider.ts"
+import { announced } from "./AnnouncedOrders.ts"
 import { answerRpc, BSC_TOKEN_DECIMALS, BSC_TOKENS } from "./BscRpc.ts"
 import { SimulatedChain } from "./SimulatedChain.ts"
-import { type SimulatedPayment, toJson } from "./SimulatedPayment.ts"
-import type { SimulatedPayments } from "./SimulatedPayments.ts"
-import { json, readObject, type SimulatedProvider, type WireAnswer, type WireRequest } from "./SimulatedProvider.ts"
 
 const NAME = "bsc"
 
-export interface BscSimulator extends SimulatedProvider {
-  /** What does not belong to the wire, and never fails with it; nothing where the path is not one of these. */
-  readonly beside: (request: WireRequest) => WireAnswer | undefined
+export const bscSimulator: SimulatedProviderDescriptor = {
+  name: NAME,
+  simulate: (payments) => simulate(payments),
+  environment: ({ deployment, simulatorUrl }) => ({
+    BSC_RPC_URLS: `${simulatorUrl}/${NAME}`,
+    BSC_XPUB: throwAwayXpub(deployment)
+  }),
+  wrap: announced
 }
 
-export const make = (payments: SimulatedPayments): BscSimulator => {
+/** The seed of this wallet is public: nothing may be sent to its addresses. */
+const throwAwayXpub = (deployment: string): string => {
+  const seed = createHash("sha512").update(`SIMULATOR NOT REAL ${deployment}`).digest()
+  return HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0").publicExtendedKey
+}
+
+const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const chain = new SimulatedChain()
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
@@ -26,7 +46,7 @@ export const make = (payments: SimulatedPayments): BscSimulator => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
 
-  const register = (asked: JsonObject, now: number): WireAnswer => {
+  const register = (asked: JsonObject, now: number): WireResponse => {
     const orderNumber = asText(asked.order_number)
     const address = asText(asked.deposit_address)
     const contract = asText(asked.contract_address).toLowerCase()
@@ -38,12 +58,12 @@ export const make = (payments: SimulatedPayments): BscSimulator => {
     if (isKnown) return json(200, toJson(known))
     // An address of an earlier order counts from here, as it does for whoever opened the order.
     const before = chain.balanceOf(contract, address)
-    const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected }
+    const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
     payments.put(payment)
     return json(201, toJson(payment))
   }
 
-  const transfer = (asked: JsonObject, now: number): WireAnswer => {
+  const transfer = (asked: JsonObject, now: number): WireResponse => {
     const address = asText(asked.deposit_address)
     const contract = asText(asked.contract_address).toLowerCase()
     const raw = digits(asked.raw)
@@ -62,16 +82,18 @@ export const make = (payments: SimulatedPayments): BscSimulator => {
 
   return {
     name: NAME,
-    answer: ({ body, method, now, path }) => {
+    respond: ({ body, method, now, path }) => {
       if (path !== "" && path !== "/") return refusal(404, "the JSON-RPC is at /bsc")
       if (method !== "POST") return refusal(405, "JSON-RPC is asked with POST")
       return answerRpc({ chain, onBalance }, body, now)
     },
-    beside: (request) => {
-      if (request.method !== "POST" || (request.path !== "/orders" && request.path !== "/transfers")) return undefined
-      const asked = readObject(request)
-      if (asked === undefined) return refusal(400, "the body is no JSON object")
-      return request.path === "/orders" ? register(asked, request.now) : transfer(asked, request.now)
+    controls: {
+      paths: ["/orders", "/transfers"],
+      post: (request) => {
+        const asked = readObject(request)
+        if (asked === undefined) return refusal(400, "the body is no JSON object")
+        return request.path === "/orders" ? register(asked, request.now) : transfer(asked, request.now)
+      }
     },
     carryOut: (before, after, now) => {
       const raw = after.received - before.received
@@ -87,7 +109,7 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const digits = (value: unknown): bigint | undefined =>
   typeof value === "string" && /^[1-9]\d{0,77}$/.test(value) ? BigInt(value) : undefined
 
-const refusal = (status: number, message: string): WireAnswer =>
+const refusal = (status: number, message: string): WireResponse =>
   json(status, { error: { code: "bad_request", message: `payment simulator: ${message}` } })
 
 const contractOf = (payment: SimulatedPayment): string => asText(payment.asked.contract_address)
@@ -117,8 +139,13 @@ const paymentTo = (to: {
   expiresAt: undefined,
   callbackUrl: undefined,
   asked: { contract_address: to.contract, before: `${to.before ?? 0n}` },
-  cannot: {
-    expire: "a chain knows no expiry: the order expires where it was made, by its own clock",
-    fail: "a chain knows no refusal: what was sent arrives"
-  }
+  cannot: { ...NEVER, pay: NO_AMOUNT, underpay: NO_AMOUNT, overpay: NO_AMOUNT }
 })
+
+const NEVER: SimulatedPayment["cannot"] = {
+  expire: "a chain has no expiry: the order expires at the gateway, by its own clock",
+  fail: "a chain refuses no transfer: a transfer that was sent arrives"
+}
+
+const NO_AMOUNT =
+  "no order is known for this address: register one with POST /bsc/orders, or send tokens with POST /bsc/transfers"

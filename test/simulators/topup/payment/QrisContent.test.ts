@@ -1,4 +1,4 @@
-import { checksum, qrisContent, qrPicture } from "@tollgate/simulators/topup/QrisContent"
+import { checksum, qrisContent, qrPicture } from "@tollgate/simulators/topup/payment/QrisContent"
 import jsQR from "jsqr"
 import { describe, expect, it } from "vitest"
 

@@ -1,7 +1,10 @@
 /**
- * What the pages of the simulator have in common: one document without scripts and without anything from elsewhere,
- * light or dark as the reader likes, that says on top what it is.
+ * The parts that all pages of the simulator share, and the checkout page of one payment.
+ *
+ * A page is one document without scripts and without resources from other hosts. It is light or dark as the browser
+ * prefers, and a banner on top says that nothing is real.
  */
+import { type Action, decimalText, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
 
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -24,6 +27,42 @@ ${body}
 </body>
 </html>
 `
+
+/** By the provider's reference, so that the button of one coin pays this coin. */
+export const actionForm = (payment: SimulatedPayment, action: Action): string => {
+  const label = `${LABEL[action]} ${payment.orderNumber ?? payment.reference}, ${payment.currency.toUpperCase()}`
+  const kind = action === "pay" ? ' class="main"' : ""
+  return `<form method="post" action="/${action}/${encodeURIComponent(payment.reference)}"><button${kind} aria-label="${escapeHtml(label)}">${LABEL[action]}</button></form>`
+}
+
+const LABEL: { readonly [A in Action]: string } = {
+  pay: "Pay",
+  underpay: "Underpay",
+  overpay: "Overpay",
+  expire: "Expire",
+  fail: "Fail"
+}
+
+/** The page of one payment, as a provider's own checkout shows it to the payer. */
+export const checkoutPage = (payment: SimulatedPayment, pictureUrl: string): string => {
+  const amount = `${decimalText(payment.due ?? 0n, payment.decimals)} ${payment.currency.toUpperCase()}`
+  const buttons = possibleActions(payment).filter((action) => action === "pay" || action === "fail")
+  return page(
+    `Pay ${amount} (simulated)`,
+    `<h1>Pay ${escapeHtml(amount)}</h1>
+<div class="box">
+<p>Order <code>${escapeHtml(payment.orderNumber ?? "")}</code> is ${payment.state}.</p>
+${payment.state === "open" ? `<img src="${escapeHtml(pictureUrl)}" alt="QR code of this simulated payment" width="256" height="256">` : ""}
+${buttons.map((action) => actionForm(payment, action)).join("")}
+</div>
+${backLink(payment.asked.return_url)}<p><a href="/">All payments of the simulator</a></p>`
+  )
+}
+
+const backLink = (url: unknown): string =>
+  typeof url === "string" && /^https?:\/\//.test(url)
+    ? `<p><a href="${escapeHtml(url)}">Back to the merchant</a></p>`
+    : ""
 
 const STYLE = `
 :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --page: #f6f8fa; --card: #fff; --line: #d0d7de;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
 import { it } from "@effect/vitest"
-import { SIMULATED_MIDTRANS } from "@tollgate/simulators/topup/SimulatorSettings"
+import { SIMULATED_MIDTRANS } from "@tollgate/simulators/topup/midtrans/MidtransSimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
+import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../../support/SimulatedPayments.ts"
 
 const authorization = { authorization: `Basic ${Buffer.from(`${SIMULATED_MIDTRANS.serverKey}:`).toString("base64")}` }
 const ORDER = "RTO-6e1f3a52-8a4c-4a58-9a39-0a3f0a5d7b11"

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
-import { listOf, startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
+import { listOf, startedSimulator, textOf } from "../../../support/SimulatedPayments.ts"
 
 const USDT = "0x55d398326f99059fF775485246999027B3197955"
 const USDC = "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"

@@ -3,6 +3,7 @@
  * as HTTP 200 with an `error`, logs of at most 5,000 blocks at once.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
 import {
   blockHash,
   finalizedBlock,
@@ -11,7 +12,6 @@ import {
   type SimulatedChain,
   type TokenTransfer
 } from "./SimulatedChain.ts"
-import { json, type WireAnswer } from "./SimulatedProvider.ts"
 
 /** The two dollar tokens at their real addresses. */
 export const BSC_TOKENS: { readonly [contract: string]: string } = {
@@ -35,7 +35,7 @@ export interface BscRpcOptions {
 }
 
 /** One call, or a batch of them. */
-export const answerRpc = (options: BscRpcOptions, body: string, now: number): WireAnswer => {
+export const answerRpc = (options: BscRpcOptions, body: string, now: number): WireResponse => {
   const calls = parse(body)
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
   if (!Array.isArray(calls)) return json(200, answerCall(options, calls, now))

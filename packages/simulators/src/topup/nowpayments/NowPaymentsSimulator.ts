@@ -5,13 +5,23 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
-import { decimalText, readDecimal } from "./DecimalAmount.ts"
-import type { SimulatedPayment } from "./SimulatedPayment.ts"
-import type { SimulatedPayments } from "./SimulatedPayments.ts"
-import { json, readObject, type SimulatedProvider, type WireAnswer, type WireRequest } from "./SimulatedProvider.ts"
-import { SIMULATED_NOWPAYMENTS } from "./SimulatorSettings.ts"
+import { decimalText, readDecimal, type SimulatedPayment } from "../payment/SimulatedPayment.ts"
+import type { SimulatedPayments } from "../payment/SimulatedPayments.ts"
+import {
+  json,
+  readObject,
+  type SimulatedProvider,
+  type SimulatedProviderDescriptor,
+  type WireRequest,
+  type WireResponse
+} from "../payment/SimulatedProvider.ts"
 
 const NAME = "nowpayments"
+export const SIMULATED_NOWPAYMENTS = {
+  apiKey: "SIMULATOR-NOT-A-KEY-nowpayments-api",
+  ipnSecret: "SIMULATOR-NOT-A-KEY-nowpayments-ipn",
+  currencies: ["usdttrc20", "usdtbsc", "usdcmatic", "usdcbase"]
+} as const
 const DECIMALS = 6
 const MIN_AMOUNT = 1_000_000n
 /** Addresses stay good for a week. */
@@ -29,9 +39,20 @@ const NETWORKS: { readonly [coin: string]: string } = {
   usdcbase: "base"
 }
 
-export const make = (payments: SimulatedPayments): SimulatedProvider => ({
+export const nowPaymentsSimulator: SimulatedProviderDescriptor = {
   name: NAME,
-  answer: (request) => {
+  simulate: (payments) => simulate(payments),
+  environment: ({ simulatorUrl }) => ({
+    NOWPAYMENTS_BASE_URL: `${simulatorUrl}/${NAME}`,
+    NOWPAYMENTS_API_KEY: SIMULATED_NOWPAYMENTS.apiKey,
+    NOWPAYMENTS_IPN_SECRET: SIMULATED_NOWPAYMENTS.ipnSecret,
+    NOWPAYMENTS_CURRENCIES: SIMULATED_NOWPAYMENTS.currencies.join(",")
+  })
+}
+
+const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
+  name: NAME,
+  respond: (request) => {
     const { headers, method, now, path, query } = request
     if (method === "GET" && path === "/v1/status") return json(200, { message: "OK" })
     if (headers["x-api-key"] !== SIMULATED_NOWPAYMENTS.apiKey) return refusal(403, "INVALID_API_KEY", "Invalid api key")
@@ -98,10 +119,10 @@ const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 /** The provider spells them in capitals in this one list. */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
 
-const refusal = (status: number, code: string, message: string): WireAnswer =>
+const refusal = (status: number, code: string, message: string): WireResponse =>
   json(status, { status: false, statusCode: status, code, message })
 
-const create = (payments: SimulatedPayments, request: WireRequest): WireAnswer => {
+const create = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now } = request
   const asked = readObject(request)
   const coin = asText(asked?.pay_currency).toLowerCase()
@@ -226,7 +247,7 @@ const feeOf = (payment: SimulatedPayment): JsonObject => ({
   serviceFee: numberOf(payment.received - outcomeOf(payment))
 })
 
-const minAmount = (query: URLSearchParams): WireAnswer => {
+const minAmount = (query: URLSearchParams): WireResponse => {
   const from = query.get("currency_from")?.toLowerCase() ?? ""
   if (NETWORKS[from] === undefined) return refusal(400, "CURRENCY_UNAVAILABLE", `Currency ${from} is not available`)
   const amount = numberOf(MIN_AMOUNT)

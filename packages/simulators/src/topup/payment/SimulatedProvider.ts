@@ -1,10 +1,13 @@
 /**
- * A provider of the simulator: answers its wire as the real one does, and says how it tells a merchant of a payment.
+ * A payment provider in the simulator: responds on its wire as the real provider does, and builds the webhooks that the
+ * real one sends to merchants. Each provider's folder exports one descriptor; SimulatedProviders lists them.
  */
 import type { IncomingHttpHeaders } from "node:http"
+import type { SimulatedCounterpart } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type * as Either from "effect/Either"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
+import type { SimulatedPayments } from "./SimulatedPayments.ts"
 
 export interface WireRequest {
   readonly method: string
@@ -19,7 +22,7 @@ export interface WireRequest {
   readonly origin: string
 }
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number
   readonly contentType: string
   readonly body: string
@@ -34,7 +37,12 @@ export interface SimulatedWebhook {
 
 export interface SimulatedProvider {
   readonly name: string
-  readonly answer: (request: WireRequest) => WireAnswer
+  readonly respond: (request: WireRequest) => WireResponse
+  /** Paths for `POST` that the real provider does not have. A fault of the wire does not affect them. */
+  readonly controls?: {
+    readonly paths: ReadonlyArray<string>
+    readonly post: (request: WireRequest) => WireResponse
+  }
   /**
    * Carries out what an action made of a payment, beyond the payment itself; from when everybody who asks can see it,
    * in Unix milliseconds.
@@ -49,6 +57,10 @@ export interface SimulatedProvider {
   readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
 }
 
+export interface SimulatedProviderDescriptor extends SimulatedCounterpart {
+  readonly simulate: (payments: SimulatedPayments) => SimulatedProvider
+}
+
 export interface SentAgain {
   /** A decimal, as it came; as much as was due when it is absent. */
   readonly amount: string | undefined
@@ -56,15 +68,15 @@ export interface SentAgain {
   readonly finished: boolean
 }
 
-export const json = (status: number, body: unknown): WireAnswer => ({
+export const json = (status: number, body: unknown): WireResponse => ({
   status,
   contentType: "application/json",
   body: JSON.stringify(body)
 })
 
-export const svg = (body: string): WireAnswer => ({ status: 200, contentType: "image/svg+xml", body })
+export const svg = (body: string): WireResponse => ({ status: 200, contentType: "image/svg+xml", body })
 
-export const html = (body: string): WireAnswer => ({ status: 200, contentType: "text/html; charset=utf-8", body })
+export const html = (body: string): WireResponse => ({ status: 200, contentType: "text/html; charset=utf-8", body })
 
 /** The body where it is a JSON object. */
 export const readObject = ({ body }: { readonly body: string }): JsonObject | undefined => {

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto"
 import { it } from "@effect/vitest"
-import { SIMULATED_TRIPAY } from "@tollgate/simulators/topup/SimulatorSettings"
+import { SIMULATED_TRIPAY } from "@tollgate/simulators/topup/tripay/TripaySimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
+import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../../support/SimulatedPayments.ts"
 
 const authorization = { authorization: `Bearer ${SIMULATED_TRIPAY.apiKey}` }
 const ORDER = "RTO-0b54f9b2-4bb8-4b4e-8a05-1f2e3d4c5b6a"

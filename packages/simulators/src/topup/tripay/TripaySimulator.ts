@@ -4,30 +4,49 @@
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import { checkoutPage } from "./CheckoutPage.ts"
-import { PAID_EXACTLY, qrisContent, qrPicture } from "./QrisContent.ts"
-import type { SimulatedPayment } from "./SimulatedPayment.ts"
-import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import { PAID_EXACTLY, qrisContent, qrPicture } from "../payment/QrisContent.ts"
+import type { SimulatedPayment } from "../payment/SimulatedPayment.ts"
+import type { SimulatedPayments } from "../payment/SimulatedPayments.ts"
 import {
   html,
   json,
   readObject,
   type SimulatedProvider,
+  type SimulatedProviderDescriptor,
   svg,
-  type WireAnswer,
-  type WireRequest
-} from "./SimulatedProvider.ts"
-import { SIMULATED_TRIPAY } from "./SimulatorSettings.ts"
+  type WireRequest,
+  type WireResponse
+} from "../payment/SimulatedProvider.ts"
+import { checkoutPage } from "../payment/SimulatorPage.ts"
 
 const NAME = "tripay"
+export const SIMULATED_TRIPAY = {
+  apiKey: "SIMULATOR-NOT-A-KEY-tripay-api",
+  privateKey: "SIMULATOR-NOT-A-KEY-tripay-private",
+  merchantCode: "TSIMULATED",
+  channel: "QRIS2"
+} as const
 const CHANNELS = ["QRIS", "QRIS2", "QRISC"]
 const IDR_AT_LEAST = 1_000
 const IDR_AT_MOST = 5_000_000
 const DEFAULT_EXPIRY_SECONDS = 86_400
 
-export const make = (payments: SimulatedPayments): SimulatedProvider => ({
+export const tripaySimulator: SimulatedProviderDescriptor = {
   name: NAME,
-  answer: (request) => {
+  simulate: (payments) => simulate(payments),
+  environment: ({ gatewayUrl, simulatorUrl }) => ({
+    TRIPAY_BASE_URL: `${simulatorUrl}/${NAME}`,
+    TRIPAY_API_KEY: SIMULATED_TRIPAY.apiKey,
+    TRIPAY_PRIVATE_KEY: SIMULATED_TRIPAY.privateKey,
+    TRIPAY_MERCHANT_CODE: SIMULATED_TRIPAY.merchantCode,
+    TRIPAY_CHANNEL: SIMULATED_TRIPAY.channel,
+    ...(gatewayUrl === undefined ? {} : { TRIPAY_RETURN_URL: gatewayUrl })
+  })
+}
+
+const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
+  name: NAME,
+  respond: (request) => {
     const { headers, method, now, origin, path, query } = request
     const [, place, shown = ""] = /^\/(checkout|qr)\/(\w+)$/.exec(path) ?? []
     if (method === "GET" && place !== undefined) return show(place, payments.named(shown, now, NAME)[0], origin)
@@ -68,13 +87,13 @@ export const make = (payments: SimulatedPayments): SimulatedProvider => ({
   }
 })
 
-const success = (data: JsonObject): WireAnswer => json(200, { success: true, message: "", data })
+const success = (data: JsonObject): WireResponse => json(200, { success: true, message: "", data })
 
-const refusal = (status: number, message: string): WireAnswer => json(status, { success: false, message })
+const refusal = (status: number, message: string): WireResponse => json(status, { success: false, message })
 
 const sign = (text: string): string => createHmac("sha256", SIMULATED_TRIPAY.privateKey).update(text).digest("hex")
 
-const create = (payments: SimulatedPayments, request: WireRequest): WireAnswer => {
+const create = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now, origin } = request
   const asked = readObject(request)
   if (asked === undefined) return refusal(400, "The request is not JSON")
@@ -180,7 +199,7 @@ const paidAt = ({ changedAt, state }: SimulatedPayment): number | null => (state
 
 const contentOf = (payment: SimulatedPayment): string => qrisContent(payment.due ?? 0n, payment.reference)
 
-const listed = (found: ReadonlyArray<SimulatedPayment>, origin: string): WireAnswer =>
+const listed = (found: ReadonlyArray<SimulatedPayment>, origin: string): WireResponse =>
   json(200, {
     success: true,
     message: "Success",
@@ -236,7 +255,7 @@ const notification = (payment: SimulatedPayment): JsonObject => {
   }
 }
 
-const show = (place: string, payment: SimulatedPayment | undefined, origin: string): WireAnswer => {
+const show = (place: string, payment: SimulatedPayment | undefined, origin: string): WireResponse => {
   if (payment === undefined) return refusal(404, "Transaction not found")
   if (place === "qr") return svg(qrPicture(contentOf(payment)))
   return html(checkoutPage(payment, `${origin}/${NAME}/qr/${payment.reference}`))

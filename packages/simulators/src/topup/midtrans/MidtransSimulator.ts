@@ -4,28 +4,41 @@
  */
 import { createHash, randomUUID } from "node:crypto"
 import { asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import { PAID_EXACTLY, qrisContent, qrPicture } from "./QrisContent.ts"
-import type { SimulatedPayment } from "./SimulatedPayment.ts"
-import type { SimulatedPayments } from "./SimulatedPayments.ts"
+import { PAID_EXACTLY, qrisContent, qrPicture } from "../payment/QrisContent.ts"
+import type { SimulatedPayment } from "../payment/SimulatedPayment.ts"
+import type { SimulatedPayments } from "../payment/SimulatedPayments.ts"
 import {
   headerOf,
   json,
   readObject,
   type SimulatedProvider,
+  type SimulatedProviderDescriptor,
   svg,
-  type WireAnswer,
-  type WireRequest
-} from "./SimulatedProvider.ts"
-import { SIMULATED_MIDTRANS } from "./SimulatorSettings.ts"
+  type WireRequest,
+  type WireResponse
+} from "../payment/SimulatedProvider.ts"
 
 const NAME = "midtrans"
+export const SIMULATED_MIDTRANS = {
+  serverKey: "SIMULATOR-NOT-A-KEY-midtrans-server",
+  merchantId: "GSIMULATED"
+} as const
 const IDR_AT_MOST = 10_000_000n
 const DEFAULT_EXPIRY_MILLIS = 15 * 60_000
 const AUTHORIZATION = `Basic ${Buffer.from(`${SIMULATED_MIDTRANS.serverKey}:`).toString("base64")}`
 
-export const make = (payments: SimulatedPayments): SimulatedProvider => ({
+export const midtransSimulator: SimulatedProviderDescriptor = {
   name: NAME,
-  answer: (request) => {
+  simulate: (payments) => simulate(payments),
+  environment: ({ simulatorUrl }) => ({
+    MIDTRANS_BASE_URL: `${simulatorUrl}/${NAME}`,
+    MIDTRANS_SERVER_KEY: SIMULATED_MIDTRANS.serverKey
+  })
+}
+
+const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
+  name: NAME,
+  respond: (request) => {
     const { method, path, now } = request
     const pictured = PICTURE.exec(path)?.[1]
     if (method === "GET" && pictured !== undefined) return picture(payments.named(pictured, now, NAME)[0])
@@ -49,12 +62,12 @@ const PICTURE = /^\/v[24]\/qris\/(?:gopay\/)?([\w-]+)\/qr-code$/
 const ONE_TRANSACTION = /^\/v2\/([\w.~-]+)\/(status|cancel|expire)$/
 
 /** Most failures travel as HTTP 200. */
-const refusal = (code: number, message: string, status = 200, more: JsonObject = {}): WireAnswer =>
+const refusal = (code: number, message: string, status = 200, more: JsonObject = {}): WireResponse =>
   json(status, { status_code: `${code}`, status_message: message, ...more, id: randomUUID() })
 
 const unknown = () => refusal(404, "Transaction doesn't exist.")
 
-const charge = (payments: SimulatedPayments, request: WireRequest): WireAnswer => {
+const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now, origin } = request
   const asked = readObject(request)
   const { order_id, gross_amount } = asObject(asked?.transaction_details) ?? {}
@@ -95,7 +108,7 @@ const charge = (payments: SimulatedPayments, request: WireRequest): WireAnswer =
   return charged(payment, origin)
 }
 
-const invalid = (message: string): WireAnswer =>
+const invalid = (message: string): WireResponse =>
   refusal(400, "One or more parameters in the payload is invalid.", 200, { validation_messages: [message] })
 
 const wholeRupiah = (value: unknown): bigint | undefined => {
@@ -119,7 +132,7 @@ const expiryMillis = (expiry: JsonObject | undefined): number => {
 }
 
 /** Without what nobody knows before the payment, with the code to pay. */
-const charged = (payment: SimulatedPayment, origin: string): WireAnswer => {
+const charged = (payment: SimulatedPayment, origin: string): WireResponse => {
   const { transaction_status, status_code, signature_key, issuer, settlement_time, ...known } = transaction(payment)
   const path = `qris/${payment.reference}/qr-code`
   return json(200, {
@@ -141,7 +154,7 @@ const charged = (payment: SimulatedPayment, origin: string): WireAnswer => {
 
 const contentOf = (payment: SimulatedPayment): string => qrisContent(payment.due ?? 0n, payment.reference)
 
-const picture = (payment: SimulatedPayment | undefined): WireAnswer =>
+const picture = (payment: SimulatedPayment | undefined): WireResponse =>
   payment === undefined ? refusal(404, "QR code is not found", 404) : svg(qrPicture(contentOf(payment)))
 
 const STATUS: { readonly [State in SimulatedPayment["state"]]: readonly [code: string, status: string] } = {
@@ -177,14 +190,14 @@ const transaction = (payment: SimulatedPayment) => {
   }
 }
 
-const answerStatus = (payment: SimulatedPayment): WireAnswer => json(200, transaction(payment))
+const answerStatus = (payment: SimulatedPayment): WireResponse => json(200, transaction(payment))
 
 const close = (
   payments: SimulatedPayments,
   payment: SimulatedPayment | undefined,
   state: "cancelled" | "expired",
   now: number
-): WireAnswer => {
+): WireResponse => {
   if (payment === undefined) return unknown()
   if (payment.state !== "open") return refusal(412, "Transaction status cannot be updated.")
   const closed: SimulatedPayment = { ...payment, state, changedAt: now }

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto"
 import { it } from "@effect/vitest"
-import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/SimulatorSettings"
+import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/nowpayments/NowPaymentsSimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, startedSimulator } from "../../support/SimulatedPayments.ts"
+import { jsonOf, listeningMerchant, startedSimulator } from "../../../support/SimulatedPayments.ts"
 
 const key = { "x-api-key": SIMULATED_NOWPAYMENTS.apiKey }
 const ORDER = "RTO-2f1d7a52-0000-4a58-9a39-0a3f0a5d7b22"

@@ -4,8 +4,8 @@ import {
   type SimulatedPayment,
   seenAt,
   toJson
-} from "@tollgate/simulators/topup/SimulatedPayment"
-import { SimulatedPayments } from "@tollgate/simulators/topup/SimulatedPayments"
+} from "@tollgate/simulators/topup/payment/SimulatedPayment"
+import { SimulatedPayments } from "@tollgate/simulators/topup/payment/SimulatedPayments"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 

@@ -1,0 +1,12 @@
+/**
+ * The list of payment providers. A new provider is one folder with a descriptor, and one line here.
+ *
+ * Where two providers take the same method, the first one in the list that has credentials takes new payments.
+ */
+import { bsc } from "./bsc/BscDescriptor.ts"
+import { midtrans } from "./midtrans/MidtransDescriptor.ts"
+import { nowPayments } from "./nowpayments/NowPaymentsDescriptor.ts"
+import { tripay } from "./tripay/TripayDescriptor.ts"
+import type { PaymentProviderDescriptor } from "./wire/PaymentProviderDescriptor.ts"
+
+export const PAYMENT_PROVIDERS: ReadonlyArray<PaymentProviderDescriptor> = [midtrans, tripay, nowPayments, bsc]

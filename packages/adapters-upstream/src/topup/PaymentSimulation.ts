@@ -1,0 +1,43 @@
+/**
+ * The payment simulator, as this package sees it. The simulators package implements it; a program loads that package in
+ * development only.
+ */
+import type { Environment } from "@tollgate/application/operations/EnvironmentSchema"
+import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+/** A deployment whose payments the simulator takes. */
+export interface SimulatedDeployment {
+  readonly simulatorUrl: string
+  /**
+   * Identifies the database. Servers with the same database share their deposit addresses; servers with different
+   * databases that join the same simulator must not.
+   */
+  readonly deployment: string
+  /** Address of the gateway for webhooks: `http://127.0.0.1:8080`. Without it payments are only polled. */
+  readonly gatewayUrl: string | undefined
+}
+
+/** The simulator of one payment provider. */
+export interface SimulatedCounterpart {
+  /** Name of the provider in the registry. */
+  readonly name: string
+  /** Environment variables that point the provider's adapter to the simulator, with keys that work nowhere else. */
+  readonly environment: (deployment: SimulatedDeployment) => Environment
+  /** Passes facts to the simulator that the provider's own protocol cannot express. */
+  readonly wrap?: (provider: PaymentProvider, simulatorUrl: string) => PaymentProvider
+}
+
+export interface PaymentSimulation {
+  readonly counterparts: ReadonlyArray<SimulatedCounterpart>
+  /** Runs the simulator on this port, or uses the one that another server runs there. */
+  readonly startOrJoin: (options: {
+    readonly port: number
+    /** Address for webhooks of payments that name none. */
+    readonly webhookBase?: string
+  }) => Effect.Effect<{ readonly baseUrl: string }, never, Scope.Scope>
+}
+
+/** The simulator listens on loopback only. */
+export const simulatorAddress = (port: number): string => `http://127.0.0.1:${port}`

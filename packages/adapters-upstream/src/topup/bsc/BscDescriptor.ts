@@ -1,0 +1,65 @@
+/**
+ * BNB Smart Chain as a payment provider of this installation: its environment variables and the settings they make.
+ */
+import {
+  Credential,
+  listOf,
+  optional,
+  wholeNumber,
+  withDefault
+} from "@tollgate/application/operations/EnvironmentSchema"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
+import { make, NAME } from "./BscPayments.ts"
+import { type BscSettings, readNodes } from "./BscSettings.ts"
+import * as DepositAddresses from "./DepositAddresses.ts"
+
+const environment = Schema.Struct({
+  BSC_RPC_URLS: optional(
+    listOf("JSON-RPC addresses", Credential),
+    "JSON-RPC nodes of BNB Smart Chain, the preferred one first; with the next one switches `crypto_bep20` on"
+  ),
+  BSC_XPUB: optional(
+    Credential,
+    "Extended public key (m/44'/60'/0'/0) that deposit addresses are derived from; no other deployment may have it"
+  ),
+  BSC_LOG_RANGE: withDefault(
+    wholeNumber("a whole number of blocks", 1, 100_000),
+    2_000,
+    "Maximum number of blocks in one search for transfers"
+  ),
+  BSC_RPC_QUORUM: withDefault(
+    wholeNumber("a whole number of nodes", 1, 8),
+    1,
+    "Number of nodes that must agree before a payment counts"
+  )
+})
+
+export const bsc = describeProvider({
+  name: NAME,
+  method: "crypto_bep20",
+  environment,
+  credentials: ["BSC_RPC_URLS", "BSC_XPUB"],
+  productionErrors: ({ BSC_RPC_URLS: urls = [] }) =>
+    urls.every((url) => Redacted.value(url).startsWith("https://"))
+      ? []
+      : [
+          "BSC_RPC_URLS: https addresses are needed in production; an attacker on the network path could forge payments"
+        ],
+  settings: (values, { expiryMinutes, simulated }): BscSettings | undefined => {
+    const { BSC_RPC_URLS: rpcUrls, BSC_XPUB: xpub } = values
+    if (rpcUrls === undefined || xpub === undefined) return undefined
+    return { rpcUrls, xpub, rpcQuorum: values.BSC_RPC_QUORUM, logRange: values.BSC_LOG_RANGE, expiryMinutes, simulated }
+  },
+  settingsErrors: (settings) => {
+    const nodes = readNodes(settings)
+    const addresses = DepositAddresses.read(settings.xpub, settings)
+    return [
+      ...(Either.isLeft(nodes) ? [`BSC_RPC_URLS: ${nodes.left}`] : []),
+      ...(Either.isLeft(addresses) ? [`BSC_XPUB: ${addresses.left}`] : [])
+    ]
+  },
+  make
+})

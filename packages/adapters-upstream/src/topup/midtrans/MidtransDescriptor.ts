@@ -1,0 +1,42 @@
+/**
+ * Midtrans as a payment provider of this installation: its environment variables and the settings they make.
+ */
+import {
+  Credential,
+  HttpAddress,
+  kind,
+  optional,
+  withDefault
+} from "@tollgate/application/operations/EnvironmentSchema"
+import * as Schema from "effect/Schema"
+import { productionAddressErrors } from "../wire/PaymentAccount.ts"
+import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
+import { type MidtransSettings, make, NAME } from "./Midtrans.ts"
+
+const environment = Schema.Struct({
+  MIDTRANS_BASE_URL: withDefault(HttpAddress, "https://api.midtrans.com", "Address of Midtrans, for `qris`"),
+  MIDTRANS_SERVER_KEY: optional(Credential, "Its server key; switches `qris` on"),
+  MIDTRANS_QRIS_ACQUIRER: withDefault(
+    kind("gopay or airpay shopee", Schema.Literal("gopay", "airpay shopee")),
+    "gopay",
+    "Acquirer of its QRIS codes: `gopay` or `airpay shopee`"
+  )
+})
+
+export const midtrans = describeProvider({
+  name: NAME,
+  method: "qris",
+  environment,
+  credentials: ["MIDTRANS_SERVER_KEY"],
+  productionErrors: (values) => productionAddressErrors("MIDTRANS_BASE_URL", values.MIDTRANS_BASE_URL),
+  settings: (values, terms): MidtransSettings | undefined =>
+    values.MIDTRANS_SERVER_KEY === undefined
+      ? undefined
+      : {
+          ...terms,
+          baseUrl: values.MIDTRANS_BASE_URL,
+          serverKey: values.MIDTRANS_SERVER_KEY,
+          acquirer: values.MIDTRANS_QRIS_ACQUIRER
+        },
+  make
+})

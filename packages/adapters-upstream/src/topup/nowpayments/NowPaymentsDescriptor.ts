@@ -1,0 +1,49 @@
+/**
+ * NOWPayments as a payment provider of this installation: its environment variables and the settings they make.
+ */
+import {
+  Credential,
+  HttpAddress,
+  listOf,
+  optional,
+  withDefault
+} from "@tollgate/application/operations/EnvironmentSchema"
+import * as Schema from "effect/Schema"
+import { productionAddressErrors } from "../wire/PaymentAccount.ts"
+import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
+import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
+import { coinsOf } from "./NowPaymentsCoin.ts"
+
+/** A code that the adapter knows: of a coin worth one dollar. */
+const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))
+
+const environment = Schema.Struct({
+  NOWPAYMENTS_BASE_URL: withDefault(HttpAddress, "https://api.nowpayments.io", "Address of NOWPayments, for `crypto`"),
+  NOWPAYMENTS_API_KEY: optional(Credential, "Its API key; with the next one switches `crypto` on"),
+  NOWPAYMENTS_IPN_SECRET: optional(Credential, "Its webhook secret"),
+  NOWPAYMENTS_CURRENCIES: withDefault(
+    listOf("codes of USDT and USDC, like usdttrc20", Coin),
+    ["usdttrc20", "usdcmatic"],
+    "Its codes of the tokens to take, with commas between them; the account must have them switched on"
+  )
+})
+
+export const nowPayments = describeProvider({
+  name: NAME,
+  method: "crypto",
+  environment,
+  credentials: ["NOWPAYMENTS_API_KEY", "NOWPAYMENTS_IPN_SECRET"],
+  productionErrors: (values) => productionAddressErrors("NOWPAYMENTS_BASE_URL", values.NOWPAYMENTS_BASE_URL),
+  settings: (values, terms): NowPaymentsSettings | undefined => {
+    const { NOWPAYMENTS_API_KEY: apiKey, NOWPAYMENTS_IPN_SECRET: ipnSecret } = values
+    if (apiKey === undefined || ipnSecret === undefined) return undefined
+    return {
+      ...terms,
+      baseUrl: values.NOWPAYMENTS_BASE_URL,
+      apiKey,
+      ipnSecret,
+      currencies: values.NOWPAYMENTS_CURRENCIES
+    }
+  },
+  make
+})
