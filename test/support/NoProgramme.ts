@@ -2,7 +2,6 @@
  * The ports of the reseller programme for a gateway that is not asked about it: whoever asks gets a defect.
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
-import { PublicAddress } from "@tollgate/adapters-http/reseller/PublicAddress"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { CursorSealer } from "@tollgate/application/customer/CursorSealer"
@@ -50,6 +49,5 @@ export const layer = Layer.mergeAll(
   absent(SettledUsage),
   absent(CursorSealer),
   absent(TrustedProxies),
-  absent(PublicAddress),
   absent(QrLinks)
 )

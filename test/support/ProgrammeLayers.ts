@@ -11,7 +11,6 @@ import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
-import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
@@ -131,8 +130,10 @@ const ports = (settings: ProgrammeSettings) => {
     hasher(settings),
     JoseTokenSigner.layer({ issuer: ISSUER, ...secrets }),
     HmacCursorSealer.layer(secrets),
-    QrLinks.layer(secrets),
-    Layer.provideMerge(PublicAddress.layer(settings.publicBaseUrl), TrustedProxies.layer(proxies)),
+    Layer.provideMerge(
+      QrLinks.layer({ ...secrets, publicBaseUrl: settings.publicBaseUrl }),
+      TrustedProxies.layer(proxies)
+    ),
     Layer.succeed(TopUpPolicy, { bounds: defaultBounds }),
     Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
     NoRankings.layer,

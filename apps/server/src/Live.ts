@@ -17,7 +17,6 @@ import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
-import * as PublicAddress from "@tollgate/adapters-http/reseller/PublicAddress"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
@@ -43,7 +42,7 @@ import { signingSecrets } from "./Signing.ts"
 import { rootOf, StartFailed } from "./StartFailed.ts"
 import { stores } from "./Stores.ts"
 
-/** What is signed here, and what is believed because of it. */
+/** Tokens, cursors and QR links, all signed with the same secrets. */
 const signing = (config: Config) =>
   Layer.unwrapEffect(
     Effect.map(secretOf(config, "JWT_SECRET", "jwt-secret"), (secret) => {
@@ -51,18 +50,13 @@ const signing = (config: Config) =>
       return Layer.mergeAll(
         JoseTokenSigner.layer({ ...secrets, issuer: config.SERVICE_NAME }),
         HmacCursorSealer.layer(secrets),
-        QrLinks.layer(secrets)
+        QrLinks.layer({ ...secrets, publicBaseUrl: config.PUBLIC_BASE_URL })
       )
     })
   )
 
-/** Who calls, and where we are reached. */
-const addresses = ({ PUBLIC_BASE_URL, TRUSTED_PROXIES = "" }: Config) =>
-  PublicAddress.layer(PUBLIC_BASE_URL).pipe(
-    Layer.provideMerge(
-      TrustedProxies.layer(Either.getOrElse(TrustedProxies.parse(TRUSTED_PROXIES), () => TrustedProxies.none))
-    )
-  )
+const trustedProxies = ({ TRUSTED_PROXIES = "" }: Config) =>
+  TrustedProxies.layer(Either.getOrElse(TrustedProxies.parse(TRUSTED_PROXIES), () => TrustedProxies.none))
 
 const policies = (config: Config) =>
   Layer.mergeAll(
@@ -78,8 +72,7 @@ export const ports = (config: Config, keys: UndiciUpstreams.ProviderKeys) =>
     OpenRequests.layer,
     RelayMetrics.layer,
     ArgonPasswordHasher.layer(),
-    signing(config),
-    addresses(config),
+    Layer.provideMerge(signing(config), trustedProxies(config)),
     policies(config),
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(Payments.providers(config)), Layer.provideMerge(stores(config)))

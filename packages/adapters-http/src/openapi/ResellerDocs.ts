@@ -1,5 +1,5 @@
 /**
- * The errors of the reseller programme, as the documentation shows them: out of the table that tells them.
+ * OpenAPI declarations shared by the reseller routes: their error body and, from the error table, each error response.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -11,7 +11,7 @@ import { requiresResellerToken } from "./GatewayDocument.ts"
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const NAME = "ResellerError"
 
-/** Registers the error body among the schemas; on every group. */
+/** Added to every group: it registers the error body among the schemas. */
 export const ResellerError = Schema.Struct({
   error: Schema.Struct({
     code: Schema.String.annotations({ description: "What went wrong; for programs." }),
@@ -20,46 +20,46 @@ export const ResellerError = Schema.Struct({
     details: Schema.optional(
       Schema.Array(
         Schema.Struct({
-          path: Schema.String.annotations({ description: "The member at fault; empty for the whole body." }),
-          message: Schema.String.annotations({ description: "What it should be." })
+          path: Schema.String.annotations({ description: "The invalid member; empty for the whole body." }),
+          message: Schema.String.annotations({ description: "The rule that the member breaks." })
         })
-      ).annotations({ description: "On `validation_error` and `amount_out_of_range`." })
+      ).annotations({ description: "Only with `validation_error` and `amount_out_of_range`." })
     )
   })
 }).annotations({
   identifier: NAME,
   ...HttpApiSchema.annotations({
     status: statusOf(internalError),
-    description: `\`${internalError.code}\`: Something went wrong on our side.`
+    description: `\`${internalError.code}\`: An unexpected error of the service.`
   })
 })
 
 export interface RouteDocs {
   readonly summary: string
   readonly description?: string
-  /** Needs no token. */
-  readonly open?: true
+  /** The route needs no token. */
+  readonly public?: true
   readonly errors: ReadonlyArray<ResellerErrorTag>
 }
 
-/** What can happen on every route that needs a token. */
-const ofTokens: ReadonlyArray<ResellerErrorTag> = ["InvalidCredentials"]
-/** What can happen on every route that reads a body. */
-export const ofBodies: ReadonlyArray<ResellerErrorTag> = ["ValidationFailed", "RequestTooLarge", "Overloaded"]
+/** The errors of every route that needs a token. */
+const tokenErrors: ReadonlyArray<ResellerErrorTag> = ["InvalidCredentials"]
+/** The errors of every route that reads a body. */
+export const bodyErrors: ReadonlyArray<ResellerErrorTag> = ["ValidationFailed", "RequestTooLarge", "Overloaded"]
 
-export const documented = ({ summary, description, open, errors }: RouteDocs) =>
+export const documented = ({ summary, description, public: isPublic, errors }: RouteDocs) =>
   OpenApi.annotations({
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(open ? {} : { override: requiresResellerToken }),
-    transform: withRefusals(open ? errors : [...ofTokens, ...errors])
+    ...(isPublic ? {} : { override: requiresResellerToken }),
+    transform: withErrors(isPublic ? errors : [...tokenErrors, ...errors])
   })
 
-const withRefusals =
+const withErrors =
   (tags: ReadonlyArray<ResellerErrorTag>) =>
   (operation: Record<string, unknown>): Record<string, unknown> => ({
     ...operation,
-    responses: { ...(operation.responses as Record<string, unknown>), ...refusalsOf(tags) }
+    responses: { ...(operation.responses as Record<string, unknown>), ...errorResponses(tags) }
   })
 
 interface DocumentedResponse {
@@ -69,7 +69,8 @@ interface DocumentedResponse {
   }
 }
 
-const refusalsOf = (tags: ReadonlyArray<ResellerErrorTag>): Record<string, DocumentedResponse> => {
+/** One response per status; errors of the same status share it. */
+const errorResponses = (tags: ReadonlyArray<ResellerErrorTag>): Record<string, DocumentedResponse> => {
   const responses: Record<string, DocumentedResponse> = {}
   for (const tag of tags) {
     const { meaning, example } = documentedRow(tag)

@@ -5,21 +5,21 @@
  * before the router does.
  */
 import { ModelsApi } from "../catalog/ModelsApi.ts"
-import { BalancesApi } from "../customer/BalancesApi.ts"
-import { CustomersApi } from "../customer/CustomersApi.ts"
-import { UsageApi } from "../customer/UsageApi.ts"
+import { BalancesApi } from "../customer/Balances.ts"
+import { CustomersApi } from "../customer/Customers.ts"
+import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
 import { ChatApi } from "../inference/chat/ChatApi.ts"
 import { MessagesApi } from "../inference/messages/MessagesApi.ts"
 import { ResponsesApi } from "../inference/responses/ResponsesApi.ts"
-import { MintApi } from "../mint/MintApi.ts"
+import { MintsApi } from "../mint/Mints.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { RankingsApi } from "../rankings/RankingsApi.ts"
-import { AccountApi } from "../reseller/AccountApi.ts"
-import { ResellerAuthApi } from "../reseller/ResellerAuthApi.ts"
-import { QrPictureApi } from "../topup/QrPictureApi.ts"
-import { TopUpsApi } from "../topup/TopUpsApi.ts"
-import { WebhooksApi } from "../topup/WebhooksApi.ts"
+import { AccountApi } from "../reseller/Account.ts"
+import { AuthenticationApi } from "../reseller/Authentication.ts"
+import { PaymentWebhooksApi } from "../topup/PaymentWebhooks.ts"
+import { QrPicturesApi } from "../topup/QrPictures.ts"
+import { TopUpsApi } from "../topup/TopUps.ts"
 import { OperationsApi } from "./OperationsApi.ts"
 
 export class GatewayApi extends gateway
@@ -29,12 +29,12 @@ export class GatewayApi extends gateway
   .add(ImagesApi)
   .add(ModelsApi)
   .add(RankingsApi)
-  .add(ResellerAuthApi)
+  .add(AuthenticationApi)
   .add(AccountApi)
   .add(TopUpsApi)
-  .add(QrPictureApi)
-  .add(WebhooksApi)
-  .add(MintApi)
+  .add(QrPicturesApi)
+  .add(PaymentWebhooksApi)
+  .add(MintsApi)
   .add(CustomersApi)
   .add(BalancesApi)
   .add(UsageApi)

@@ -8,20 +8,20 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelsRoutes from "../catalog/ModelsRoutes.ts"
-import * as BalancesRoutes from "../customer/BalancesRoutes.ts"
-import * as CustomersRoutes from "../customer/CustomersRoutes.ts"
-import * as UsageRoutes from "../customer/UsageRoutes.ts"
+import * as Balances from "../customer/Balances.ts"
+import * as Customers from "../customer/Customers.ts"
+import * as Usage from "../customer/Usage.ts"
 import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
-import * as MintRoutes from "../mint/MintRoutes.ts"
+import * as Mints from "../mint/Mints.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as RankingsRoutes from "../rankings/RankingsRoutes.ts"
-import * as AccountRoutes from "../reseller/AccountRoutes.ts"
-import * as ResellerAuthRoutes from "../reseller/ResellerAuthRoutes.ts"
+import * as Account from "../reseller/Account.ts"
+import * as Authentication from "../reseller/Authentication.ts"
 import * as SmallBodies from "../reseller/SmallBodies.ts"
-import * as QrPictureRoutes from "../topup/QrPictureRoutes.ts"
-import * as TopUpsRoutes from "../topup/TopUpsRoutes.ts"
-import * as WebhooksRoutes from "../topup/WebhooksRoutes.ts"
+import * as PaymentWebhooks from "../topup/PaymentWebhooks.ts"
+import * as QrPictures from "../topup/QrPictures.ts"
+import * as TopUps from "../topup/TopUps.ts"
 import * as ApiListener from "./ApiListener.ts"
 import * as Fallbacks from "./Fallbacks.ts"
 import { GatewayApi } from "./GatewayApi.ts"
@@ -42,15 +42,15 @@ const relayed = Layer.mergeAll(
 )
 
 const reseller = Layer.mergeAll(
-  ResellerAuthRoutes.layer,
-  AccountRoutes.layer,
-  TopUpsRoutes.layer,
-  MintRoutes.layer,
-  CustomersRoutes.layer,
-  BalancesRoutes.layer,
-  UsageRoutes.layer,
-  QrPictureRoutes.layer,
-  WebhooksRoutes.layer
+  Authentication.layer,
+  Account.layer,
+  TopUps.layer,
+  Mints.layer,
+  Customers.layer,
+  Balances.layer,
+  Usage.layer,
+  QrPictures.layer,
+  PaymentWebhooks.layer
 ).pipe(Layer.provide(SmallBodies.layer))
 
 const routes = Layer.mergeAll(

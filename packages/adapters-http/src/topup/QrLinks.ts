@@ -1,27 +1,53 @@
 /**
- * Addresses of the QR pictures we draw. A picture is asked for by an `<img>`, which carries no token, so the address
- * itself says that we gave it out.
+ * URLs of the QR pictures that this service draws. A browser loads a picture without a token, so a seal in the URL proves
+ * that this service issued it.
  */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type SigningSecrets, sealsFor } from "../auth/SigningSecrets.ts"
+import { TrustedProxies } from "../auth/TrustedProxies.ts"
 
 export class QrLinks extends Context.Tag("@tollgate/adapters-http/QrLinks")<
   QrLinks,
   {
-    /** From the root of the service on. */
-    readonly pathOf: (id: OrderId) => string
-    readonly isOurs: (id: OrderId, seal: string) => boolean
+    /** The URL of an order's picture, on the address at which the client reached this service. */
+    readonly urlOf: Effect.Effect<(id: OrderId) => string, never, HttpServerRequest.HttpServerRequest>
+    readonly isIssued: (id: OrderId, seal: string) => boolean
   }
 >() {}
 
-export const make = (secrets: SigningSecrets): Context.Tag.Service<QrLinks> => {
-  const { seal, isSealed } = sealsFor("qr pictures", secrets)
-  return {
-    pathOf: (id) => `/qr/${id}.svg?t=${Buffer.from(seal(id)).toString("base64url")}`,
-    isOurs: (id, given) => isSealed(id, Buffer.from(given, "base64url"))
-  }
+export interface QrLinksOptions extends SigningSecrets {
+  /** Unset: URLs begin with the address of the request. */
+  readonly publicBaseUrl: string | undefined
 }
 
-export const layer = (secrets: SigningSecrets): Layer.Layer<QrLinks> => Layer.sync(QrLinks, () => make(secrets))
+const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+/** The base address of a request. Only a trusted proxy may say that the client used https. */
+const addressOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
+  const { socket, headers } = NodeHttpServerRequest.toIncomingMessage(request)
+  const host = headers.host ?? ""
+  const scheme = proxies.trusts(socket.remoteAddress ?? "") ? headers["x-forwarded-proto"] : undefined
+  const known = HOST.test(host) ? host : `localhost:${socket.localPort ?? 80}`
+  return `${scheme === "https" ? "https" : "http"}://${known}`
+}
+
+export const layer = ({ publicBaseUrl, ...secrets }: QrLinksOptions): Layer.Layer<QrLinks, never, TrustedProxies> =>
+  Layer.effect(
+    QrLinks,
+    Effect.map(TrustedProxies, (proxies) => {
+      const { seal, isSealed } = sealsFor("qr pictures", secrets)
+      const base = publicBaseUrl?.replace(/\/+$/, "")
+      return {
+        urlOf: Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+          const address = base ?? addressOf(request, proxies)
+          return (id: OrderId) => `${address}/qr/${id}.svg?t=${Buffer.from(seal(id)).toString("base64url")}`
+        }),
+        isIssued: (id, given) => isSealed(id, Buffer.from(given, "base64url"))
+      }
+    })
+  )

@@ -1,11 +1,18 @@
 /**
- * A top-up order as a reseller sees it (spec: Top-up order). Which members there are depends on the method and on how
- * far the order has come; what does not apply, or not yet, is left out (gap D3).
+ * A top-up order as JSON (spec: Top-up order). Members that do not apply to the method, or not yet to the status, are
+ * left out (gap D3).
  */
-import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
-import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import { type DepositAddress, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import {
+  type OrderId,
+  orderNumberOf,
+  paymentStatusOf,
+  receivedUsdMicroOf,
+  type TopUpOrder,
+  TopUpStatus
+} from "@tollgate/domain/topup/TopUpOrder"
 import * as Schema from "effect/Schema"
-import { digits, integer, text, timestamp, uuid } from "../openapi/Fields.ts"
+import { digits, instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 
 const ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const PICTURE = `https://gateway.example/qr/${ID}.svg?t=Zm9y`
@@ -14,51 +21,57 @@ const ADDRESS = "0x4f3a120E72C76c22ae802D129F599BFDbc31cb81"
 const CONTRACT = "0x55d398326f99059fF775485246999027B3197955"
 const AT = "2026-11-20T09:30:00.000Z"
 
-const DepositAddress = Schema.Struct({
+const DepositAddressBody = Schema.Struct({
   network: text("The network to send on.", "trx"),
   token_kind: TokenKind.annotations({ description: "The token to send." }),
-  deposit_address: text("Where to send it.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
-  amount: text("How much to send, in whole tokens, exactly.", "25.000000"),
-  memo: Schema.optional(text("To be sent with it, where the network asks for one.", "1028734"))
+  deposit_address: text("The address to send to.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
+  amount: text("The exact amount to send, in whole tokens.", "25.000000"),
+  memo: Schema.optional(text("The memo to send with the payment, on networks that need one.", "1028734"))
 }).annotations({ identifier: "DepositAddress" })
 
-const whatever = {
+const members = {
   id: uuid("The order's id, used in paths.", ID),
-  order_number: text("`RTO-` and the id; what payment providers call the order.", `RTO-${ID}`),
-  payment_method: PaymentMethod.annotations({ description: "How it is paid." }),
-  provider: text("Who takes the payment.", "midtrans"),
-  amount_idr: Schema.optional(integer("The principal in rupiah; of the QRIS methods.", 250_000)),
+  order_number: text("`RTO-` and the id; the name of the order at the payment provider.", `RTO-${ID}`),
+  payment_method: PaymentMethod.annotations({ description: "The payment method." }),
+  provider: text("The payment provider.", "midtrans"),
+  amount_idr: Schema.optional(integer("The principal in rupiah; only for the QRIS methods.", 250_000)),
   fee_idr: Schema.optional(integer("The fee in rupiah, never credited; 5 % for `qris`, else 0.", 12_500)),
-  total_idr: Schema.optional(integer("What the payer pays: principal and fee.", 262_500)),
-  quota_usd_micro: integer("The quota it credits, in micro-USD.", 25_000_000),
-  status: TopUpStatus.annotations({ description: "Where the order stands." }),
+  total_idr: Schema.optional(integer("The amount to pay: principal and fee.", 262_500)),
+  quota_usd_micro: integer("The quota that the order credits, in micro-USD.", 25_000_000),
+  status: TopUpStatus.annotations({ description: "The status of the order." }),
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
-    description: "Where its payment stands: `paid` once the order is `crediting`."
+    description: "The status of the payment: `paid` once the order is `crediting`."
   }),
-  expires_at: timestamp("Until when it should be paid. A later payment still credits.", AT),
-  created_at: timestamp("When it was made.", AT),
-  paid_at: Schema.optional(timestamp("When it was paid.", AT)),
-  credited_at: Schema.optional(timestamp("When its quota was credited.", AT)),
+  expires_at: timestamp("The payment deadline. A later payment is still credited.", AT),
+  created_at: timestamp("The time of creation.", AT),
+  paid_at: Schema.optional(timestamp("The time of payment.", AT)),
+  credited_at: Schema.optional(timestamp("The time when the quota was credited.", AT)),
 
-  qr_content: Schema.optional(text("The QRIS code as text; of `qris` and `hosted_qris`.", QRIS)),
-  qr_image_url: Schema.optional(text("A picture of it; of `qris`.", PICTURE)),
-  payment_url: Schema.optional(text("The provider's page; of `hosted_qris`.", "https://tripay.co.id/checkout/T1")),
+  qr_content: Schema.optional(text("The QRIS code as text; for `qris` and `hosted_qris`.", QRIS)),
+  qr_image_url: Schema.optional(text("The QRIS code as a picture; for `qris`.", PICTURE)),
+  payment_url: Schema.optional(
+    text("The provider's payment page; for `hosted_qris`.", "https://tripay.co.id/checkout/T1")
+  ),
   deposit_addresses: Schema.optional(
-    Schema.Array(DepositAddress).annotations({ description: "A payment to one of them pays; of `crypto`." })
+    Schema.Array(DepositAddressBody).annotations({ description: "Pay to any one of these; for `crypto`." })
   ),
 
-  network: Schema.optional(Schema.Literal("bsc").annotations({ description: "Of `crypto_bep20`, as all below." })),
-  chain_id: Schema.optional(integer("The chain's number: 56.", 56)),
+  network: Schema.optional(
+    Schema.Literal("bsc").annotations({
+      description: "The network; this and all members below are for `crypto_bep20`."
+    })
+  ),
+  chain_id: Schema.optional(integer("The chain id: 56.", 56)),
   token_kind: Schema.optional(TokenKind.annotations({ description: "The token to send." })),
   contract_address: Schema.optional(text("The token's contract.", CONTRACT)),
-  expected_raw: Schema.optional(digits("What to send, exactly, in 10^-18 of a token.", "25000000000000000000")),
-  received_raw: Schema.optional(digits("What has arrived, once something has.", "25000000000000000000")),
-  received_micro: Schema.optional(digits("The same in micro-USD, rounded down.", "25000000")),
-  deposit_address: Schema.optional(text("Where to send it; this order's own.", ADDRESS))
+  expected_raw: Schema.optional(digits("The exact amount to send, in units of 10^-18 token.", "25000000000000000000")),
+  received_raw: Schema.optional(digits("The amount received so far; absent while it is zero.", "25000000000000000000")),
+  received_micro: Schema.optional(digits("The received amount in micro-USD, rounded down.", "25000000")),
+  deposit_address: Schema.optional(text("The address to send to; it belongs to this order only.", ADDRESS))
 }
 
-const { id, order_number, payment_method, provider, ...rest } = whatever
-const provider_payment_id = text("The provider's reference.", "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11")
+const { id, order_number, payment_method, provider, ...rest } = members
+const provider_payment_id = text("The provider's id of the payment.", "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11")
 
 const example = {
   id: ID,
@@ -99,13 +112,13 @@ const bep20 = {
   deposit_address: ADDRESS
 }
 
-/** In a list. */
+/** An order in a list. */
 export const ListedTopUpOrder = Schema.Struct({ id, order_number, payment_method, provider, ...rest }).annotations({
   identifier: "ListedTopUpOrder",
   examples: [example]
 })
 
-/** On its own. */
+/** A single order. */
 export const TopUpOrderBody = Schema.Struct({
   id,
   order_number,
@@ -120,3 +133,74 @@ export const TopUpOrderBody = Schema.Struct({
     { ...bep20, provider_payment_id: ADDRESS }
   ]
 })
+
+type Listed = typeof ListedTopUpOrder.Type
+type QrUrlOf = (id: OrderId) => string
+
+/** `qrUrlOf` gives the URL of the picture that this service draws, for providers without pictures. */
+export const toListed = (order: TopUpOrder, qrUrlOf: QrUrlOf): Listed => ({
+  id: order.id,
+  order_number: orderNumberOf(order.id),
+  payment_method: order.method,
+  provider: order.provider,
+  ...rupiahOf(order),
+  quota_usd_micro: wholeNumber(order.quotaUsdMicro),
+  status: order.status,
+  payment_status: paymentStatusOf(order),
+  expires_at: instant(order.expiresAt),
+  created_at: instant(order.createdAt),
+  ...(order.paidAt === undefined ? {} : { paid_at: instant(order.paidAt) }),
+  ...(order.creditedAt === undefined ? {} : { credited_at: instant(order.creditedAt) }),
+  ...instructionsOf(order, qrUrlOf)
+})
+
+export const toBody = (order: TopUpOrder, qrUrlOf: QrUrlOf): typeof TopUpOrderBody.Type => ({
+  ...toListed(order, qrUrlOf),
+  provider_payment_id: order.providerPaymentId
+})
+
+const rupiahOf = ({ amount }: TopUpOrder): Pick<Listed, "amount_idr" | "fee_idr" | "total_idr"> =>
+  amount._tag === "Dollars"
+    ? {}
+    : {
+        amount_idr: wholeNumber(amount.amountIdr),
+        fee_idr: wholeNumber(amount.feeIdr),
+        total_idr: wholeNumber(amount.totalIdr)
+      }
+
+const instructionsOf = (order: TopUpOrder, qrUrlOf: QrUrlOf): Partial<Listed> => {
+  const { instructions } = order
+  switch (instructions._tag) {
+    case "Qris":
+      return { qr_content: instructions.qrContent, qr_image_url: instructions.qrImageUrl ?? qrUrlOf(order.id) }
+    case "HostedQris":
+      return { qr_content: instructions.qrContent, payment_url: instructions.paymentUrl }
+    case "Crypto":
+      return { deposit_addresses: instructions.depositAddresses.map(depositAddressOf) }
+    case "Bep20":
+      return {
+        network: instructions.network,
+        chain_id: instructions.chainId,
+        token_kind: instructions.tokenKind,
+        contract_address: instructions.contractAddress,
+        expected_raw: instructions.expectedRaw.toString(),
+        ...receivedOf(order),
+        deposit_address: instructions.depositAddress
+      }
+  }
+}
+
+const depositAddressOf = ({ network, tokenKind, depositAddress, amount, memo }: DepositAddress) => ({
+  network,
+  token_kind: tokenKind,
+  deposit_address: depositAddress,
+  amount,
+  ...(memo === undefined ? {} : { memo })
+})
+
+const receivedOf = (order: TopUpOrder): Pick<Listed, "received_raw" | "received_micro"> => {
+  const raw = order.received.receivedRaw ?? 0n
+  return raw === 0n
+    ? {}
+    : { received_raw: raw.toString(), received_micro: (receivedUsdMicroOf(order) ?? 0n).toString() }
+}

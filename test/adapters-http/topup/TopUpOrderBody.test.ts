@@ -1,5 +1,4 @@
-import { ListedTopUpOrder, TopUpOrderBody } from "@tollgate/adapters-http/topup/TopUpOrderBody"
-import { toBody, toListed } from "@tollgate/adapters-http/topup/TopUpOrderMembers"
+import { ListedTopUpOrder, TopUpOrderBody, toBody, toListed } from "@tollgate/adapters-http/topup/TopUpOrderBody"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"

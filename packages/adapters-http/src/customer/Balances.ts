@@ -1,0 +1,121 @@
+/**
+ * Balances of a customer: pay-as-you-go and token plans (spec: Reseller: balances).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import type { BalancesStatement } from "@tollgate/application/customer/Balances"
+import * as useCases from "@tollgate/application/customer/CustomerBalances"
+import { keyBalances } from "@tollgate/application/customer/KeyBalances"
+import { floorToUsd } from "@tollgate/domain/money/UsdPico"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
+
+const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
+const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
+const AT = "2026-11-20T09:30:00.000Z"
+
+const userId = uuid("The customer's id.", USER)
+const keyId = uuid("The id of the API key; the key may be revoked.", KEY)
+
+const balances = {
+  customer_user_id: userId,
+  payg: Schema.Struct({
+    currency: Schema.Literal("USD"),
+    balance: text("The pay-as-you-go balance in USD with six decimals.", "12.345678")
+  }).annotations({ description: "Pays for requests that no token plan covers." }),
+  token_plans: Schema.Array(
+    Schema.Struct({
+      model: text("The public name of the model that the tokens are for.", "gpt-5-mini"),
+      purchased_tokens: integer("All tokens ever minted to the plan.", 2_000_000),
+      used_tokens: integer("Tokens used so far.", 150_000),
+      remaining_tokens: integer("Purchased minus used tokens.", 1_850_000),
+      status: Schema.Literal("active", "exhausted").annotations({
+        description: "`active` while tokens remain, else `exhausted`."
+      })
+    }).annotations({ identifier: "TokenPlan" })
+  ).annotations({ description: "One plan per model." }),
+  as_of: timestamp("The time of this reading.", AT)
+}
+
+const example = {
+  customer_user_id: USER,
+  payg: { currency: "USD" as const, balance: "12.345678" },
+  token_plans: [
+    {
+      model: "gpt-5-mini",
+      purchased_tokens: 2_000_000,
+      used_tokens: 150_000,
+      remaining_tokens: 1_850_000,
+      status: "active" as const
+    }
+  ],
+  as_of: AT
+}
+
+const CustomerBalancesBody = Schema.Struct(balances).annotations({
+  identifier: "CustomerBalances",
+  examples: [example]
+})
+
+const KeyBalancesBody = Schema.Struct({ key_id: keyId, ...balances }).annotations({
+  identifier: "KeyBalances",
+  examples: [{ key_id: KEY, ...example }]
+})
+
+const readKeyBalances = HttpApiEndpoint.get("keyBalances", "/api/reseller/keys/:keyID/balances")
+  .setPath(Schema.Struct({ keyID: keyId }))
+  .addSuccess(KeyBalancesBody)
+  .annotateContext(
+    documented({
+      summary: "Read the balances of a key's owner",
+      description: "Also works for a revoked key.",
+      errors: ["NotFound", "ValidationFailed"]
+    })
+  )
+
+const readCustomerBalances = HttpApiEndpoint.get("customerBalances", "/api/reseller/customers/:userID/balances")
+  .setPath(Schema.Struct({ userID: userId }))
+  .addSuccess(CustomerBalancesBody)
+  .annotateContext(documented({ summary: "Read the balances of a customer", errors: ["NotFound", "ValidationFailed"] }))
+
+export class BalancesApi extends HttpApiGroup.make("balances")
+  .add(readKeyBalances)
+  .add(readCustomerBalances)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Reseller: balances" })) {}
+
+const toBody = ({ userId, balances, asOf }: BalancesStatement): typeof CustomerBalancesBody.Type => ({
+  customer_user_id: userId,
+  payg: { currency: "USD", balance: floorToUsd(balances.paygPico) },
+  token_plans: balances.plans.map(({ model, purchased, used, remaining, status }) => ({
+    model,
+    purchased_tokens: wholeNumber(purchased),
+    used_tokens: wholeNumber(used),
+    remaining_tokens: wholeNumber(remaining),
+    status
+  })),
+  as_of: instant(asOf)
+})
+
+const balancesOfCustomer = (userId: string) =>
+  forReseller(({ id }) => Effect.map(useCases.customerBalances(id, userId), toBody))
+
+const balancesOfKeyOwner = (keyId: string) =>
+  forReseller(({ id }) =>
+    Effect.map(keyBalances(id, keyId), (statement): typeof KeyBalancesBody.Type => ({
+      key_id: statement.keyId,
+      ...toBody(statement)
+    }))
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", (handlers) =>
+  handlers
+    .handleRaw("keyBalances", ({ path: { keyID } }) => balancesOfKeyOwner(keyID))
+    .handleRaw("customerBalances", ({ path: { userID } }) => balancesOfCustomer(userID))
+)

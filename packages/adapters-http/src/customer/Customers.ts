@@ -1,0 +1,160 @@
+/**
+ * Customers of a reseller and their API keys (spec: Reseller: customers and keys).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
+import { listCustomers } from "@tollgate/application/customer/ListCustomers"
+import { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
+import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
+import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { instant, type MembersOf, text, timestamp, unknownMembers, uuid } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+
+const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
+const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
+const EMAIL = "customer@example.com"
+const AT = "2026-11-20T09:30:00.000Z"
+
+const userId = uuid("The customer's id.", USER)
+const email = text("The customer's email, in lower case.", EMAIL)
+const keyId = uuid("The key's id; not a secret.", KEY)
+
+const CustomerList = Schema.Struct({
+  customers: Schema.Array(
+    Schema.Struct({ user_id: userId, email }).annotations({
+      identifier: "Customer",
+      examples: [{ user_id: USER, email: EMAIL }]
+    })
+  ).annotations({ description: "Ordered by email." })
+}).annotations({ identifier: "CustomerList" })
+
+const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof CustomerRequest>, unknownMembers).annotations({
+  identifier: "CustomerRequest",
+  examples: [{ email: EMAIL }]
+})
+
+const ResolvedCustomerBody = Schema.Struct({
+  user_id: userId,
+  email,
+  created: Schema.Boolean.annotations({ description: "True when this request created the user." })
+}).annotations({ identifier: "ResolvedCustomer", examples: [{ user_id: USER, email: EMAIL, created: true }] })
+
+const CustomerKeyBody = Schema.Struct(
+  {
+    name: text("A name for the key; 1 to 200 characters on one line.", "laptop")
+  } satisfies MembersOf<typeof CustomerKeyRequest>,
+  unknownMembers
+).annotations({ identifier: "CustomerKeyRequest", examples: [{ name: "laptop" }] })
+
+const CreatedKeyBody = Schema.Struct({
+  key_id: keyId,
+  name: text("The name of the key.", "laptop"),
+  secret: text(
+    "The API key itself. Shown only in this response; the service does not store it.",
+    "tg_3vQx0sYb7HkLw2Zp_Q0mJ1sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3"
+  )
+}).annotations({ identifier: "CreatedKey" })
+
+const RevokedKeyBody = Schema.Struct({
+  key_id: keyId,
+  revoked: Schema.Literal(true).annotations({ description: "The key is refused from now on." }),
+  revoked_at: timestamp("The time of the first revocation.", AT)
+}).annotations({
+  identifier: "RevokedKey",
+  examples: [{ key_id: KEY, revoked: true, revoked_at: AT }]
+})
+
+const readCustomers = HttpApiEndpoint.get("listCustomers", "/api/reseller/customers")
+  .addSuccess(CustomerList)
+  .annotateContext(documented({ summary: "List the reseller's customers", errors: [] }))
+
+const findOrCreateCustomer = HttpApiEndpoint.post("resolveCustomer", "/api/reseller/customers")
+  .setPayload(CustomerBody)
+  .addSuccess(ResolvedCustomerBody)
+  .annotateContext(
+    documented({
+      summary: "Find a user by email, or create one",
+      description:
+        "A created user becomes a customer of the reseller. An existing user is returned, but becomes a customer only if " +
+        "the operator allows it, because a reseller can create keys that spend its customers' balances.",
+      errors: bodyErrors
+    })
+  )
+
+const createKey = HttpApiEndpoint.post("createCustomerKey", "/api/reseller/customers/:userID/keys")
+  .setPath(Schema.Struct({ userID: userId }))
+  .setPayload(CustomerKeyBody)
+  .addSuccess(CreatedKeyBody, { status: 201 })
+  .annotateContext(documented({ summary: "Create an API key for a customer", errors: [...bodyErrors, "NotFound"] }))
+
+const revokeKey = HttpApiEndpoint.del("revokeCustomerKey", "/api/reseller/keys/:keyID")
+  .setPath(Schema.Struct({ keyID: keyId }))
+  .addSuccess(RevokedKeyBody)
+  .annotateContext(
+    documented({
+      summary: "Revoke an API key of a customer",
+      description: "Takes effect on every server from the next request on. Repeating it returns the same response.",
+      errors: ["NotFound"]
+    })
+  )
+
+export class CustomersApi extends HttpApiGroup.make("customers")
+  .add(readCustomers)
+  .add(findOrCreateCustomer)
+  .add(createKey)
+  .add(revokeKey)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Reseller: customers and keys" })) {}
+
+const customerList = forReseller(({ id }) =>
+  Effect.map(listCustomers(id), (customers): typeof CustomerList.Type => ({
+    customers: customers.map(({ userId, email }) => ({ user_id: userId, email }))
+  }))
+)
+
+const resolvedCustomer = forReseller((reseller) =>
+  Effect.gen(function* () {
+    const request = yield* jsonBody(CustomerRequest)
+    const { userId, email, created } = yield* resolveCustomer(reseller.id, request.email)
+    const body: typeof ResolvedCustomerBody.Type = { user_id: userId, email, created }
+    return body
+  })
+)
+
+const createdKey = (userId: string) =>
+  forReseller(
+    (reseller) =>
+      Effect.gen(function* () {
+        const request = yield* jsonBody(CustomerKeyRequest)
+        const { key, secret } = yield* createCustomerKey(reseller.id, userId, request.name)
+        const body: typeof CreatedKeyBody.Type = { key_id: key.id, name: key.name, secret: Redacted.value(secret) }
+        return body
+      }),
+    201
+  )
+
+const revokedKey = (id: string) =>
+  forReseller((reseller) =>
+    Effect.map(revokeCustomerKey(reseller.id, id), ({ keyId, revokedAt }): typeof RevokedKeyBody.Type => ({
+      key_id: keyId,
+      revoked: true,
+      revoked_at: instant(revokedAt)
+    }))
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(CustomersApi), "customers", (handlers) =>
+  handlers
+    .handleRaw("listCustomers", () => customerList)
+    .handleRaw("resolveCustomer", () => resolvedCustomer)
+    .handleRaw("createCustomerKey", ({ path: { userID } }) => createdKey(userID))
+    .handleRaw("revokeCustomerKey", ({ path: { keyID } }) => revokedKey(keyID))
+)

@@ -1,0 +1,144 @@
+/**
+ * Tiers, and minting a tier to a customer (spec: Reseller: minting and tiers).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { listTiers } from "@tollgate/application/mint/ListTiers"
+import * as useCases from "@tollgate/application/mint/MintTier"
+import { MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
+import { priceUsdMicroOf, type Tier, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import { digits, integer, type MembersOf, text, unknownMembers, uuid, wholeNumber } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+
+const TIER = "019a9f0e-2222-7d1a-9a41-6f1f0d7b2c11"
+const MODEL = "019a9f0e-3333-7d1a-9a41-6f1f0d7b2c11"
+const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
+
+const TierBody = Schema.Struct({
+  plan_tier_id: uuid("The tier's id; a mint names it.", TIER),
+  model_id: uuid("The id of the model that the tokens are for.", MODEL),
+  model_name: text("The model's public name.", "gpt-5-mini"),
+  tier_usd_cents: integer("The price in US cents.", 500),
+  price_usd_micro: integer("The price in micro-USD; a mint takes it from the quota.", 5_000_000),
+  granted_tokens: integer("The tokens that the customer gets.", 2_000_000),
+  topup_idr_required: integer("The rupiah to top up for one mint, without the QRIS fee.", 50_000)
+}).annotations({
+  identifier: "Tier",
+  examples: [
+    {
+      plan_tier_id: TIER,
+      model_id: MODEL,
+      model_name: "gpt-5-mini",
+      tier_usd_cents: 500,
+      price_usd_micro: 5_000_000,
+      granted_tokens: 2_000_000,
+      topup_idr_required: 50_000
+    }
+  ]
+})
+
+const TierList = Schema.Struct({
+  tiers: Schema.Array(TierBody).annotations({ description: "Cheapest first, then by model name." })
+}).annotations({ identifier: "TierList" })
+
+const exampleMint = { operation_id: "order-1042", customer_email: "customer@example.com", plan_tier_id: TIER }
+
+const MintBody = Schema.Struct(
+  {
+    operation_id: Schema.String.annotations({
+      jsonSchema: {
+        type: "string",
+        minLength: 1,
+        maxLength: 128,
+        description: "Your idempotency key for this mint. Sending it again with the same members mints nothing more.",
+        examples: [exampleMint.operation_id]
+      }
+    }),
+    customer_email: text("The email of an existing user of the service.", exampleMint.customer_email),
+    plan_tier_id: text("A `plan_tier_id` from GET /api/reseller/tiers.", TIER)
+  } satisfies MembersOf<typeof MintRequest>,
+  unknownMembers
+).annotations({ identifier: "MintRequest", examples: [exampleMint] })
+
+const MintResultBody = Schema.Struct({
+  customer_user_id: uuid("The id of the customer who got the tokens.", USER),
+  model_id: uuid("The id of the model that the tokens are for.", MODEL),
+  granted_tokens: integer("The number of tokens.", 2_000_000),
+  price_usd_micro: digits("The price that the mint took from the quota, in micro-USD.", "5000000"),
+  balance_after: digits("The quota directly after the mint, in micro-USD.", "20000000"),
+  already_applied: Schema.Boolean.annotations({ description: "True when an earlier request applied this mint." })
+}).annotations({
+  identifier: "MintResult",
+  examples: [
+    {
+      customer_user_id: USER,
+      model_id: MODEL,
+      granted_tokens: 2_000_000,
+      price_usd_micro: "5000000",
+      balance_after: "20000000",
+      already_applied: false
+    }
+  ]
+})
+
+const readTiers = HttpApiEndpoint.get("listTiers", "/api/reseller/tiers")
+  .addSuccess(TierList)
+  .annotateContext(documented({ summary: "List the tiers that can be minted", errors: [] }))
+
+const createMint = HttpApiEndpoint.post("mintTier", "/api/reseller/mint")
+  .setPayload(MintBody)
+  .addSuccess(MintResultBody)
+  .annotateContext(
+    documented({
+      summary: "Mint a tier to a customer",
+      description:
+        "Takes the price from the quota and adds the tokens to the customer's plan, atomically and once per " +
+        "`operation_id`. At most 30 mints a minute; replays do not count.",
+      errors: [...bodyErrors, "InsufficientQuota", "IdempotencyConflict", "TierNotAvailable", "RateLimited"]
+    })
+  )
+
+export class MintsApi extends HttpApiGroup.make("mints")
+  .add(readTiers)
+  .add(createMint)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Reseller: tiers and mints" })) {}
+
+/** Names each member, because other columns of a tier are not for resellers. */
+const toTier = (tier: Tier): typeof TierBody.Type => ({
+  plan_tier_id: tier.id,
+  model_id: tier.modelId,
+  model_name: tier.modelName,
+  tier_usd_cents: wholeNumber(tier.tierUsdCents),
+  price_usd_micro: wholeNumber(priceUsdMicroOf(tier)),
+  granted_tokens: wholeNumber(tier.grantedTokens),
+  topup_idr_required: wholeNumber(topupIdrRequiredOf(tier))
+})
+
+const toResult = ({ mint, alreadyApplied }: MintResult): typeof MintResultBody.Type => ({
+  customer_user_id: mint.customerUserId,
+  model_id: mint.modelId,
+  granted_tokens: wholeNumber(mint.grantedTokens),
+  price_usd_micro: mint.priceUsdMicro.toString(),
+  balance_after: mint.balanceAfter.toString(),
+  already_applied: alreadyApplied
+})
+
+const tierList = forReseller(() =>
+  Effect.map(listTiers, (tiers): typeof TierList.Type => ({ tiers: tiers.map(toTier) }))
+)
+
+const mintTier = forReseller(({ id }) =>
+  Effect.flatMap(jsonBody(MintRequest), (request) => Effect.map(useCases.mintTier(id, request), toResult))
+)
+
+export const layer = HttpApiBuilder.group(gateway.add(MintsApi), "mints", (handlers) =>
+  handlers.handleRaw("listTiers", () => tierList).handleRaw("mintTier", () => mintTier)
+)

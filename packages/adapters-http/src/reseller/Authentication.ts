@@ -1,0 +1,130 @@
+/**
+ * Signup and login of resellers (spec: Reseller: authentication).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as LogIn from "@tollgate/application/reseller/LogIn"
+import * as SignUp from "@tollgate/application/reseller/SignUp"
+import { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { clientAddressOf, TrustedProxies } from "../auth/TrustedProxies.ts"
+import { resellerResponse } from "../http/ApiResponse.ts"
+import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { AccountBody, exampleAccount, toAccount } from "./Account.ts"
+import { jsonBody } from "./JsonBody.ts"
+
+const credentials = { email: exampleAccount.email, password: "correct horse battery" }
+const pending = { ...exampleAccount, status: "pending" as const }
+
+const SignupBody = Schema.Struct(
+  {
+    email: text("Trimmed and stored in lower case.", credentials.email),
+    password: Schema.String.annotations({
+      jsonSchema: {
+        type: "string",
+        minLength: 8,
+        maxLength: 128,
+        description: "8 to 128 characters.",
+        examples: [credentials.password]
+      }
+    }),
+    name: text("The display name; 1 to 200 characters.", exampleAccount.name),
+    wa_number: Schema.String.annotations({
+      jsonSchema: {
+        type: "string",
+        pattern: "^[0-9]{7,15}$",
+        description: "A WhatsApp number: digits only, with the country code.",
+        examples: ["628123456789"]
+      }
+    })
+  } satisfies MembersOf<typeof Signup>,
+  unknownMembers
+).annotations({
+  identifier: "Signup",
+  examples: [{ ...credentials, name: exampleAccount.name, wa_number: "628123456789" }]
+})
+
+const LoginBody = Schema.Struct(
+  {
+    email: text("The email of the signup, in any case.", credentials.email),
+    password: text("The password of the signup.", credentials.password)
+  } satisfies MembersOf<typeof Login>,
+  unknownMembers
+).annotations({ identifier: "Login", examples: [credentials] })
+
+const SignedUp = Schema.Struct({ reseller: AccountBody }).annotations({
+  identifier: "SignedUp",
+  examples: [{ reseller: pending }]
+})
+
+const LoggedIn = Schema.Struct({
+  token: text(
+    "Send it as `Authorization: Bearer <token>` on every other request; valid for 24 hours.",
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6IjEifQ.eyJ2ZXIiOjB9.c2lnbmF0dXJl"
+  ),
+  reseller: AccountBody
+}).annotations({ identifier: "LoggedIn" })
+
+const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
+  .setPayload(SignupBody)
+  .addSuccess(SignedUp, { status: 201 })
+  .annotateContext(
+    documented({
+      summary: "Sign up as a reseller",
+      description: "The account is `pending` until an operator has reviewed it. An `active` account can log in.",
+      public: true,
+      errors: [...bodyErrors, "EmailBlacklisted", "EmailExists", "RateLimited"]
+    })
+  )
+
+const logIn = HttpApiEndpoint.post("logIn", "/api/reseller/auth/login")
+  .setPayload(LoginBody)
+  .addSuccess(LoggedIn)
+  .annotateContext(
+    documented({
+      summary: "Log in and get a token",
+      description:
+        "At most 5 attempts a minute for one email from one address. The email and the address also have limits of " +
+        "their own.",
+      public: true,
+      errors: [...bodyErrors, "InvalidCredentials", "ResellerNotActive", "RateLimited"]
+    })
+  )
+
+export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
+  .add(signUp)
+  .add(logIn)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Reseller: authentication" })) {}
+
+const signedUp = resellerResponse(
+  Effect.gen(function* () {
+    const reseller = yield* SignUp.signUp(yield* jsonBody(Signup))
+    const body: typeof SignedUp.Type = { reseller: toAccount(reseller) }
+    return body
+  }),
+  201
+)
+
+const loggedIn = resellerResponse(
+  Effect.gen(function* () {
+    const login = yield* jsonBody(Login)
+    const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+    const address = clientAddressOf(request, yield* TrustedProxies)
+    const { token, reseller } = yield* LogIn.logIn(login, address)
+    const body: typeof LoggedIn.Type = { token: Redacted.value(token), reseller: toAccount(reseller) }
+    return body
+  })
+)
+
+export const layer = HttpApiBuilder.group(gateway.add(AuthenticationApi), "resellerAuth", (handlers) =>
+  handlers.handleRaw("signUp", () => signedUp).handleRaw("logIn", () => loggedIn)
+)

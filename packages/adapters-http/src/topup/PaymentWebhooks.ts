@@ -1,0 +1,58 @@
+/**
+ * Webhooks of payment providers (gap D9). The body is passed on byte for byte, because the signature covers the bytes.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { resellerResponse } from "../http/ApiResponse.ts"
+import { text } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { SmallBodies } from "../reseller/SmallBodies.ts"
+
+const Notification = Schema.Unknown.annotations({
+  jsonSchema: { type: "object", description: "The provider's own format, with its signature." }
+})
+
+const Acknowledgement = Schema.Unknown.annotations({
+  jsonSchema: { type: "object", description: "The response that the provider expects.", examples: [{ success: true }] }
+})
+
+const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payments/:provider")
+  .setPath(Schema.Struct({ provider: text("The provider's name.", "midtrans") }))
+  .setPayload(Notification)
+  .addSuccess(Acknowledgement)
+  .annotateContext(
+    documented({
+      summary: "Receive a payment notification (for payment providers)",
+      description:
+        "The notification only triggers a status request to the provider. Notifications of unknown orders are " +
+        "acknowledged like all others.",
+      public: true,
+      errors: ["BadSignature", "NotFound", "RequestTooLarge", "Overloaded"]
+    })
+  )
+
+export class PaymentWebhooksApi extends HttpApiGroup.make("webhooks")
+  .add(paymentWebhook)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Payment webhooks" })) {}
+
+const acknowledge = (provider: string) =>
+  resellerResponse(
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const body = yield* (yield* SmallBodies).read(NodeHttpServerRequest.toIncomingMessage(request))
+      return yield* handleWebhook(provider, request.headers, body)
+    })
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(PaymentWebhooksApi), "webhooks", (handlers) =>
+  handlers.handleRaw("paymentWebhook", ({ path: { provider } }) => acknowledge(provider))
+)

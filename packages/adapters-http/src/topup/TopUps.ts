@@ -1,0 +1,150 @@
+/**
+ * Top-up orders: creating, reading and listing them (spec: Reseller: top-ups).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as TopUps from "@tollgate/application/topup/TopUps"
+import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { forReseller } from "../auth/ResellerCaller.ts"
+import {
+  integer,
+  type MembersOf,
+  type ParameterValues,
+  parameter,
+  singleValues,
+  unknownMembers,
+  uuid
+} from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+import { QrLinks } from "./QrLinks.ts"
+import { ListedTopUpOrder, TopUpOrderBody, toBody, toListed } from "./TopUpOrderBody.ts"
+
+const TopUpRequestBody = Schema.Struct(
+  {
+    method: PaymentMethod.annotations({
+      description:
+        "`qris`: rupiah, with a fee of 5 %. `hosted_qris`: rupiah, no fee. `crypto`: USDT or USDC, one for one. " +
+        "`crypto_bep20`: USDT or USDC on the BNB Smart Chain, to an address made for the order."
+    }),
+    amount_idr: Schema.optional(
+      integer("The principal in rupiah. Required for the QRIS methods, not allowed for others.", 250_000)
+    ),
+    amount_usd_micro: Schema.optional(
+      integer("The amount in micro-USD. Required for the crypto methods, not allowed for others.", 25_000_000)
+    ),
+    token_kind: Schema.optional(
+      TokenKind.annotations({ description: "For `crypto_bep20`; default `usdt`. Ignored by other methods." })
+    )
+  } satisfies MembersOf<typeof TopUpRequest>,
+  unknownMembers
+).annotations({
+  identifier: "TopUpRequest",
+  examples: [
+    { method: "qris", amount_idr: 250_000 },
+    { method: "crypto_bep20", amount_usd_micro: 25_000_000, token_kind: "usdc" }
+  ]
+})
+
+const TopUpList = Schema.Struct({
+  topups: Schema.Array(ListedTopUpOrder).annotations({ description: "Newest first." }),
+  total: integer("The number of the reseller's orders on all pages.", 42)
+}).annotations({ identifier: "TopUpList" })
+
+const path = Schema.Struct({ orderID: uuid("The `id` of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") })
+
+const createOrder = HttpApiEndpoint.post("createTopUp", "/api/reseller/topup")
+  .setPayload(TopUpRequestBody)
+  .addSuccess(TopUpOrderBody, { status: 201 })
+  .annotateContext(
+    documented({
+      summary: "Create a top-up order",
+      description: "The response says how much to pay and where. Read the order until it is `credited`.",
+      errors: [...bodyErrors, "AmountOutOfRange", "PaymentProviderUnavailable"]
+    })
+  )
+
+const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID")
+  .setPath(path)
+  .addSuccess(TopUpOrderBody)
+  .annotateContext(
+    documented({
+      summary: "Read a top-up order",
+      description:
+        "Refreshes the order at the payment provider and credits a received payment. If the provider does not respond, " +
+        "the last known state is returned.",
+      errors: ["TopUpNotFound"]
+    })
+  )
+
+const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orderID/check")
+  .setPath(path)
+  .addSuccess(TopUpOrderBody)
+  .annotateContext(
+    documented({
+      summary: "Same as GET /api/reseller/topup/{orderID}",
+      description: "For clients that were written for this path. Takes no body.",
+      errors: ["TopUpNotFound"]
+    })
+  )
+
+const listOrders = HttpApiEndpoint.get("listTopUps", "/api/reseller/topups")
+  .setUrlParams(
+    Schema.Struct({
+      limit: parameter({ type: "integer", minimum: 1, maximum: 100, default: 20, description: "The page size." }),
+      offset: parameter({ type: "integer", minimum: 0, default: 0, description: "The number of orders to skip." })
+    })
+  )
+  .addSuccess(TopUpList)
+  .annotateContext(documented({ summary: "List top-up orders", errors: ["ValidationFailed"] }))
+
+export class TopUpsApi extends HttpApiGroup.make("topUps")
+  .add(createOrder)
+  .add(readOrder)
+  .add(checkOrder)
+  .add(listOrders)
+  .addError(ResellerError)
+  .annotateContext(OpenApi.annotations({ title: "Reseller: top-ups" })) {}
+
+const qrUrlOf = Effect.flatMap(QrLinks, ({ urlOf }) => urlOf)
+
+const createTopUp = forReseller(
+  (reseller) =>
+    Effect.gen(function* () {
+      const order = yield* TopUps.createTopUp(reseller, yield* jsonBody(TopUpRequest))
+      return toBody(order, yield* qrUrlOf)
+    }),
+  201
+)
+
+const refreshTopUp = (orderId: string) =>
+  forReseller(({ id }) =>
+    Effect.gen(function* () {
+      const order = yield* TopUps.refreshTopUp(id, orderId)
+      return toBody(order, yield* qrUrlOf)
+    })
+  )
+
+const listTopUps = (query: { readonly limit?: ParameterValues; readonly offset?: ParameterValues }) =>
+  forReseller(({ id }) =>
+    Effect.gen(function* () {
+      const { topUps, total } = yield* TopUps.listTopUps(id, yield* singleValues(query))
+      const urlOf = yield* qrUrlOf
+      const body: typeof TopUpList.Type = { topups: topUps.map((order) => toListed(order, urlOf)), total }
+      return body
+    })
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (handlers) =>
+  handlers
+    .handleRaw("createTopUp", () => createTopUp)
+    .handleRaw("getTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
+    .handleRaw("checkTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
+    .handleRaw("listTopUps", ({ urlParams }) => listTopUps(urlParams))
+)
