@@ -18,7 +18,7 @@ describe("what a request is charged", () => {
       ending: "complete",
       reported: { prompt: prompt(10n, 5n), output: n(7n) },
       deltas: 1,
-      outputToldAfter: 1
+      deltasAtLastOutputReport: 1
     }
     const { charged, source } = chargeFor(outcome, counts(99n, 99n))
     expect(charged).toEqual({ input: 10n, cacheWrite: 0n, cacheRead: 5n, output: 7n })
@@ -30,13 +30,13 @@ describe("what a request is charged", () => {
       ending: "complete",
       reported: { prompt: prompt(0n), output: n(0n) },
       deltas: 1,
-      outputToldAfter: 1
+      deltasAtLastOutputReport: 1
     }
     expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
   })
 
   it("complete without usage: counted here", () => {
-    const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, outputToldAfter: 1 }
+    const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
@@ -45,7 +45,7 @@ describe("what a request is charged", () => {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
       deltas: 0,
-      outputToldAfter: 0
+      deltasAtLastOutputReport: 0
     }
     expect(chargeFor(outcome, counts(0n, 0n)).charged).toMatchObject({ input: 10n, output: 7n })
   })
@@ -53,7 +53,7 @@ describe("what a request is charged", () => {
   it.each(["client_gone", "upstream_cut"] as const)(
     "%s after some of the answer: the prompt and what was delivered",
     (ending) => {
-      const outcome: Outcome = { ending, reported: unreported, deltas: 1, outputToldAfter: 1 }
+      const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
         charged: { input: 10n, output: 3n },
         source: "local"
@@ -66,7 +66,7 @@ describe("what a request is charged", () => {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
       deltas: 1,
-      outputToldAfter: 1
+      deltasAtLastOutputReport: 1
     }
     expect(chargeFor(outcome, counts(99n, 3n))).toMatchObject({
       charged: { input: 40n, cacheRead: 2n, output: 3n },
@@ -79,7 +79,7 @@ describe("what a request is charged", () => {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
       deltas: 1,
-      outputToldAfter: 1
+      deltasAtLastOutputReport: 1
     }
     const few = chargeFor(outcome, counts(0n, 3n))
     expect(few.charged.output).toBe(3n)
@@ -95,7 +95,7 @@ describe("what a request is charged", () => {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
       deltas: 41,
-      outputToldAfter: input === 0n ? 41 : 1
+      deltasAtLastOutputReport: input === 0n ? 41 : 1
     }
     const { charged, consumed } = chargeFor(outcome, counts(8n, 45n))
     expect(charged).toMatchObject({ input: input === 0n ? 8n : input, output: 45n })
@@ -107,7 +107,7 @@ describe("what a request is charged", () => {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(41n) },
       deltas: 41,
-      outputToldAfter: 40
+      deltasAtLastOutputReport: 40
     }
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
   })
@@ -117,7 +117,7 @@ describe("what a request is charged", () => {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(2n) },
       deltas: 3,
-      outputToldAfter: 3
+      deltasAtLastOutputReport: 3
     }
     expect(chargeFor(outcome, counts(0n, 3n)).charged.output).toBe(2n)
   })
@@ -129,7 +129,7 @@ describe("what a request is charged", () => {
         ending,
         reported: { prompt: prompt(5n), output: n(20n) },
         deltas: 0,
-        outputToldAfter: 0
+        deltasAtLastOutputReport: 0
       }
       const charge = chargeFor(outcome, counts(9n, 9n))
       expect(charge.charged).toEqual(TokenUsage.none)
@@ -148,7 +148,7 @@ describe("what a request is charged", () => {
     ending: FastCheck.constantFrom("complete", "client_gone", "upstream_cut", "failed"),
     reported,
     deltas: FastCheck.nat({ max: 30 }),
-    outputToldAfter: FastCheck.nat({ max: 30 })
+    deltasAtLastOutputReport: FastCheck.nat({ max: 30 })
   })
 
   law(
@@ -158,7 +158,7 @@ describe("what a request is charged", () => {
       const counted = n(BigInt(o.deltas) + extra)
       return (
         o.ending === "complete" ||
-        o.deltas <= o.outputToldAfter ||
+        o.deltas <= o.deltasAtLastOutputReport ||
         chargeFor(o, counts(p, counted)).charged.output >= BigInt(o.deltas)
       )
     }

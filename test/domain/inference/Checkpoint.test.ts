@@ -37,7 +37,7 @@ describe("an estimate", () => {
     textBytes: FastCheck.nat(32 * 1024 * 1024),
     attachments: FastCheck.nat(100),
     maxOutputTokens: FastCheck.option(FastCheck.integer(), { nil: undefined }),
-    answers: FastCheck.integer({ min: 1, max: 128 })
+    choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
   law("has its floor below its ceiling and room for a token of output", [size], (s) => {
@@ -46,12 +46,12 @@ describe("an estimate", () => {
   })
 
   it("caps what a coding agent's enormous limit would lock", () => {
-    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, answers: 1 })
+    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, choices: 1 })
     expect(output).toBe(8_192n)
   })
 
   it("asks for each answer of n", () => {
-    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, answers: 3 })
+    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)
   })
 })

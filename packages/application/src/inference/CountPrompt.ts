@@ -7,7 +7,7 @@
  * in work.
  */
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
-import type { PromptText } from "@tollgate/domain/inference/ChatPrompt"
+import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

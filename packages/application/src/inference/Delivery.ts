@@ -26,7 +26,7 @@ export class Delivery implements Member {
   readonly #promptFloor: Tokens
   readonly #clock: RequestClock
   #firstDeltaAtMillis: number | undefined
-  #outputToldAfter = 0
+  #deltasAtLastOutputReport = 0
 
   constructor(requestId: RequestId, promptFloor: Tokens, clock: RequestClock) {
     this.requestId = requestId
@@ -44,18 +44,18 @@ export class Delivery implements Member {
   report(usage: ReportedUsage.ReportedUsage): void {
     this.reported = ReportedUsage.merge(this.reported, usage)
     if (usage.output !== undefined && usage.output === this.reported.output)
-      this.#outputToldAfter = this.text.sentDeltas
+      this.#deltasAtLastOutputReport = this.text.sentDeltas
   }
 
   /** Another supplier is asked: what the one before said it used is nothing that this one delivers. */
   forgetReported(): void {
     this.reported = ReportedUsage.unreported
-    this.#outputToldAfter = 0
+    this.#deltasAtLastOutputReport = 0
   }
 
   /** What became of the request when it ends so. */
   outcome(ending: Ending): Outcome {
-    return { ending, reported: this.reported, deltas: this.text.deltas, outputToldAfter: this.#outputToldAfter }
+    return { ending, reported: this.reported, deltas: this.text.deltas, deltasAtLastOutputReport: this.#deltasAtLastOutputReport }
   }
 
   get checkpoint(): Checkpoint {

@@ -6,7 +6,7 @@
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
-import type { PromptText } from "@tollgate/domain/inference/ChatPrompt"
+import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type {
   CircuitOpen,

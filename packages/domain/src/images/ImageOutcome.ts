@@ -37,7 +37,7 @@ export type ImageState = "running" | EndState
 export type Billing = "settled" | "unmetered"
 
 /** What is in the way when no supplier can be used. */
-export type SupplierTrouble =
+export type ProviderFailure =
   | UpstreamFailed
   | UpstreamRejected
   | TechnicalLimit
@@ -53,13 +53,13 @@ export type ImageEnd =
   | { readonly _tag: "TimedOut" }
   /** With what the supplier reported, where its picture was here already. */
   | { readonly _tag: "Left"; readonly usage: ReportedUsage | undefined }
-  | { readonly _tag: "Failed"; readonly error: SupplierTrouble }
+  | { readonly _tag: "Failed"; readonly error: ProviderFailure }
 
 export type Told =
   | { readonly _tag: "Picture"; readonly billing: Billing }
   | {
       readonly _tag: "Refusal"
-      readonly error: ContentPolicyViolation | ImageTimeout | ImageWithheld | SupplierTrouble
+      readonly error: ContentPolicyViolation | ImageTimeout | ImageWithheld | ProviderFailure
     }
   | { readonly _tag: "Nobody" }
 

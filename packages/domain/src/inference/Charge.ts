@@ -34,7 +34,7 @@ export interface Outcome {
   /** Content deltas that were handed to the client; a whole answer is one. */
   readonly deltas: number
   /** How many content deltas there had been when the supplier last told an output. */
-  readonly outputToldAfter: number
+  readonly deltasAtLastOutputReport: number
 }
 
 /** Counts made here, evaluated only where no reported figure serves. */
@@ -63,10 +63,10 @@ export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | und
  * says nothing of them, unless it is so large that it must: a delta is a token at least. 0 stands for a figure that never
  * came.
  */
-const reportedOutputOfCut = ({ deltas, outputToldAfter, reported }: Outcome): Tokens.Tokens | undefined => {
+const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported
   if (output === undefined || output === 0n) return undefined
-  return outputToldAfter < deltas && output < BigInt(deltas) ? undefined : output
+  return deltasAtLastOutputReport < deltas && output < BigInt(deltas) ? undefined : output
 }
 
 export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {

@@ -1,37 +1,43 @@
 /**
- * What a request will use, guessed from the size of its body before anything is known.
+ * The estimate of a request's usage from the size of its body, before anything is sent.
  *
- * The floor decides whether it is refused, so it errs low (long runs of one character have eight bytes a token);
- * the ceiling and the output decide how much is set aside, so they err high, but are capped: coding agents send
- * enormous limits and must not lock a customer's whole balance.
+ * The floor decides whether the request is refused, so it errs low (long runs of one character have eight bytes per token).
+ * The ceiling and the output decide the hold, so they err high. They are capped: coding agents send very large limits, which
+ * must not lock a customer's whole balance.
  */
 import type { Estimate } from "../ledger/Hold.ts"
 import * as Tokens from "../money/Tokens.ts"
+import { TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
 export interface RequestSize {
-  /** Bytes of text in the body, embedded pictures and sounds left out. */
+  /** Bytes of text in the body, without embedded images and sounds. */
   readonly textBytes: number
-  /** Pictures, sounds and files in the body, embedded or linked. */
+  /** Images, sounds and files in the body, embedded or linked. */
   readonly attachments: number
-  /** The caller's own limit on the answer, when given. */
+  /** The caller's limit on the output, when given. */
   readonly maxOutputTokens: number | undefined
-  /** How many answers are asked for (`n`). */
-  readonly answers: number
+  /** The number of requested choices (`n`). */
+  readonly choices: number
 }
 
-const BYTES_PER_TOKEN_AT_MOST = 8
-const BYTES_PER_TOKEN_AT_LEAST = 3
-export const TOKENS_PER_ATTACHMENT = 1_600
-const OUTPUT_WHEN_NOT_LIMITED = 1_024
-const OUTPUT_AT_MOST = 8_192
+const MAX_BYTES_PER_TOKEN = 8
+const MIN_BYTES_PER_TOKEN = 3
+const DEFAULT_OUTPUT = 1_024
+const MAX_HELD_OUTPUT = 8_192
+
+/** The bounds of a prompt of this many bytes of text and tokens that are not text. */
+export const estimatePrompt = (
+  textBytes: number,
+  otherTokens: number
+): Pick<Estimate, "inputFloor" | "inputCeiling"> => ({
+  inputFloor: Tokens.fromCount(Math.floor(textBytes / MAX_BYTES_PER_TOKEN)),
+  inputCeiling: Tokens.fromCount(Math.ceil(textBytes / MIN_BYTES_PER_TOKEN) + otherTokens)
+})
 
 export const estimate = (size: RequestSize): Estimate => {
-  const output = Math.max(1, Math.min(size.maxOutputTokens ?? OUTPUT_WHEN_NOT_LIMITED, OUTPUT_AT_MOST))
+  const output = Math.max(1, Math.min(size.maxOutputTokens ?? DEFAULT_OUTPUT, MAX_HELD_OUTPUT))
   return {
-    inputFloor: Tokens.fromCount(Math.floor(size.textBytes / BYTES_PER_TOKEN_AT_MOST)),
-    inputCeiling: Tokens.fromCount(
-      Math.ceil(size.textBytes / BYTES_PER_TOKEN_AT_LEAST) + size.attachments * TOKENS_PER_ATTACHMENT
-    ),
-    output: Tokens.fromCount(output * Math.max(1, size.answers))
+    ...estimatePrompt(size.textBytes, size.attachments * TOKENS_PER_ATTACHMENT.reserved),
+    output: Tokens.fromCount(output * Math.max(1, size.choices))
   }
 }

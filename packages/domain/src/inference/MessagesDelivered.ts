@@ -37,7 +37,7 @@ export type Figures = { readonly [Name in (typeof FIGURES)[number]]?: number }
 
 const FIGURES = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] as const
 
-export const untold: Figures = {}
+export const noFigures: Figures = {}
 
 /** What is known after this event; the same object when it told nothing new. */
 export const foldFigures = (known: Figures, event: JsonObject): Figures => {

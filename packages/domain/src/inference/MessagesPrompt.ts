@@ -1,26 +1,29 @@
 /**
- * The text of a messages request that a tokenizer would see, for the prompts whose size no supplier reported.
+ * The prompt of a messages request: system prompt, messages, tool definitions and the requested format.
  */
-import { type PromptText, TOKENS_BEFORE_ANSWER, TOKENS_PER_ATTACHMENT, TOKENS_PER_MESSAGE } from "./ChatPrompt.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
+import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-/** System prompt, messages, tool definitions and the format asked for. Base64 is never counted. */
+/** Reads a parsed request body. Base64 is never counted. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = asArray(request?.messages)
     .map(asObject)
     .filter((message) => message !== undefined)
   const contents = [request?.system, ...messages.map(({ content }) => content)]
+  const definitions = definitionTexts([
+    request?.tools,
+    asObject(request?.output_config)?.format,
+    request?.output_format
+  ])
+  const attachments = contents.reduce<number>((sum, content) => sum + attachmentsIn(content), 0)
   return {
-    text: [...messages.map(({ role }) => asText(role)), ...contents.flatMap(textsIn), ...definitions(request)].join(""),
-    extraTokens:
-      TOKENS_BEFORE_ANSWER +
-      messages.length * TOKENS_PER_MESSAGE +
-      contents.reduce<number>((sum, content) => sum + attachmentsIn(content), 0) * TOKENS_PER_ATTACHMENT
+    text: [...messages.map(({ role }) => asText(role)), ...contents.flatMap(textsIn), ...definitions].join(""),
+    extraTokens: extraTokensOf(messages.length, attachments)
   }
 }
 
-/** Content is a text or blocks; the results of tools, documents and search results hold content in turn. */
+/** Content is a text or blocks. Tool results, documents and search results contain content themselves. */
 const textsIn = (content: unknown): ReadonlyArray<string> =>
   typeof content === "string"
     ? [content]
@@ -37,7 +40,7 @@ const textsIn = (content: unknown): ReadonlyArray<string> =>
         ]
       })
 
-/** What a document says, where it is given as text or as blocks. */
+/** The content of a document that is given as text or as blocks. */
 const sourceOf = (block: JsonObject): unknown => {
   const source = asObject(block.source)
   return source?.type === "text" ? source.data : source?.type === "content" ? source.content : undefined
@@ -50,8 +53,3 @@ const attachmentsIn = (content: unknown): number =>
     const isAttachment = inside === undefined && (block.type === "image" || block.type === "document")
     return sum + (isAttachment ? 1 : attachmentsIn(block.content) + attachmentsIn(inside))
   }, 0)
-
-const definitions = (request: JsonObject | undefined): ReadonlyArray<string> =>
-  [request?.tools, asObject(request?.output_config)?.format, request?.output_format]
-    .filter((member) => member !== undefined && member !== null)
-    .map((member) => JSON.stringify(member))

@@ -1,13 +1,13 @@
 /**
- * The text of a responses request that a tokenizer would see, for the prompts whose size no supplier reported.
+ * The prompt of a responses request: instructions, input, tool definitions and the requested format.
  *
- * Items of the input have many shapes, and new ones appear: whatever text stands in one is taken as read, but for the
- * members known to be for programs only.
+ * Input items have many shapes, and new ones appear: every text in an item is counted, except in members known to be for
+ * programs only.
  */
-import { type PromptText, TOKENS_BEFORE_ANSWER, TOKENS_PER_ATTACHMENT, TOKENS_PER_MESSAGE } from "./ChatPrompt.ts"
-import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
+import { asArray, asObject, asText } from "./Json.ts"
+import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-const UNREAD: ReadonlySet<string> = new Set([
+const UNCOUNTED: ReadonlySet<string> = new Set([
   "annotations",
   "call_id",
   "detail",
@@ -18,7 +18,7 @@ const UNREAD: ReadonlySet<string> = new Set([
   "status",
   "type"
 ])
-/** Pictures, sounds and files, embedded or linked. */
+/** Images, sounds and files, embedded or linked. */
 const ATTACHMENTS: ReadonlySet<string> = new Set([
   "computer_screenshot",
   "image_generation_call",
@@ -27,18 +27,17 @@ const ATTACHMENTS: ReadonlySet<string> = new Set([
   "input_image"
 ])
 
-/** Instructions, input, tool definitions and the format asked for. Base64 is never counted. */
+/** Reads a parsed request body. Base64 is never counted. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = [...messagesOf("system", request?.instructions), ...messagesOf("user", request?.input)]
   return {
-    text: [...textsIn(messages), ...definitions(request)].join(""),
-    extraTokens:
-      TOKENS_BEFORE_ANSWER + messages.length * TOKENS_PER_MESSAGE + attachmentsIn(messages) * TOKENS_PER_ATTACHMENT
+    text: [...textsIn(messages), ...definitionTexts([request?.tools, asObject(request?.text)?.format])].join(""),
+    extraTokens: extraTokensOf(messages.length, attachmentsIn(messages))
   }
 }
 
-/** A plain string is short for one message. */
+/** A plain string stands for one message. */
 const messagesOf = (role: string, member: unknown): ReadonlyArray<unknown> =>
   typeof member === "string" ? [{ role, content: member }] : asArray(member)
 
@@ -54,10 +53,5 @@ const readableIn = (value: unknown): ReadonlyArray<unknown> =>
   Array.isArray(value)
     ? value
     : Object.entries(asObject(value) ?? {})
-        .filter(([name]) => !UNREAD.has(name))
+        .filter(([name]) => !UNCOUNTED.has(name))
         .map(([, member]) => member)
-
-const definitions = (request: JsonObject | undefined): ReadonlyArray<string> =>
-  [request?.tools, asObject(request?.text)?.format]
-    .filter((member) => member !== undefined && member !== null)
-    .map((member) => JSON.stringify(member))

@@ -89,7 +89,7 @@ describe("a chat request", () => {
       textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
       attachments: 1,
       maxOutputTokens: undefined,
-      answers: 3
+      choices: 3
     })
     expect(accepted(request).promptText().text).toContain("twelve bytes")
   })

@@ -22,7 +22,7 @@ describe("a messages request", () => {
   it("says its model, its limit, and whether it is streamed", () => {
     expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
     expect(accepted({ ...minimal, stream: null })).toMatchObject({ streamed: false })
-    expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, answers: 1 } })
+    expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, choices: 1 } })
   })
 
   it.each([

@@ -102,7 +102,7 @@ describe("a responses request", () => {
       textBytes: words.join("").length,
       attachments: 1,
       maxOutputTokens: undefined,
-      answers: 1
+      choices: 1
     })
     expect(accepted(request).promptText().text).toContain("twelve bytes")
   })

@@ -51,9 +51,9 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
       values.integer(members.max_tokens, "max_tokens"),
       values.integer(members.max_completion_tokens, "max_completion_tokens")
     ]
-    const answers = values.integer(members.n, "n") ?? 1
+    const choices = values.integer(members.n, "n") ?? 1
     if (values.fault !== undefined) return Either.left(values.fault)
-    const size = sizeOf(members, largest(limits), answers)
+    const size = sizeOf(members, largest(limits), choices)
     const parsed = () => promptText(JSON.parse(body.toString()))
     return Either.right({ model, streamed, size, promptText: parsed, includeUsage, body, members })
   })
@@ -88,7 +88,7 @@ const insertion = (at: number, text: string): Splice => ({ start: at, end: at, t
 const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
-  answers: number
+  choices: number
 ): RequestSize => {
   let textBytes = 0
   let attachments = 0
@@ -96,7 +96,7 @@ const sizeOf = (
     textBytes += member?.textBytes ?? 0
     attachments += member?.attachments ?? 0
   }
-  return { textBytes, attachments, maxOutputTokens, answers }
+  return { textBytes, attachments, maxOutputTokens, choices }
 }
 
 /** Suppliers differ in which limit they obey. One below 1 means "none" to some of them. */

@@ -1,7 +1,7 @@
 /**
  * The messages protocol, as the relay speaks it.
  */
-import { reportedBy, untold, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { reportedBy, noFigures, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { AnswerContext, RelayProtocol } from "../relay/RelayProtocol.ts"
@@ -20,7 +20,7 @@ export const messagesProtocol: RelayProtocol<MessagesRequest> = {
   stream: (_request, context) => new MessagesStream(namesOf(context)),
   answer: (_request, context, body) => messagesAnswer(namesOf(context), body),
   answerAsStream: (_request, context, body) => messagesAnswerAsStream(namesOf(context), body),
-  usageOf: ({ usage }) => reportedBy(withFigures(untold, usage)),
+  usageOf: ({ usage }) => reportedBy(withFigures(noFigures, usage)),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "anthropic"),
   errorFrames: (error, requestId) =>

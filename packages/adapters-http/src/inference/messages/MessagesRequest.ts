@@ -52,7 +52,7 @@ const read = (
     return Either.right({
       model,
       streamed,
-      size: { ...sizeOf(members), maxOutputTokens, answers: 1 },
+      size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
       promptText: () => promptText(JSON.parse(body.toString())),
       body,
       members

@@ -3,7 +3,7 @@
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import { contentOfMessage, reportedBy, untold, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { contentOfMessage, reportedBy, noFigures, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
@@ -14,11 +14,11 @@ import { messageWithoutTraces, type OurNames } from "./ProviderTraces.ts"
 export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<TranslatedAnswer, StreamBreak> =>
   fromMessage(body, (given) => {
     const message = messageWithoutTraces(given, names)
-    const figures = withFigures(untold, message.usage)
+    const figures = withFigures(noFigures, message.usage)
     return Either.right({
       body: message.content === given.content ? withContentOf(body, message) : JSON.stringify(message),
       content: contentOfMessage(message),
-      usage: figures === untold ? undefined : reportedBy(figures)
+      usage: figures === noFigures ? undefined : reportedBy(figures)
     })
   })
 

@@ -14,7 +14,7 @@ import {
   type Figures,
   foldFigures,
   reportedBy,
-  untold
+  noFigures
 } from "@tollgate/domain/inference/MessagesDelivered"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
@@ -35,7 +35,7 @@ const nothing: Translation = { frames: "", content: "", usage: undefined, end: u
 
 export class MessagesStream implements StreamTranslator {
   readonly #names: OurNames
-  #figures: Figures = untold
+  #figures: Figures = noFigures
   #started = false
   /** Why the message ends was said: all that is missing is the last event. */
   #stopped = false

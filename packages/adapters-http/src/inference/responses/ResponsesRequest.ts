@@ -53,7 +53,7 @@ export const readResponsesRequest = (body: Buffer): Either.Either<ResponsesReque
     if (values.fault !== undefined) return Either.left(values.fault)
     // Some suppliers take a limit below 1 for none.
     const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
-    const size = { ...sizeOf(members), maxOutputTokens, answers: 1 }
+    const size = { ...sizeOf(members), maxOutputTokens, choices: 1 }
     return Either.right({
       model,
       streamed,

@@ -1,0 +1,181 @@
+/**
+ * Metering of one inference request: one import for a service that bills streams by the rules of this gateway.
+ *
+ *     startMeter ─▶ meterEvent, once for each event the client received ─▶ chargeOf ─▶ decideSettlement
+ *
+ * A stream that is cut after k deltas is charged for the prompt and those k deltas, never more output than was delivered.
+ * A stream that delivered nothing costs nothing. A complete stream is charged the usage that the provider reported, also
+ * when it reported zero, and a local count of the tokens when it reported none.
+ *
+ *     let meter = startMeter("chat")
+ *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }
+ *     const charge = chargeOf(meter, ending, { requestBody, countTokens })
+ *     const { settlement } = decideSettlement(hold, charge, price, balances)
+ *
+ * Everything here is pure: the caller reads the stream, counts tokens, and stores holds and balances in a transaction.
+ */
+import { chargeFor, type Ending, type Outcome } from "./inference/Charge.ts"
+import * as Chat from "./inference/ChatDelivered.ts"
+import * as ChatPrompt from "./inference/ChatPrompt.ts"
+import { asArray, asObject, asText, type JsonObject } from "./inference/Json.ts"
+import * as Messages from "./inference/MessagesDelivered.ts"
+import * as MessagesPrompt from "./inference/MessagesPrompt.ts"
+import type { PromptText } from "./inference/PromptText.ts"
+import * as ReportedUsage from "./inference/ReportedUsage.ts"
+import * as Responses from "./inference/ResponsesDelivered.ts"
+import * as ResponsesPrompt from "./inference/ResponsesPrompt.ts"
+import { cost, type Price } from "./ledger/Price.ts"
+import type { Charge } from "./ledger/Settlement.ts"
+import * as Tokens from "./money/Tokens.ts"
+import type { UsdPico } from "./money/UsdPico.ts"
+
+export type { Ending } from "./inference/Charge.ts"
+export { estimate, type RequestSize } from "./inference/Estimate.ts"
+export { AccountId, type PaygAccount, type PlanAccount } from "./ledger/Account.ts"
+export { type Balances, decideHold, type Estimate, type Hold, InsufficientBalance } from "./ledger/Hold.ts"
+export { cost, PicoPerToken, type Price } from "./ledger/Price.ts"
+export { type Charge, decideSettlement, type Settlement } from "./ledger/Settlement.ts"
+export type { TokenUsage } from "./ledger/TokenUsage.ts"
+export { toExactUsdMicro, UsdPico } from "./money/UsdPico.ts"
+
+export type MeteredProtocol = "chat" | "messages" | "responses"
+
+/** The state of a meter: the content that the client received and the usage that the provider reported. */
+export interface Meter {
+  readonly protocol: MeteredProtocol
+  /** The delivered content by index of the choice; messages and responses have choice 0 only. */
+  readonly contents: ReadonlyMap<number, string>
+  /** The number of delivered events with content. */
+  readonly deltas: number
+  readonly reported: ReportedUsage.ReportedUsage
+  /** The value of `deltas` when the provider last reported the output. */
+  readonly deltasAtLastOutputReport: number
+  /** The usage figures of a messages stream, which arrive in several events. */
+  readonly figures: Messages.Figures
+}
+
+export const startMeter = (protocol: MeteredProtocol): Meter => ({
+  protocol,
+  contents: new Map(),
+  deltas: 0,
+  reported: ReportedUsage.unreported,
+  deltasAtLastOutputReport: 0,
+  figures: Messages.noFigures
+})
+
+/**
+ * Counts an event that the client received: the parsed `data` of one stream event, or the parsed body of a response that was
+ * not streamed. `[DONE]` and other values that are not objects count nothing.
+ */
+export const meterEvent = (meter: Meter, data: unknown): Meter => {
+  const event = asObject(data)
+  if (event === undefined) return meter
+  const contents = contentsOf(meter, event)
+  const delivered =
+    contents.length === 0 ? meter : { ...meter, contents: append(meter.contents, contents), deltas: meter.deltas + 1 }
+  return withReport(delivered, event)
+}
+
+/** Counts an event that arrived from the provider but did not reach the client: only its usage report. */
+export const meterUndelivered = (meter: Meter, data: unknown): Meter => {
+  const event = asObject(data)
+  return event === undefined ? meter : withReport(meter, event)
+}
+
+/** The counts that no provider reported, evaluated only when the charge needs them. */
+export interface LocalCount {
+  /** The parsed body of the request, for the size of the prompt. */
+  readonly requestBody: unknown
+  /** The number of tokens in a text, by the tokenizer of the caller's choice. */
+  readonly countTokens: (text: string) => number
+}
+
+/** The charge of a request that ended so. */
+export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countTokens }: LocalCount): Charge => {
+  const { contents, deltas, deltasAtLastOutputReport, protocol, reported } = meter
+  const count = (text: string) => Tokens.fromCount(countTokens(text))
+  const outcome: Outcome = { ending, reported, deltas, deltasAtLastOutputReport }
+  return chargeFor(outcome, {
+    prompt: () => {
+      const { text, extraTokens } = promptTexts[protocol](requestBody)
+      return Tokens.add(count(text), Tokens.fromCount(extraTokens))
+    },
+    deliveredOutput: () => Tokens.sum([...contents.values()].map(count))
+  })
+}
+
+/** The exact list price of a charge, before it is split between plan and pay-as-you-go. */
+export const costOf = (charge: Charge, price: Price): UsdPico => cost(price, charge.charged)
+
+const promptTexts: Record<MeteredProtocol, (body: unknown) => PromptText> = {
+  chat: ChatPrompt.promptText,
+  messages: MessagesPrompt.promptText,
+  responses: ResponsesPrompt.promptText
+}
+
+interface ChoiceContent {
+  readonly choice: number
+  readonly text: string
+}
+
+/** The content of an event by choice, without empty texts. */
+const contentsOf = (meter: Meter, event: JsonObject): ReadonlyArray<ChoiceContent> => {
+  const contents = meter.protocol === "chat" ? chatContents(event) : [{ choice: 0, text: contentOf(meter, event) }]
+  return contents.filter(({ text }) => text !== "")
+}
+
+const chatContents = (event: JsonObject): ReadonlyArray<ChoiceContent> =>
+  asArray(event.choices).map((item, position) => {
+    const choice = asObject(item)
+    const delta = asObject(choice?.delta) ?? asObject(choice?.message) ?? {}
+    return { choice: typeof choice?.index === "number" ? choice.index : position, text: Chat.deltaContent(delta) }
+  })
+
+const contentOf = ({ protocol, deltas }: Meter, event: JsonObject): string => {
+  if (protocol === "messages") {
+    return event.type === "message" ? Messages.contentOfMessage(event) : Messages.contentOfEvent(event)
+  }
+  if (event.object === "response") return Responses.contentOfResponse(event)
+  const completed = FINAL_EVENTS.has(asText(event.type)) ? asObject(event.response) : undefined
+  if (completed === undefined) return Responses.contentOfEvent(event)
+  // The last event repeats the whole content: it delivers content only in a stream without deltas.
+  return deltas === 0 ? Responses.contentOfResponse(completed) : ""
+}
+
+const FINAL_EVENTS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"])
+
+const append = (
+  contents: ReadonlyMap<number, string>,
+  added: ReadonlyArray<ChoiceContent>
+): ReadonlyMap<number, string> => {
+  const next = new Map(contents)
+  for (const { choice, text } of added) next.set(choice, (next.get(choice) ?? "") + text)
+  return next
+}
+
+const withReport = (meter: Meter, event: JsonObject): Meter => {
+  const figures = meter.protocol === "messages" ? figuresAfter(meter.figures, event) : meter.figures
+  const usage = usageOf(meter, figures, event)
+  const reported = ReportedUsage.merge(meter.reported, usage)
+  const reportsOutput = usage.output !== undefined && usage.output === reported.output
+  return {
+    ...meter,
+    figures,
+    reported,
+    deltasAtLastOutputReport: reportsOutput ? meter.deltas : meter.deltasAtLastOutputReport
+  }
+}
+
+const figuresAfter = (figures: Messages.Figures, event: JsonObject): Messages.Figures =>
+  event.type === "message" ? Messages.withFigures(figures, event.usage) : Messages.foldFigures(figures, event)
+
+const usageOf = (meter: Meter, figures: Messages.Figures, event: JsonObject): ReportedUsage.ReportedUsage => {
+  switch (meter.protocol) {
+    case "chat":
+      return Chat.usageOf(event.usage)
+    case "messages":
+      return figures === meter.figures ? ReportedUsage.unreported : Messages.reportedBy(figures)
+    case "responses":
+      return event.object === "response" ? Responses.usageOf(event.usage) : Responses.usageOfEvent(event)
+  }
+}

@@ -1,0 +1,137 @@
+import * as Metering from "@tollgate/domain/metering"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../support/law.ts"
+
+const requestBody = { model: "m", messages: [{ role: "user", content: "count these words" }] }
+/** Three tokens of text, three for the message and three before the output. */
+const PROMPT_TOKENS = 9n
+
+/** Words instead of tokens; a role is joined to the content and adds no word. */
+const countTokens = (text: string) => text.split(" ").filter((word) => word !== "").length
+const local = { requestBody, countTokens }
+
+const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] })
+const usage = (prompt_tokens: number, completion_tokens: number) => ({
+  choices: [],
+  usage: { prompt_tokens, completion_tokens }
+})
+
+const metered = (protocol: Metering.MeteredProtocol, events: ReadonlyArray<unknown>) =>
+  events.reduce<Metering.Meter>(Metering.meterEvent, Metering.startMeter(protocol))
+
+const price: Metering.Price = {
+  input: Metering.PicoPerToken(250_000n),
+  cacheWrite: Metering.PicoPerToken(250_000n),
+  cacheRead: Metering.PicoPerToken(25_000n),
+  output: Metering.PicoPerToken(2_000_000n)
+}
+
+describe("a metered stream", () => {
+  it("is charged the reported usage when it is complete", () => {
+    const meter = metered("chat", [delta("one "), delta("two"), usage(20, 30), "[DONE]"])
+    const charge = Metering.chargeOf(meter, "complete", local)
+    expect(charge).toMatchObject({ charged: { input: 20n, output: 30n }, source: "upstream" })
+    expect(Metering.costOf(charge, price)).toBe(20n * 250_000n + 30n * 2_000_000n)
+  })
+
+  it("is charged a local count when it is complete and no usage was reported", () => {
+    const charge = Metering.chargeOf(metered("chat", [delta("one "), delta("two")]), "complete", local)
+    expect(charge).toMatchObject({ charged: { input: PROMPT_TOKENS, output: 2n }, source: "local" })
+  })
+
+  law(
+    "is charged the prompt and k deltas when it is cut after k",
+    [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone", "upstream_cut")],
+    (k, ending) => {
+      const meter = metered(
+        "chat",
+        Array.from({ length: k }, () => delta("word "))
+      )
+      const { charged } = Metering.chargeOf(meter, ending, local)
+      return charged.input === PROMPT_TOKENS && charged.output === BigInt(k)
+    }
+  )
+
+  it("is charged nothing when it delivered nothing, and the consumed prompt is recorded", () => {
+    const meter = Metering.meterUndelivered(Metering.startMeter("chat"), usage(20, 5))
+    const { charged, consumed, source } = Metering.chargeOf(meter, "client_gone", local)
+    expect({ charged: Object.values(charged), source }).toEqual({ charged: [0n, 0n, 0n, 0n], source: "none" })
+    expect(consumed).toMatchObject({ input: 20n, output: 5n })
+  })
+
+  it("is charged zero when it is complete and the provider reported zero", () => {
+    const charge = Metering.chargeOf(metered("chat", [delta("one"), usage(0, 0)]), "complete", local)
+    expect(charge.source).toBe("upstream")
+    expect(Metering.costOf(charge, price)).toBe(0n)
+  })
+
+  it("counts the choices of a chat apart and an event with several of them as one delta", () => {
+    const both = { choices: [delta("one ").choices[0], { index: 1, delta: { content: "uno " } }] }
+    const meter = metered("chat", [both, both])
+    expect(meter.deltas).toBe(2)
+    expect([...meter.contents]).toEqual([
+      [0, "one one "],
+      [1, "uno uno "]
+    ])
+  })
+
+  it("of messages folds usage that arrives in parts", () => {
+    const meter = metered("messages", [
+      { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
+      { type: "content_block_delta", delta: { type: "text_delta", text: "one" } },
+      { type: "message_delta", usage: { output_tokens: 4 } }
+    ])
+    expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 4n })
+  })
+
+  it("of responses counts content once, although the last event repeats it", () => {
+    const response = { output: [{ content: [{ text: "one two" }] }], usage: { input_tokens: 7, output_tokens: 2 } }
+    const done = { type: "response.completed", response }
+    const streamed = metered("responses", [{ type: "response.output_text.delta", delta: "one two" }, done])
+    const withoutDeltas = metered("responses", [done])
+    for (const meter of [streamed, withoutDeltas]) {
+      expect(meter.contents.get(0)).toBe("one two")
+      expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 2n })
+    }
+  })
+
+  it.each([
+    [
+      "chat",
+      { choices: [{ index: 0, message: { content: "one" } }], usage: { prompt_tokens: 7, completion_tokens: 1 } }
+    ],
+    [
+      "messages",
+      { type: "message", content: [{ type: "text", text: "one" }], usage: { input_tokens: 7, output_tokens: 1 } }
+    ],
+    [
+      "responses",
+      { object: "response", output: [{ content: [{ text: "one" }] }], usage: { input_tokens: 7, output_tokens: 1 } }
+    ]
+  ] as const)("may be one whole %s response", (protocol, body) => {
+    const meter = metered(protocol, [body])
+    expect(meter.contents.get(0)).toBe("one")
+    expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 1n })
+  })
+})
+
+describe("a metered request", () => {
+  it("is held before it is sent and settled at its charge", () => {
+    const plan: Metering.PlanAccount = {
+      id: Metering.AccountId("plan"),
+      creditsPosted: Tokens(100n),
+      debitsPosted: Tokens(0n),
+      debitsPending: Tokens(0n)
+    }
+    const size = { textBytes: 60, attachments: 0, maxOutputTokens: 50, choices: 1 }
+    const held = Either.getOrThrow(Metering.decideHold(Metering.estimate(size), price, { plan, payg: undefined }))
+    expect(held.hold.planTokens).toBe(70n)
+
+    const charge = Metering.chargeOf(metered("chat", [delta("one "), delta("two ")]), "client_gone", local)
+    const settled = Metering.decideSettlement(held.hold, charge, price, { plan: held.plan, payg: held.payg })
+    expect(settled.settlement).toMatchObject({ planTokens: PROMPT_TOKENS + 2n, writeoffPico: 0n })
+    expect(settled.plan).toMatchObject({ debitsPosted: PROMPT_TOKENS + 2n, debitsPending: 0n })
+  })
+})
