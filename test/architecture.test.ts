@@ -15,7 +15,7 @@ const filesUnder = (folder: string): ReadonlyArray<string> =>
 
 const sources = [...filesUnder("packages"), ...filesUnder("apps")].filter((path) => path.endsWith(".ts"))
 const documents = [
-  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
   ...[...filesUnder("docs"), ...filesUnder("packages")].filter((path) => path.endsWith(".md"))
 ]
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
