@@ -3,16 +3,16 @@
  *
  * Workspace packages are found through their `source` condition, so a rule sees `packages/*\/src`, never `dist`.
  */
-const UPSTREAM_OF_DOMAIN = "^(packages/(application|adapters-[a-z]+|simulators|embedded-postgres)|apps)/"
+const DEVELOPMENT_PACKAGES = "^packages/(simulators|embedded-postgres)/"
 
 export default {
   forbidden: [
     {
       name: "domain-is-the-center",
-      comment: "The domain knows nobody: not the use cases, not the adapters, not the apps.",
+      comment: "The domain imports no other package: no use cases, no adapters, no apps.",
       severity: "error",
       from: { path: "^packages/domain/" },
-      to: { path: UPSTREAM_OF_DOMAIN }
+      to: { path: "^(packages|apps)/", pathNot: "^packages/domain/" }
     },
     {
       name: "domain-imports-effect-only",
@@ -23,10 +23,11 @@ export default {
     },
     {
       name: "application-sees-domain",
-      comment: "Use cases and ports depend on the domain; who implements a port is decided in the apps.",
+      comment:
+        "Use cases and ports depend on the domain; packages/composition decides which adapter implements a port.",
       severity: "error",
       from: { path: "^packages/application/" },
-      to: { path: "^(packages/(adapters-[a-z]+|simulators|embedded-postgres)|apps)/" }
+      to: { path: "^(packages|apps)/", pathNot: "^packages/(domain|application)/" }
     },
     {
       name: "application-imports-effect-only",
@@ -37,17 +38,43 @@ export default {
     },
     {
       name: "adapters-do-not-meet",
-      comment: "Two adapters meet only in apps/*/src/Live.ts; what they share is a port.",
+      comment: "Two adapters meet only in packages/composition and in the apps; what they share is a port.",
       severity: "error",
       from: { path: "^packages/(adapters-[a-z]+)/" },
-      to: { path: "^packages/(adapters-[a-z]+|simulators|embedded-postgres)/", pathNot: "^packages/$1/" }
+      to: { path: "^packages/(adapters-[a-z]+|composition)/", pathNot: "^packages/$1/" }
     },
     {
-      name: "nobody-imports-an-app",
-      comment: "An app is a composition root: nothing is built on top of it, not even the other app.",
+      name: "apps-stand-alone",
+      comment: "Nothing is built on top of an app, not even the other app.",
       severity: "error",
       from: { path: "^(packages|apps/([a-z]+))/" },
       to: { path: "^apps/", pathNot: "^apps/$2/" }
+    },
+    {
+      name: "development-packages-stay-in-development",
+      comment:
+        "Production contains neither the simulators nor the embedded Postgres. Only the development code of an app " +
+        "uses them.",
+      severity: "error",
+      from: {
+        path: "^(packages|apps)/",
+        pathNot: [DEVELOPMENT_PACKAGES, "^apps/server/src/development/", "^apps/cli/src/runtime/Development\\.ts$"]
+      },
+      to: { path: DEVELOPMENT_PACKAGES }
+    },
+    {
+      name: "development-packages-load-on-demand",
+      comment: "A static import would fail where the package is not installed: use import() instead.",
+      severity: "error",
+      from: { path: "^apps/" },
+      to: { path: DEVELOPMENT_PACKAGES, dynamic: false }
+    },
+    {
+      name: "embedded-postgres-stands-alone",
+      comment: "It returns where Postgres listens; connection settings are the Postgres adapter's.",
+      severity: "error",
+      from: { path: "^packages/embedded-postgres/" },
+      to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" }
     },
     {
       name: "no-circular",
@@ -58,7 +85,7 @@ export default {
     },
     {
       name: "no-orphans",
-      comment: "A file nobody imports is either dead or missing from its Live.ts.",
+      comment: "A file that no other file imports is dead, or missing in the composition.",
       severity: "error",
       from: { orphan: true, pathNot: ["^apps/[a-z]+/src/main\\.ts$", "^apps/[a-z]+/bin/", "\\.json$"] },
       to: {}

@@ -8,12 +8,12 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
+import { Environment } from "@tollgate/composition/ServerConfig"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Effect, Exit, Option, Schema, SchemaAST, Scope } from "effect"
 import * as Pg from "pg"
 import { PNG } from "pngjs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Environment } from "../../apps/server/src/Config.ts"
 import * as CommandLine from "../cli/CommandLine.ts"
 import { ServerProcess, type Settings } from "../support/ServerProcess.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
@@ -81,6 +81,7 @@ describe("a server that cannot start says why in one line for each reason, and e
       refusal({ NODE_ENV: "production", JWT_SECRET: "a".repeat(40), KEY_PEPPER: "my-own-secret-pepper-1234567890-xyz" })
     ])
     expect(bare).toEqual([
+      expect.stringMatching(/^tollgate: DATABASE_URL: required/),
       expect.stringMatching(/^tollgate: DEMO: /),
       expect.stringMatching(/^tollgate: JWT_SECRET: required/),
       expect.stringMatching(/^tollgate: KEY_PEPPER: required/)

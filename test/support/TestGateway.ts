@@ -16,6 +16,10 @@ import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
 import { Audit } from "@tollgate/application/operations/Audit"
+import { gatewayPorts } from "@tollgate/composition/GatewayPorts"
+import { realPayments } from "@tollgate/composition/Payments"
+import { fromUrl } from "@tollgate/composition/Postgres"
+import { readServerConfig, type ServerConfig } from "@tollgate/composition/ServerConfig"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -23,7 +27,6 @@ import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Context, Effect, Either, Exit, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
 import * as Pg from "pg"
-import { type Config, readConfig } from "../../apps/server/src/Config.ts"
 import * as Live from "../../apps/server/src/Live.ts"
 import { ScriptedUpstream } from "./ScriptedUpstream.ts"
 import * as TestDatabase from "./TestDatabase.ts"
@@ -98,7 +101,7 @@ export class TestGateway {
     const upstream = parts.beside?.upstream ?? (await inScope(Effect.promise(() => ScriptedUpstream.start())))
     const database = parts.beside?.database ?? parts.database ?? (await inScope(TestDatabase.make()))
     const config = Either.getOrThrow(
-      readConfig({
+      readServerConfig({
         NODE_ENV: "test",
         PORT: "0",
         METRICS_PORT: "0",
@@ -297,10 +300,14 @@ type Ports = Context.Context<PortTags>
 
 const addressOf = (ports: Ports): string => `http://127.0.0.1:${Context.get(ports, GatewayServer).port}`
 
-const layers = (config: Config, unsettleable: Array<string>, log: ((line: string) => void) | undefined) =>
+const layers = (config: ServerConfig, unsettleable: Array<string>, log: ((line: string) => void) | undefined) =>
   Layer.provideMerge(
     Layer.merge(Live.server(config), PgAudit.layer),
-    Live.ports(config, (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined))
+    gatewayPorts(config, {
+      providerKeys: (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined),
+      postgres: config.DATABASE_URL === undefined ? Layer.die("no DATABASE_URL") : fromUrl(config.DATABASE_URL),
+      payments: realPayments(config.payments)
+    })
   ).pipe(
     Layer.provide(
       loggedTo(log === undefined ? LogLevel.Error : LogLevel.All, (line) => {

@@ -4,17 +4,17 @@
  * An entry is a sentence and its facts: `Effect.logWarning("a supplier failed", { request_id, provider })`. Secrets are
  * `Redacted` and print as such.
  */
+import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Cause from "effect/Cause"
 import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
-import type { Config } from "./Config.ts"
 
 type Facts = Readonly<Record<string, unknown>>
 
-export const layer = (config: Config): Layer.Layer<never> =>
+export const layer = (config: ServerConfig): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(Logger.defaultLogger, Logger.withConsoleError(config.production ? asJson : asPairs)),
     Logger.minimumLogLevel(LogLevel.Info)

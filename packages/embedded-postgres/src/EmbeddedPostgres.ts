@@ -6,12 +6,9 @@
  * shutting down is waited for, so a restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
-import { fromSocket, PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
@@ -43,21 +40,6 @@ export interface RunningPostgres {
   /** Fails when Postgres ends although it is needed; never returns otherwise. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
 }
-
-export class EmbeddedPostgres extends Context.Tag("@tollgate/adapters-postgres/EmbeddedPostgres")<
-  EmbeddedPostgres,
-  RunningPostgres
->() {}
-
-/** Provides the settings for the database `postgres` of the cluster. */
-export const layer = (
-  options: EmbeddedPostgresOptions
-): Layer.Layer<EmbeddedPostgres | PgSettings, EmbeddedPostgresFailed> =>
-  Layer.scopedContext(
-    Effect.map(start(options), (postgres) =>
-      Context.make(EmbeddedPostgres, postgres).pipe(Context.add(PgSettings, fromSocket(postgres.socketDir)))
-    )
-  )
 
 /** Runs one, or joins the one that runs, until the scope ends. */
 export const start = (

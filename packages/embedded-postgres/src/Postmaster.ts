@@ -6,7 +6,6 @@ import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -24,7 +23,12 @@ export const LAUNCH_SETTING = "tollgate.launch"
 /** The launch of the Postgres that takes connections here; none while it starts, recovers or stops. */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
-    const client = new Pg.Client({ ...fromSocket(socketDir), connectionTimeoutMillis: 1_000 })
+    const client = new Pg.Client({
+      host: socketDir,
+      user: "postgres",
+      database: "postgres",
+      connectionTimeoutMillis: 1_000
+    })
     client.on("error", () => {})
     try {
       await client.connect()

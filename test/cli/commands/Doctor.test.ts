@@ -21,13 +21,12 @@ const healthy: DatabaseState = {
 /** What the doctor finds in a database of this state. */
 const diagnosed = (state: Partial<DatabaseState>, production = false) => {
   const settings: SettingsValues = {
-    production,
-    databaseUrl: undefined,
-    dataDir: ".tollgate",
-    keyPepper: undefined,
-    keyPrefix: "tg",
-    nodeDeadAfterSeconds: 30,
-    serverAddress: "http://127.0.0.1:8080"
+    NODE_ENV: production ? "production" : "development",
+    HOST: "127.0.0.1",
+    PORT: 8080,
+    DATA_DIR: ".tollgate",
+    KEY_PREFIX: "tg",
+    NODE_DEAD_AFTER_SECONDS: 30
   }
   const world = Layer.mergeAll(
     Layer.succeed(Settings, settings),

@@ -5,6 +5,7 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { localAddress } from "@tollgate/composition/InstallationVariables"
 import { type Catalog, callable, discoverable } from "@tollgate/domain/catalog/Catalog"
 import { type ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { Name } from "@tollgate/domain/validation/Text"
@@ -102,7 +103,7 @@ const keyDocument = (key: ApiKey) => ({
 
 /** How to write a first request with a key, to a model that can be called. */
 const firstRequest = Effect.gen(function* () {
-  const { serverAddress } = yield* Settings
+  const serverAddress = localAddress(yield* Settings)
   const stored = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
   const catalog: Catalog = {
     version: stored.version,

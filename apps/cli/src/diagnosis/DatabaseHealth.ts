@@ -21,13 +21,13 @@ export const databaseFindings: Effect.Effect<
   CommandFailed,
   Database | Catalogs | OpenHolds | ImageReviews | Settings
 > = Effect.gen(function* () {
-  const { production } = yield* Settings
+  const { NODE_ENV } = yield* Settings
   const state = yield* reachDatabase
   const findings = [
     ok("database", "answers"),
     version(state),
     clock(state),
-    durability(state, production),
+    durability(state, NODE_ENV === "production"),
     migrations(state)
   ]
   if (state.pendingMigrations.length > 0) return findings

@@ -10,7 +10,7 @@ import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = Effect.gen(function* () {
   const settings = yield* Settings
-  const directory = resolve(settings.dataDir)
+  const directory = resolve(settings.DATA_DIR)
   const writable = yield* isWritable(directory)
   return [
     writable
@@ -21,8 +21,8 @@ export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Setti
 })
 
 const keyPepper = (settings: typeof Settings.Service): Finding => {
-  if (settings.keyPepper !== undefined) return ok("key pepper", "KEY_PEPPER is set")
-  return settings.production
+  if (settings.KEY_PEPPER !== undefined) return ok("key pepper", "KEY_PEPPER is set")
+  return settings.NODE_ENV === "production"
     ? warn(
         "key pepper",
         "KEY_PEPPER is not set here",

@@ -10,14 +10,14 @@ import {
 } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 import type { CommandFailed } from "../runtime/CommandFailed.ts"
-import { config, providersAs } from "../runtime/Payments.ts"
+import { config, providersOf } from "../runtime/Payments.ts"
 import type { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
   // Nothing is opened, so any name will do.
-  const findings = yield* Effect.provide(askedProviders, providersAs(Effect.succeed("doctor")))
+  const findings = yield* Effect.provide(askedProviders, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
   const simulatorUrl = simulatorAddress(simulatorPort)
   return [

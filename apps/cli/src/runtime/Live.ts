@@ -1,108 +1,54 @@
 /**
- * What commands run on: the ports, over the database that the environment names.
+ * The ports of the commands, over the database that the environment names.
  */
-import { join } from "node:path"
-import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
-import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
-import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
-import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
-import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
-import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
-import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
-import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
-import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
-import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
-import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
-import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
-import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
-import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
-import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
-import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
-import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
-import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
-import * as LocalSecrets from "@tollgate/embedded-postgres/LocalSecrets"
+import { operatorKeys, operatorStores } from "@tollgate/composition/OperatorPorts"
+import { fromUrl } from "@tollgate/composition/Postgres"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { CommandFailed } from "./CommandFailed.ts"
+import { embeddedPostgres } from "./Development.ts"
 import { reachDatabase, readyDatabase } from "./ReachDatabase.ts"
 import * as Settings from "./Settings.ts"
 
 export const settings = Settings.layer
 
-/** The database of `DATABASE_URL`, or the embedded one: joined where a server runs it, started for the command where not. */
-const postgres = Layer.unwrapEffect(
+const failed = (code: string, message: string) => new CommandFailed({ exit: "failed", code, message })
+
+const stores = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { databaseUrl, dataDir } = yield* Settings.Settings
-    if (databaseUrl !== undefined) {
-      return PgSettings.layer(
-        yield* Effect.mapError(PgSettings.fromUrl(databaseUrl), ({ reason }) =>
-          broken("invalid_settings", `DATABASE_URL cannot be used: ${reason}.`)
-        )
+    const settings = yield* Settings.Settings
+    const { DATABASE_URL, DATA_DIR, NODE_ENV } = settings
+    if (DATABASE_URL === undefined && NODE_ENV === "production") {
+      return yield* failed(
+        "invalid_settings",
+        "DATABASE_URL is not set. The embedded Postgres is for development only."
       )
     }
-    return EmbeddedPostgres.layer({ directory: join(dataDir, "postgres") }).pipe(
-      Layer.mapError(({ message }) => broken("database_unreachable", message))
-    )
+    const [postgres, code] =
+      DATABASE_URL === undefined
+        ? [embeddedPostgres(DATA_DIR), "database_unreachable"]
+        : [fromUrl(DATABASE_URL), "invalid_settings"]
+    return Layer.mapError(operatorStores(settings, postgres), ({ message }) => failed(code, message))
   })
 )
 
-const broken = (code: string, message: string) => new CommandFailed({ exit: "failed", code, message })
-
-/** A command asks one thing after the other. */
-const pool = Layer.orDie(PgPool.layer({ maxConnections: 3 }))
-
-const openHolds = Layer.unwrapEffect(
-  Effect.map(Settings.Settings, ({ nodeDeadAfterSeconds }) => PgOpenHolds.layer({ nodeDeadAfterSeconds }))
-)
-
-const stores = Layer.mergeAll(
-  PgDatabase.layer,
-  PgUsers.layer,
-  PgPaygAccounts.layer,
-  PgCatalogs.layer,
-  PgAudit.layer,
-  PgResellers.layer,
-  PgBlacklist.layer,
-  PgQuota.layer,
-  PgTopUpOrders.layer,
-  PgCustomers.layer,
-  PgUsageRollUps.layer,
-  PgImageReviews.layer,
-  openHolds
-)
-
-/** Everything, without having asked the database anything yet. */
-export const opened = stores.pipe(Layer.provideMerge(pool), Layer.provide(postgres), Layer.provideMerge(settings))
+/** Every store, before any statement is sent to the database. */
+export const opened = Layer.provideMerge(stores, settings)
 
 /** The database answers. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
-/** The database has the tables this version works with. */
+/** The database has the tables of this version. */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 
-const keyMac = Layer.unwrapEffect(
-  Effect.gen(function* () {
-    const { dataDir, keyPepper, keyPrefix, production } = yield* Settings.Settings
-    // Listing and revoking need no pepper; making a key asks for it before it gets here.
-    if (keyPepper === undefined && production) {
-      const missing = () => {
-        throw new Error("there is no key pepper")
-      }
-      return Layer.succeed(KeyMac.KeyMac, { prefix: keyPrefix, seal: missing, verify: missing })
-    }
-    const pepper =
-      keyPepper ??
-      (yield* Effect.mapError(LocalSecrets.readOrCreate(dataDir, "key-pepper"), ({ message }) =>
-        broken("invalid_settings", `The key pepper cannot be used: ${message}`)
-      ))
-    return KeyMac.layer({ prefix: keyPrefix, peppers: new Map([[1, pepper]]), currentVersion: 1 })
-  })
+const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pipe(
+  Layer.mapError(({ message }) => failed("invalid_settings", `The key pepper cannot be used: ${message}`))
 )
 
-/** The same, with keys. */
-export const readyForKeys = PgApiKeys.layer.pipe(Layer.provide(keyMac), Layer.provideMerge(ready))
+/** The same, with API keys. */
+export const readyForKeys = Layer.provideMerge(keys, ready)
 
-/** The providers of payments. */
+/** The payment providers. Their adapters are loaded only for commands that call providers. */
 export const providers = Layer.unwrapEffect(
   Effect.map(
     Effect.promise(() => import("./Payments.ts")),

@@ -12,7 +12,7 @@ import { Settings } from "./Settings.ts"
 const PATIENCE = "6 seconds"
 
 export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database | Settings> = Effect.gen(function* () {
-  const { databaseUrl } = yield* Settings
+  const { DATABASE_URL } = yield* Settings
   const database = yield* Database
   const unreachable = (reason: string) =>
     new CommandFailed({
@@ -20,7 +20,7 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
       code: "database_unreachable",
       message:
         `The database does not answer: ${reason}. ` +
-        (databaseUrl === undefined
+        (DATABASE_URL === undefined
           ? "It is the embedded Postgres in DATA_DIR; its log is beside its data."
           : "Check that it runs and that DATABASE_URL says the right host, user and password.")
     })
@@ -39,10 +39,10 @@ const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined
 
 /** Only with the tables this version knows. Our own database is brought up to date on the way, as the server does. */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
-  const { databaseUrl, production } = yield* Settings
+  const { DATABASE_URL, NODE_ENV } = yield* Settings
   const { pendingMigrations } = yield* reachDatabase
   if (pendingMigrations.length === 0) return
-  if (databaseUrl === undefined && !production) {
+  if (DATABASE_URL === undefined && NODE_ENV !== "production") {
     const applied = yield* Effect.flatMap(Database, (database) => database.migrate)
     if (applied.length > 0) yield* remark(`Prepared the database: ${applied.join(", ")}`)
     return

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "@effect/vitest"
-import { readOrCreate } from "@tollgate/embedded-postgres/LocalSecrets"
+import { readOrCreate } from "@tollgate/composition/Secrets"
 import { Effect, Redacted } from "effect"
 
 describe("a local secret", () => {

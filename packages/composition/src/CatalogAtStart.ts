@@ -1,0 +1,36 @@
+/**
+ * The catalog that a server applies at start, before it serves any request.
+ */
+import { readFile } from "node:fs/promises"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import type { Operator } from "@tollgate/domain/operations/Operation"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { StartFailed } from "./StartFailed.ts"
+
+/** Applies a catalog, and waits until this process serves from it. */
+export const applyCatalog = (terms: CatalogTerms, operator: Operator) =>
+  Effect.gen(function* () {
+    const change = yield* (yield* Catalogs).apply(terms, operator)
+    const current = yield* CurrentCatalog
+    yield* Effect.repeat(
+      Effect.sync(() => current.get().version >= change.version),
+      { until: (isCurrent) => isCurrent, schedule: Schedule.spaced("10 millis") }
+    )
+    yield* Effect.logInfo("catalog applied", change)
+  })
+
+/** Applies the file of CATALOG_FILE. */
+export const applyCatalogFile = (path: string) =>
+  Effect.gen(function* () {
+    // The JSON parser quotes the file in its message, with its line breaks.
+    const unusable = (reason: string) =>
+      new StartFailed({ message: `CATALOG_FILE ${path}: ${reason.replace(/\s+/g, " ")}` })
+    const json = yield* Effect.tryPromise({
+      try: async (): Promise<unknown> => JSON.parse(await readFile(path, "utf8")),
+      catch: (error) => unusable(error instanceof Error ? error.message : String(error))
+    })
+    const terms = yield* Effect.mapError(parseCatalogFile(json), ({ issues }) => unusable(issues.join("; ")))
+    yield* applyCatalog(terms, { actor: "server", reason: "CATALOG_FILE at start" })
+  })

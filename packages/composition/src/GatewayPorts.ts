@@ -1,0 +1,88 @@
+/**
+ * Every port of a server: which adapter stands behind it, and in which order the adapters stop.
+ *
+ * Layers close in the reverse of the order they are built in. The listener above these ports drains first; then the
+ * ledger writes its queue, the node is deregistered, and the database connections close last.
+ */
+import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
+import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
+import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
+import type { SigningSecrets } from "@tollgate/adapters-http/auth/SigningSecrets"
+import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
+import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
+import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import type { Database } from "@tollgate/application/operations/Database"
+import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
+import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { gatewayStores } from "./GatewayStores.ts"
+import type { PaymentsLayer } from "./Payments.ts"
+import type { PostgresLayer } from "./Postgres.ts"
+import { secretOf, signingSecrets } from "./Secrets.ts"
+import type { ServerConfig } from "./ServerConfig.ts"
+import { StartFailed } from "./StartFailed.ts"
+
+/** What an app brings: development replaces the database and the payments. */
+export interface GatewayParts {
+  readonly postgres: PostgresLayer
+  readonly payments: PaymentsLayer<Database>
+  readonly providerKeys: UndiciUpstreams.ProviderKeys
+}
+
+/** Every port of the application. */
+export const gatewayPorts = (config: ServerConfig, { payments, postgres, providerKeys }: GatewayParts) =>
+  Layer.mergeAll(
+    inferencePorts(providerKeys),
+    ArgonPasswordHasher.layer(),
+    Layer.provideMerge(signing(config), trustedProxies(config.TRUSTED_PROXIES)),
+    policies({ bounds: config.topUpBounds, link: config.CUSTOMER_LINK_POLICY }),
+    PaymentRefresher.layer
+  ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
+
+/** How requests reach their upstreams, and how they are counted. */
+export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>
+  Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer)
+
+const signing = (config: ServerConfig) =>
+  Layer.unwrapEffect(
+    secretOf("JWT_SECRET", config.JWT_SECRET, config.DATA_DIR).pipe(
+      Effect.mapError(({ message }) => new StartFailed({ message })),
+      Effect.map((secret) =>
+        signers({
+          secrets: signingSecrets(secret, config.JWT_SECRET_PREVIOUS),
+          issuer: config.SERVICE_NAME,
+          publicBaseUrl: config.PUBLIC_BASE_URL
+        })
+      )
+    )
+  )
+
+export interface SignerSettings {
+  readonly secrets: SigningSecrets
+  /** Of reseller tokens. */
+  readonly issuer: string
+  /** The base of QR links. */
+  readonly publicBaseUrl: string | undefined
+}
+
+/** Reseller tokens, cursors and QR links, signed with the same secrets for different purposes. */
+export const signers = ({ issuer, publicBaseUrl, secrets }: SignerSettings) =>
+  Layer.mergeAll(
+    JoseTokenSigner.layer({ ...secrets, issuer }),
+    HmacCursorSealer.layer(secrets),
+    QrLinks.layer({ ...secrets, publicBaseUrl })
+  )
+
+export const trustedProxies = (networks = "") =>
+  TrustedProxies.layer(Either.getOrElse(TrustedProxies.parse(networks), () => TrustedProxies.none))
+
+export const policies = ({ bounds, link }: { readonly bounds: TopUpBounds; readonly link: LinkPolicy }) =>
+  Layer.merge(Layer.succeed(TopUpPolicy, { bounds }), Layer.succeed(CustomerPolicy, { link }))

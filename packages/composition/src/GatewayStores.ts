@@ -1,0 +1,112 @@
+/**
+ * The stores of a server, and the connections they use.
+ */
+import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
+import * as PgCurrentCatalog from "@tollgate/adapters-postgres/catalog/PgCurrentCatalog"
+import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
+import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
+import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
+import * as PgCustomerKeys from "@tollgate/adapters-postgres/customer/PgCustomerKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
+import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
+import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequests"
+import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
+import * as PgTiers from "@tollgate/adapters-postgres/mint/PgTiers"
+import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
+import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
+import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
+import * as PgLoginAttempts from "@tollgate/adapters-postgres/reseller/PgLoginAttempts"
+import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import { Nodes } from "@tollgate/application/operations/Nodes"
+import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { migratedSchema, type PostgresLayer } from "./Postgres.ts"
+import { keyMacLayer } from "./Secrets.ts"
+import type { ServerConfig } from "./ServerConfig.ts"
+import { StartFailed } from "./StartFailed.ts"
+
+/**
+ * Connections of their own for inference and the node's heartbeat. A flood of logins or mints, which wait for each
+ * other's locks, must neither stop inference nor make this node look dead.
+ */
+const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
+
+/** Deregisters the node at shutdown, so that other nodes can settle at once what this one could not. */
+const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
+  Layer.provideMerge(PgNodes.layer),
+  Layer.provide(reservedConnections)
+)
+
+const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
+  Layer.unwrapEffect(
+    Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
+  ).pipe(Layer.provide(reservedConnections))
+
+/** The stores of the reseller programme. */
+export const resellerStores = Layer.mergeAll(
+  PgResellers.layer,
+  PgBlacklist.layer,
+  PgLoginAttempts.layer,
+  PgTopUpOrders.layer,
+  PgQuota.layer,
+  PgTiers.layer,
+  PgMints.layer,
+  PgCustomers.layer,
+  PgCustomerKeys.layer,
+  PgBalances.layer,
+  PgSettledUsage.layer
+)
+
+/** The users who call, their balances and their keys. */
+export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
+
+/** What a running request uses, except the authenticator of its key. */
+export const requestStores = Layer.mergeAll(
+  PgCurrentCatalog.layer(),
+  PgInferenceLedger.layer(),
+  PgImageRequests.layer()
+)
+
+const rankings = ({ RANKINGS_ENABLED }: ServerConfig) =>
+  Layer.mergeAll(
+    PgRankingsHistory.layer,
+    PgRankingsCache.layer,
+    PgUsageRollUps.layer,
+    Layer.succeed(RankingsPolicy, { enabled: RANKINGS_ENABLED })
+  )
+
+const keyMac = (config: ServerConfig) =>
+  Layer.mapError(keyMacLayer(config), ({ message }) => new StartFailed({ message }))
+
+const database = (config: ServerConfig, postgres: PostgresLayer) =>
+  migratedSchema(config).pipe(
+    Layer.provideMerge(PgDatabase.layer),
+    Layer.provideMerge(Layer.orDie(PgPool.layer({ maxConnections: 10 }))),
+    Layer.provideMerge(postgres)
+  )
+
+/** Every store of a server, over its database. */
+export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
+  Layer.mergeAll(
+    resellerStores,
+    accountStores,
+    requestStores,
+    Layer.provide(PgApiKeyAuthenticator.layer(), reservedConnections),
+    openHolds(config),
+    rankings(config)
+  ).pipe(
+    Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)),
+    Layer.provideMerge(database(config, postgres))
+  )

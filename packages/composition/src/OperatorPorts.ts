@@ -1,0 +1,72 @@
+/**
+ * The ports of the command line: the stores that operators use, over the database of the servers.
+ */
+import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
+import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
+import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
+import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
+import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
+import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
+import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
+import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
+import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
+import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
+import * as Layer from "effect/Layer"
+import { InstallationVariables } from "./InstallationVariables.ts"
+import type { PostgresLayer } from "./Postgres.ts"
+import { keyMacLayer, type LocalSecretUnusable } from "./Secrets.ts"
+
+/** The variables that commands use. */
+const OperatorVariables = InstallationVariables.pick(
+  "NODE_ENV",
+  "HOST",
+  "PORT",
+  "DATABASE_URL",
+  "DATA_DIR",
+  "KEY_PEPPER",
+  "KEY_PREFIX",
+  "NODE_DEAD_AFTER_SECONDS"
+)
+export type OperatorSettings = typeof OperatorVariables.Type
+
+/** The settings, or one line for each wrong variable. */
+export const readOperatorSettings = readSettings(OperatorVariables)
+
+/** A command runs one statement after the other. */
+const pool = Layer.orDie(PgPool.layer({ maxConnections: 3 }))
+
+/** The stores, before any statement is sent to the database. */
+export const operatorStores = (settings: OperatorSettings, postgres: PostgresLayer) =>
+  Layer.mergeAll(
+    PgDatabase.layer,
+    PgUsers.layer,
+    PgPaygAccounts.layer,
+    PgCatalogs.layer,
+    PgAudit.layer,
+    PgResellers.layer,
+    PgBlacklist.layer,
+    PgQuota.layer,
+    PgTopUpOrders.layer,
+    PgCustomers.layer,
+    PgUsageRollUps.layer,
+    PgImageReviews.layer,
+    PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
+  ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
+
+/** The API keys, over the stores. In production without KEY_PEPPER keys can be listed and revoked, but not created. */
+export const operatorKeys = (settings: OperatorSettings) => Layer.provide(PgApiKeys.layer, keyMac(settings))
+
+const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> => {
+  if (settings.KEY_PEPPER !== undefined || settings.NODE_ENV !== "production") return keyMacLayer(settings)
+  const missing = () => {
+    throw new Error("KEY_PEPPER is not set")
+  }
+  return Layer.succeed(KeyMac.KeyMac, { prefix: settings.KEY_PREFIX, seal: missing, verify: missing })
+}

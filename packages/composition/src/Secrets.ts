@@ -1,0 +1,111 @@
+/**
+ * The secrets of an installation: set in the environment, or drawn into the data directory of a development machine.
+ *
+ * Of several processes that draw the same secret at once, one wins and all use its secret. Production requires the
+ * variables and never draws a secret.
+ */
+import * as Crypto from "node:crypto"
+import * as Fs from "node:fs/promises"
+import * as Path from "node:path"
+import type { SigningSecrets } from "@tollgate/adapters-http/auth/SigningSecrets"
+import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+
+/** The file of a drawn secret cannot be created or read, or holds something else. */
+export class LocalSecretUnusable extends Data.TaggedError("LocalSecretUnusable")<{
+  readonly path: string
+  readonly reason: string
+}> {
+  override get message(): string {
+    return `${this.path}: ${this.reason}`
+  }
+}
+
+const SECRET_BYTES = 32
+const FORM = /^[\w-]{43}$/
+
+type Secret = Redacted.Redacted<string>
+
+/** The secret in this file of the data directory: 43 characters from 32 random bytes, readable by its owner only. */
+export const readOrCreate = (
+  dataDir: string,
+  name: "key-pepper" | "jwt-secret"
+): Effect.Effect<Secret, LocalSecretUnusable> => {
+  const path = Path.resolve(dataDir, name)
+  return Effect.tryPromise({
+    try: async () => (await read(path)) ?? (await create(path)),
+    catch: (error) => new LocalSecretUnusable({ path, reason: error instanceof Error ? error.message : String(error) })
+  }).pipe(
+    Effect.filterOrFail(
+      (secret) => FORM.test(secret),
+      () =>
+        new LocalSecretUnusable({
+          path,
+          reason: "is not a generated secret; restore it, or delete it to get a new one"
+        })
+    ),
+    Effect.map(Redacted.make)
+  )
+}
+
+const read = (path: string): Promise<string | undefined> =>
+  Fs.readFile(path, "utf8").then(
+    (text) => text.trim(),
+    (error) => (codeOf(error) === "ENOENT" ? undefined : Promise.reject(error))
+  )
+
+const create = async (path: string): Promise<string> => {
+  await Fs.mkdir(Path.dirname(path), { recursive: true })
+  const draft = `${path}.${Crypto.randomBytes(8).toString("hex")}`
+  await Fs.writeFile(draft, `${Crypto.randomBytes(SECRET_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" })
+  try {
+    // A link appears with its whole content and fails when the file exists: the first process wins.
+    await Fs.link(draft, path)
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error
+  } finally {
+    await Fs.rm(draft, { force: true })
+  }
+  return (await Fs.readFile(path, "utf8")).trim()
+}
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+
+const FILES = { KEY_PEPPER: "key-pepper", JWT_SECRET: "jwt-secret" } as const
+
+/** A secret of the environment, or the drawn one. */
+export const secretOf = (
+  name: keyof typeof FILES,
+  given: Secret | undefined,
+  dataDir: string
+): Effect.Effect<Secret, LocalSecretUnusable> =>
+  given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
+
+/** What API keys are made and verified with. */
+export const keyMacLayer = (settings: {
+  readonly KEY_PEPPER?: Secret | undefined
+  readonly KEY_PREFIX: string
+  readonly DATA_DIR: string
+}): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> =>
+  Layer.unwrapEffect(
+    Effect.map(secretOf("KEY_PEPPER", settings.KEY_PEPPER, settings.DATA_DIR), (pepper) =>
+      KeyMac.layer({ prefix: settings.KEY_PREFIX, peppers: new Map([[1, pepper]]), currentVersion: 1 })
+    )
+  )
+
+/** The secrets of reseller tokens, cursors and links: the current one signs, the previous one still verifies. */
+export const signingSecrets = (current: Secret, previous: Secret | undefined): SigningSecrets => ({
+  secrets: new Map([current, ...(previous === undefined ? [] : [previous])].map((secret) => [nameOf(secret), secret])),
+  current: nameOf(current)
+})
+
+/** A name that reveals nothing of the secret, and stays the same when the secret becomes the previous one. */
+const nameOf = (secret: Secret): string =>
+  Crypto.createHash("sha256")
+    .update(`the name of ${Redacted.value(secret)}`)
+    .digest("hex")
+    .slice(0, 8)
