@@ -55,7 +55,12 @@ export class Delivery implements Member {
 
   /** What became of the request when it ends so. */
   outcome(ending: Ending): Outcome {
-    return { ending, reported: this.reported, deltas: this.text.deltas, deltasAtLastOutputReport: this.#deltasAtLastOutputReport }
+    return {
+      ending,
+      reported: this.reported,
+      deltas: this.text.deltas,
+      deltasAtLastOutputReport: this.#deltasAtLastOutputReport
+    }
   }
 
   get checkpoint(): Checkpoint {

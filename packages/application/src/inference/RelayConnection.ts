@@ -6,7 +6,6 @@
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
-import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type {
   CircuitOpen,
@@ -19,6 +18,7 @@ import type {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { Callback } from "../ledger/InferenceLedger.ts"

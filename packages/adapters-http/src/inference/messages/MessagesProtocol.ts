@@ -1,7 +1,7 @@
 /**
  * The messages protocol, as the relay speaks it.
  */
-import { reportedBy, noFigures, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { AnswerContext, RelayProtocol } from "../relay/RelayProtocol.ts"

@@ -3,7 +3,7 @@
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import { contentOfMessage, reportedBy, noFigures, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { contentOfMessage, noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"

@@ -13,8 +13,8 @@ import {
   contentOfEvent,
   type Figures,
   foldFigures,
-  reportedBy,
-  noFigures
+  noFigures,
+  reportedBy
 } from "@tollgate/domain/inference/MessagesDelivered"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
