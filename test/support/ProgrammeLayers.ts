@@ -8,8 +8,6 @@ import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
-import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
-import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -162,9 +160,13 @@ const noted = ({ faults }: ProgrammeSettings) =>
 
 export const layers = (settings: ProgrammeSettings) =>
   Layer.provideMerge(
-    GatewayServer.layer({ ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 1, sweepMillis: 20 }, [
-      relayRoute("/v1/chat/completions", chatProtocol)
-    ]).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
+    GatewayServer.layer({
+      ...GatewayOptions.defaults,
+      host: "127.0.0.1",
+      port: 0,
+      drainSeconds: 1,
+      sweepMillis: 20
+    }).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
     ports(settings)
   ).pipe(Layer.provide(noted(settings)))
 

@@ -1,13 +1,8 @@
 /**
- * The server above its ports: the public listener with its protocols, the metrics listener and the background tasks.
+ * The server above its ports: the public listener, the metrics listener and the background tasks.
  */
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
-import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
-import { countTokensRoute } from "@tollgate/adapters-http/inference/messages/CountTokens"
-import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
-import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
-import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -22,14 +17,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metrics from "./Metrics.ts"
-
-/** The inference protocols that this server relays, one line each. */
-const relayed = [
-  relayRoute("/v1/chat/completions", chatProtocol),
-  relayRoute("/v1/messages", messagesProtocol),
-  relayRoute("/v1/responses", responsesProtocol),
-  countTokensRoute()
-]
 
 /**
  * The background tasks stop after the listener above them has drained: a node that still serves must keep sending its
@@ -51,18 +38,15 @@ const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
   )
 
 const listener = (config: ServerConfig) =>
-  GatewayServer.layer(
-    {
-      ...GatewayOptions.defaults,
-      host: config.HOST,
-      port: config.PORT,
-      serviceName: config.SERVICE_NAME,
-      corsAllowOrigin: config.CORS_ORIGIN,
-      keepaliveSeconds: config.KEEPALIVE_SECONDS,
-      drainSeconds: config.DRAIN_SECONDS
-    },
-    relayed
-  ).pipe(
+  GatewayServer.layer({
+    ...GatewayOptions.defaults,
+    host: config.HOST,
+    port: config.PORT,
+    serviceName: config.SERVICE_NAME,
+    corsAllowOrigin: config.CORS_ORIGIN,
+    keepaliveSeconds: config.KEEPALIVE_SECONDS,
+    drainSeconds: config.DRAIN_SECONDS
+  }).pipe(
     Layer.mapError(
       (error) =>
         new StartFailed({

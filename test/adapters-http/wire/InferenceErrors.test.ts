@@ -100,7 +100,7 @@ describe("an inference error", () => {
   })
 
   it("in a chat stream is one frame, and not the last word", () => {
-    const frames = chatProtocol.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
+    const frames = chatProtocol.stream.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
     expect(frames).toMatch(/^data: \{"error":\{.*\}\}\n\n$/)
     expect(JSON.parse(frames.slice(6)).error).toMatchObject({
       type: "server_error",

@@ -21,6 +21,7 @@ import { InFlight } from "../http/InFlight.ts"
 import { RequestIds } from "../http/RequestIds.ts"
 import { pathOf, withoutTrailingSlash } from "../http/RequestPath.ts"
 import { drainingError, type SurfaceError, statusOf, surfaceErrorBody } from "../http/SurfaceError.ts"
+import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
 import type { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
 import * as ApiListener from "./ApiListener.ts"
@@ -40,8 +41,7 @@ const noHost: SurfaceError = { code: "invalid_request", message: "The request ha
 const unexpected: SurfaceError = { code: "expectation_failed", message: "Only 'Expect: 100-continue' is understood." }
 
 export const layer = (
-  options: GatewayOptions,
-  relayRoutes: ReadonlyArray<Relay.RelayRoute>
+  options: GatewayOptions
 ): Layer.Layer<
   GatewayServer,
   ServeError,
@@ -76,7 +76,7 @@ export const layer = (
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) =>
         runFork(Effect.logError("a request failed by a fault of ours", { request_id: requestId }, Cause.die(defect)))
-      const routes = new Map(relayRoutes.map((route) => [route.path, route]))
+      const routes = new Map(relayRoutes().map((route) => [route.path, route]))
 
       const refuse = (
         request: IncomingMessage,

@@ -5,15 +5,15 @@ import { completion, usage } from "../../../support/upstream/ChatWire.ts"
 import { context, finished, framesOf, requestOf, streamed, told, usageTold } from "./relayed.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const answer = (body: unknown) => chatProtocol.answer(requestOf({}), context, bytes(body))
+const answer = (body: unknown) => chatProtocol.translate(requestOf({}), context, bytes(body))
 const answered = (body: unknown) =>
   Either.map(answer(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
 const asStream = (body: unknown, includeUsage = false) =>
-  chatProtocol.answerAsStream(streamed(includeUsage), context, bytes(body))
+  chatProtocol.stream.fromWholeResponse(streamed(includeUsage), context, bytes(body))
 
 const one = (message: object, more: object = {}) => ({ ...completion(), choices: [{ index: 0, message, ...more }] })
 const rewritten = (choice: object, more: object = {}) => ({
-  id: context.id,
+  id: "chatcmpl-ours",
   object: "chat.completion",
   created: context.createdAtSeconds,
   model: context.publicName,

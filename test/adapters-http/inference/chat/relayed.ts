@@ -1,15 +1,17 @@
 /**
  * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
  */
+
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import type { ChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
 import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { Either } from "effect"
 
-export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+export const context = { requestId: RequestId("ours"), publicName: "public-model", createdAtSeconds: 1_790_000_000 }
 
 export const requestOf = (members: object): ChatRequest =>
   Either.getOrThrow(
@@ -41,7 +43,7 @@ export interface Relayed {
 
 export const relayed = (pieces: ReadonlyArray<Buffer>, includeUsage?: boolean | null): Relayed => {
   const decoder = new SseDecoder()
-  const translator = chatProtocol.stream(streamed(includeUsage), context)
+  const translator = chatProtocol.stream.translator(streamed(includeUsage), context)
   let text = ""
   let content = ""
   const delivered = new DeliveredText()
@@ -100,7 +102,7 @@ export const sse = (...frames: ReadonlyArray<object | string>): string =>
   frames.map((frame) => `data: ${typeof frame === "string" ? frame : JSON.stringify(frame)}\n\n`).join("")
 
 const common = {
-  id: context.id,
+  id: "chatcmpl-ours",
   object: "chat.completion.chunk",
   created: context.createdAtSeconds,
   model: context.publicName

@@ -1,4 +1,3 @@
-import { countTokensRoute } from "@tollgate/adapters-http/inference/messages/CountTokens"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
@@ -23,7 +22,6 @@ let gateway: TestGateway
 const start = (parts: Partial<TestGatewayOptions> = {}) =>
   startGateway({
     catalog: catalogOf({ protocols: ["messages"] }),
-    routes: [countTokensRoute()],
     upstreams: upstreams.layer,
     ...parts
   })

@@ -17,10 +17,10 @@ import {
 import { context, eventsOf, requestOf, streamed } from "./relayed.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const answer = (body: unknown) => messagesProtocol.answer(requestOf(), context, bytes(body))
+const answer = (body: unknown) => messagesProtocol.translate(requestOf(), context, bytes(body))
 const answered = (body: unknown) =>
   Either.map(answer(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
-const asStream = (body: unknown) => messagesProtocol.answerAsStream(streamed, context, bytes(body))
+const asStream = (body: unknown) => messagesProtocol.stream.fromWholeResponse(streamed, context, bytes(body))
 
 describe("a whole message", () => {
   it("has our name of the model, its id, its content and its usage", () => {

@@ -137,8 +137,8 @@ const message = FastCheck.record({
 describe("any whole message", () => {
   law("is told as a stream with the same content and the same usage", [message], (message) => {
     const body = Buffer.from(JSON.stringify(message))
-    const whole = Either.getOrThrow(messagesProtocol.answer(streamed, context, body))
-    const stream = Either.getOrThrow(messagesProtocol.answerAsStream(streamed, context, body))
+    const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
+    const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))
     return (
       stream.end === "complete" &&
       stream.content === whole.content &&
@@ -150,8 +150,8 @@ describe("any whole message", () => {
 
   law("names nothing of the supplier", [message], (message) => {
     const body = Buffer.from(JSON.stringify({ ...message, ...traces }))
-    const whole = Either.getOrThrow(messagesProtocol.answer(streamed, context, body))
-    const stream = Either.getOrThrow(messagesProtocol.answerAsStream(streamed, context, body))
+    const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
+    const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))
     return [whole.body, stream.frames].every((text) => !text.includes(SECRET) && !text.includes("bdrk"))
   })
 })

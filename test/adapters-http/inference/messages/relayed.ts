@@ -1,15 +1,17 @@
 /**
  * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
  */
+
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import type { MessagesRequest } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { Either } from "effect"
 import { frameOf, type WireEvent } from "../../../support/upstream/MessagesWire.ts"
 
-export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+export const context = { requestId: RequestId("ours"), publicName: "public-model", createdAtSeconds: 1_790_000_000 }
 
 export const requestOf = (members: object = {}): MessagesRequest =>
   Either.getOrThrow(
@@ -38,7 +40,7 @@ export interface Relayed {
 
 export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
   const decoder = new SseDecoder()
-  const translator = messagesProtocol.stream(streamed, context)
+  const translator = messagesProtocol.stream.translator(streamed, context)
   let text = ""
   let content = ""
   let usage = ReportedUsage.unreported

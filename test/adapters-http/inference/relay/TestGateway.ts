@@ -6,8 +6,6 @@
 
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
-import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
-import { type RelayRoute, relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -144,7 +142,6 @@ export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catal
 
 export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOptions> {
   readonly catalog: Catalog
-  readonly routes?: ReadonlyArray<RelayRoute>
   readonly upstreams?: Layer.Layer<Upstreams>
   readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
   readonly images?: RememberedImages
@@ -166,7 +163,6 @@ const open: Array<TestGateway> = []
 
 export const startGateway = async ({
   catalog,
-  routes = [relayRoute("/v1/chat/completions", chatProtocol)],
   upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
   rankings = NoRankings.layer,
   images = new RememberedImages(),
@@ -181,10 +177,14 @@ export const startGateway = async ({
       logged.push(line)
     })
   )
-  const gatewayServer = GatewayServer.layer(
-    { ...GatewayOptions.defaults, host: "127.0.0.1", port: 0, drainSeconds: 5, sweepMillis: 20, ...options },
-    routes
-  ).pipe(Layer.provide(GatewayApiLive.layer), Layer.provideMerge(InFlight.layer))
+  const gatewayServer = GatewayServer.layer({
+    ...GatewayOptions.defaults,
+    host: "127.0.0.1",
+    port: 0,
+    drainSeconds: 5,
+    sweepMillis: 20,
+    ...options
+  }).pipe(Layer.provide(GatewayApiLive.layer), Layer.provideMerge(InFlight.layer))
   const live = gatewayServer.pipe(
     Layer.provideMerge(
       Layer.mergeAll(

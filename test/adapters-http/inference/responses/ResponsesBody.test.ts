@@ -9,12 +9,13 @@ import { functionCall, message, response, responsesUsage } from "../../../suppor
 import { context, eventsOf, requestOf, typesOf } from "./relayed.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const answer = (body: unknown) => responsesProtocol.answer(requestOf(), context, bytes(body))
+const answer = (body: unknown) => responsesProtocol.translate(requestOf(), context, bytes(body))
 const answered = (body: unknown) => {
   const { body: told, ...rest } = Either.getOrThrow(answer(body))
   return { ...rest, json: JSON.parse(told) }
 }
-const asStream = (body: unknown) => responsesProtocol.answerAsStream(requestOf({ stream: true }), context, bytes(body))
+const asStream = (body: unknown) =>
+  responsesProtocol.stream.fromWholeResponse(requestOf({ stream: true }), context, bytes(body))
 
 const reasoning = {
   id: "rs_1",

@@ -1,8 +1,6 @@
 /**
  * How a relayed responses stream ends when it cannot go on: as the client was told of it so far.
  */
-import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
-import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { created, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
@@ -20,7 +18,6 @@ const start = async (options: object = {}) => {
   const gateway = await startGateway({
     catalog: catalogOf({ protocols: ["responses"], timeouts: { ...timeouts, idleMillis: 10_000 } }),
     upstreams: upstreams.layer,
-    routes: [relayRoute("/v1/responses", responsesProtocol)],
     ...options
   })
   const response = fetch(`${gateway.url}/v1/responses`, {

@@ -1,12 +1,10 @@
-import { relayRoute } from "@tollgate/adapters-http/inference/relay/Relay"
-import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import OpenAI from "openai"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { catalogOf, closeGateways, KEY, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
 
 let gateway: TestGateway
 beforeAll(async () => {
-  gateway = await startGateway({ catalog: catalogOf({}), routes: [relayRoute("/v1/responses", responsesProtocol)] })
+  gateway = await startGateway({ catalog: catalogOf({}) })
 })
 afterAll(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())

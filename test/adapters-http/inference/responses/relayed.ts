@@ -1,15 +1,17 @@
 /**
  * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
  */
+
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import type { ResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { Either } from "effect"
 
-export const context = { id: "chatcmpl-ours", publicName: "public-model", createdAtSeconds: 1_790_000_000 }
+export const context = { requestId: RequestId("ours"), publicName: "public-model", createdAtSeconds: 1_790_000_000 }
 export const REQUEST_ID = "request-1"
 
 export const requestOf = (members: object = {}): ResponsesRequest =>
@@ -31,7 +33,7 @@ export interface Relayed {
 
 export const relayed = (bytes: string | Buffer): Relayed => {
   const decoder = new SseDecoder()
-  const translator = responsesProtocol.stream(requestOf({ stream: true }), context)
+  const translator = responsesProtocol.stream.translator(requestOf({ stream: true }), context)
   let before = ""
   let content = ""
   let usage = ReportedUsage.unreported

@@ -4,13 +4,14 @@
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
-import type { RelayProtocol } from "../relay/RelayProtocol.ts"
+import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
 import { type ChatRequest, chatBodyFor, readChatRequest } from "./ChatRequest.ts"
 import { chatAnswer, chatAnswerAsStream } from "./ChatResponse.ts"
 import { ChatStream } from "./ChatStream.ts"
 
-export const chatProtocol: RelayProtocol<ChatRequest> = {
+export const chatProtocol: StreamingProtocol<ChatRequest> = {
   protocol: "chat",
+  path: "/v1/chat/completions",
   upstreamPath: "/chat/completions",
   read: readChatRequest,
   bodyFor: chatBodyFor,
@@ -20,11 +21,13 @@ export const chatProtocol: RelayProtocol<ChatRequest> = {
     accept: streamed ? "text/event-stream" : "application/json",
     "accept-encoding": "identity"
   }),
-  stream: ({ includeUsage }, context) => new ChatStream(includeUsage, context),
-  answer: (_request, context, body) => chatAnswer(context, body),
-  answerAsStream: ({ includeUsage }, context, body) => chatAnswerAsStream(includeUsage, context, body),
+  translate: (_request, context, body) => chatAnswer(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
-  errorFrames: (error) => `data: ${JSON.stringify({ error: errorObject(error, "openai") })}\n\n`
+  stream: {
+    translator: ({ includeUsage }, context) => new ChatStream(includeUsage, context),
+    fromWholeResponse: ({ includeUsage }, context, body) => chatAnswerAsStream(includeUsage, context, body),
+    errorFrames: (error) => `data: ${JSON.stringify({ error: errorObject(error, "openai") })}\n\n`
+  }
 }

@@ -7,21 +7,21 @@ import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
-import type { AnswerContext, StreamBreak, TranslatedAnswer, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { cleanMessage } from "./ChatDelta.ts"
-import { ChatStream } from "./ChatStream.ts"
+import { ChatStream, chatIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 import { finishReasonOf } from "./FinishReason.ts"
 
 export const chatAnswer = (
-  { id, publicName, createdAtSeconds }: AnswerContext,
+  { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer
-): Either.Either<TranslatedAnswer, StreamBreak> =>
+): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromCompletion(body, (completion) => {
     const usage = new ChatUsage()
     const reported = usage.see(completion)
     const answer = {
-      id,
+      id: chatIdOf(requestId),
       object: "chat.completion",
       created: createdAtSeconds,
       model: publicName,
@@ -34,9 +34,9 @@ export const chatAnswer = (
 /** Every message becomes one delta. */
 export const chatAnswerAsStream = (
   includeUsage: boolean,
-  context: AnswerContext,
+  context: ResponseContext,
   body: Buffer
-): Either.Either<Translation, StreamBreak> =>
+): Either.Either<Translation, ResponseFailure> =>
   fromCompletion(body, (completion) => {
     const stream = new ChatStream(includeUsage, context)
     const choices = choicesOf(completion).map((choice) => ({ ...choice, delta: choice.message }))
@@ -50,8 +50,8 @@ export const chatAnswerAsStream = (
 /** Every choice of a completion has a message, and none has failed. */
 const fromCompletion = <A>(
   body: Buffer,
-  rewrite: (completion: JsonObject) => Either.Either<A, StreamBreak>
-): Either.Either<A, StreamBreak> => {
+  rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>
+): Either.Either<A, ResponseFailure> => {
   try {
     const completion = asObject(JSON.parse(body.toString()))
     if (completion === undefined) return Either.left(noCompletion("an answer that is no JSON object"))
@@ -69,7 +69,7 @@ const fromCompletion = <A>(
 const choicesOf = ({ choices }: JsonObject): ReadonlyArray<JsonObject> =>
   asArray(choices).map((choice) => asObject(choice) ?? {})
 
-const firstBreak = (choices: ReadonlyArray<JsonObject>): StreamBreak | undefined => {
+const firstBreak = (choices: ReadonlyArray<JsonObject>): ResponseFailure | undefined => {
   const failed = choices.find((choice) => finishReasonOf(choice.finish_reason) === "error")
   return failed && (refusalIn(failed) ?? refusalOfError(undefined))
 }

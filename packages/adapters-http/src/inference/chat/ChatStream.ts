@@ -9,11 +9,12 @@
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
-import type { AnswerContext, StreamBreak, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { ChatDeltas } from "./ChatDelta.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 import { type FinishReason, finishReasonOf } from "./FinishReason.ts"
@@ -21,6 +22,9 @@ import { type FinishReason, finishReasonOf } from "./FinishReason.ts"
 const DONE = "data: [DONE]\n\n"
 /** More choices than any supplier gives. */
 const MAX_CHOICES = 1_024
+
+/** The id of a chat completion. */
+export const chatIdOf = (requestId: RequestId): string => `chatcmpl-${withoutHyphens(requestId)}`
 
 const nothing: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
@@ -44,8 +48,13 @@ export class ChatStream implements StreamTranslator {
   #content = ""
   #turns: Array<Turn> = []
 
-  constructor(includeUsage: boolean, { id, createdAtSeconds, publicName }: AnswerContext) {
-    const head = { id, object: "chat.completion.chunk", created: createdAtSeconds, model: publicName }
+  constructor(includeUsage: boolean, { requestId, createdAtSeconds, publicName }: ResponseContext) {
+    const head = {
+      id: chatIdOf(requestId),
+      object: "chat.completion.chunk",
+      created: createdAtSeconds,
+      model: publicName
+    }
     this.#head = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
     this.#includeUsage = includeUsage
   }
@@ -79,7 +88,7 @@ export class ChatStream implements StreamTranslator {
     return this.#finish(true)
   }
 
-  #eachChoice(choices: ReadonlyArray<unknown>): StreamBreak | undefined {
+  #eachChoice(choices: ReadonlyArray<unknown>): ResponseFailure | undefined {
     for (let position = 0; position < choices.length; position++) {
       const given = asObject(choices[position])
       const broken = given && this.#choice(given, position)
@@ -88,7 +97,7 @@ export class ChatStream implements StreamTranslator {
     return undefined
   }
 
-  #choice(given: JsonObject, position: number): StreamBreak | undefined {
+  #choice(given: JsonObject, position: number): ResponseFailure | undefined {
     const reason = finishReasonOf(given.finish_reason)
     if (reason === "error" || isThere(given.error)) return refusalOfError(given.error)
     const choice = this.#choiceAt(given.index ?? position)
@@ -150,7 +159,7 @@ export class ChatStream implements StreamTranslator {
     return this.#take(undefined, "complete")
   }
 
-  #break(end: StreamBreak, usage?: ReportedUsage): Translation {
+  #break(end: ResponseFailure, usage?: ReportedUsage): Translation {
     this.#over = true
     return { frames: "", content: "", usage, end }
   }

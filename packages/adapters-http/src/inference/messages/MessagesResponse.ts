@@ -7,11 +7,11 @@ import { contentOfMessage, noFigures, reportedBy, withFigures } from "@tollgate/
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
-import type { StreamBreak, TranslatedAnswer, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { MessagesStream } from "./MessagesStream.ts"
 import { messageWithoutTraces, type OurNames } from "./ProviderTraces.ts"
 
-export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<TranslatedAnswer, StreamBreak> =>
+export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromMessage(body, (given) => {
     const message = messageWithoutTraces(given, names)
     const figures = withFigures(noFigures, message.usage)
@@ -23,7 +23,7 @@ export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<Tra
   })
 
 /** The events a supplier would have sent, passed on as those of a stream. */
-export const messagesAnswerAsStream = (names: OurNames, body: Buffer): Either.Either<Translation, StreamBreak> =>
+export const messagesAnswerAsStream = (names: OurNames, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromMessage(body, (message) => {
     const stream = new MessagesStream(names)
     let told: Translation = { frames: "", content: "", usage: undefined, end: undefined }
@@ -37,8 +37,8 @@ export const messagesAnswerAsStream = (names: OurNames, body: Buffer): Either.Ei
 
 const fromMessage = <A>(
   body: Buffer,
-  rewrite: (message: JsonObject) => Either.Either<A, StreamBreak>
-): Either.Either<A, StreamBreak> => {
+  rewrite: (message: JsonObject) => Either.Either<A, ResponseFailure>
+): Either.Either<A, ResponseFailure> => {
   try {
     const message = asObject(JSON.parse(body.toString()))
     if (message === undefined) return Either.left(noMessage("an answer that is no JSON object"))

@@ -18,7 +18,7 @@ import {
 } from "@tollgate/domain/inference/MessagesDelivered"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
-import type { StreamBreak, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { eventWithoutTraces, type OurNames } from "./ProviderTraces.ts"
 
 const EVENTS: ReadonlySet<string> = new Set([
@@ -84,7 +84,7 @@ export class MessagesStream implements StreamTranslator {
     }
   }
 
-  #break(end: StreamBreak): Translation {
+  #break(end: ResponseFailure): Translation {
     this.#over = true
     return { ...nothing, end }
   }

@@ -43,11 +43,8 @@ export interface RelayRoute {
   ) => OpenExchange
 }
 
-export const relayRoute = <Request extends InferenceRequest>(
-  path: string,
-  protocol: RelayProtocol<Request>
-): RelayRoute => ({
-  path,
+export const relayRoute = <Request extends InferenceRequest>(protocol: RelayProtocol<Request>): RelayRoute => ({
+  path: protocol.path,
   open: (request, response, requestId, settings) => new RelayExchange(request, response, requestId, protocol, settings)
 })
 

@@ -29,7 +29,7 @@ import type * as Fiber from "effect/Fiber"
 import { presentedKey } from "../../auth/PresentedKey.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
-import type { AnswerContext, RelayProtocol } from "./RelayProtocol.ts"
+import type { RelayProtocol, ResponseContext } from "./RelayProtocol.ts"
 import { BodyLease, type BodyLimits, takeBody } from "./RequestBody.ts"
 import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 import { StreamAttempt } from "./StreamAttempt.ts"
@@ -110,9 +110,11 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     const { requestId } = this
     const asked = { requestId, protocol: this.#relayed, request, candidate, response: this.#response }
     const context = this.#answerContext(request)
-    const attempt = request.streamed
-      ? new StreamAttempt(asked, this.#settings, answer, context, delivery)
-      : new WholeAttempt(asked, this.#settings, answer, context, delivery)
+    const { stream } = this.#relayed
+    const attempt =
+      request.streamed && stream !== undefined
+        ? new StreamAttempt(asked, stream, this.#settings, answer, context, delivery)
+        : new WholeAttempt(asked, this.#settings, answer, context, delivery)
     this.#delivery = delivery
     this.#attempt = attempt
     attempt.start({
@@ -161,9 +163,9 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     }
   }
 
-  #answerContext(request: Request): AnswerContext {
+  #answerContext(request: Request): ResponseContext {
     return {
-      id: `chatcmpl-${this.requestId.replaceAll("-", "")}`,
+      requestId: this.requestId,
       publicName: request.model,
       createdAtSeconds: Math.floor(this.#settings.wallMillis() / 1000)
     }
@@ -180,8 +182,9 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#response.refuse(this.#relayed.errorBody(error, this.requestId))
   }
 
+  /** Only streams send their status before their end, and only the attempt knows how its stream ends. */
   #errorFrames(error: RelayError): string {
-    return this.#attempt?.errorFrames(error) ?? this.#relayed.errorFrames(error, this.requestId)
+    return this.#attempt?.errorFrames(error) ?? ""
   }
 
   #count(): void {

@@ -1,11 +1,11 @@
 /**
- * What the relay must know of a protocol: how to read its request, how to pass on an answer, how to say that
- * something went wrong. The relay itself knows no protocol.
+ * The descriptor of an inference protocol: its path, how a request is read, how a response is translated, and how an
+ * error is encoded. The relay itself knows no protocol.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
-import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
+import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Either from "effect/Either"
@@ -16,80 +16,93 @@ import type { UpstreamRefusal } from "../../wire/UpstreamRefusal.ts"
 
 export type { ProviderNames } from "../../wire/CleanText.ts"
 
-/** How an answer can break once a supplier began to give it. Some refuse a request only then, under a good status. */
-export type StreamBreak = UpstreamRefusal
+/** The failure of a response after a 2xx status. Some providers refuse a request only then. */
+export type ResponseFailure = UpstreamRefusal
 
-/** What one event of a supplier's stream becomes. */
+/** The result of translating one event of a provider's stream. */
 export interface Translation {
-  /** Whole frames for the client, ready to be written; empty when the event is not for it. */
+  /** Whole frames for the client, ready to be written; empty when the client does not get the event. */
   readonly frames: string
-  /** The content those frames deliver. */
+  /** The content that these frames deliver. */
   readonly content: string
-  /** Where in the content another choice than the first goes on, if any does. */
+  /** The positions in the content from which a choice other than the first one continues. */
   readonly turns?: ReadonlyArray<Turn> | undefined
   readonly usage: ReportedUsage | undefined
-  /** Whether the stream is over with this event: as it should, or broken. */
-  readonly end: "complete" | StreamBreak | undefined
+  /** Set when the stream ends with this event: complete, or with a failure. */
+  readonly end: "complete" | ResponseFailure | undefined
 }
 
-/** Translates one stream; keeps what it must remember between events. */
+/** Translates one stream; keeps state between events. */
 export interface StreamTranslator {
   readonly translate: (event: SseEvent) => Translation
-  /** The supplier closed its stream without having said that it ended. */
+  /** The provider closed its stream without an event that marks the end. */
   readonly close: () => Translation
-  /** The frames that end this stream with an error, where they depend on what was told before. */
+  /** The frames that end this stream with an error, where they depend on the frames sent before. */
   readonly fail?: (error: RelayError, requestId: string) => string
 }
 
-/** A whole answer, rewritten for the client. */
-export interface TranslatedAnswer {
+/** A whole response, rewritten for the client. */
+export interface TranslatedResponse {
   readonly body: string
   readonly content: string
   readonly usage: ReportedUsage | undefined
 }
 
-/** What an answer is rewritten with. */
-export interface AnswerContext {
-  /** The id the client sees on chat objects; our own. */
-  readonly id: string
+/** The values of ours that a rewritten response carries. */
+export interface ResponseContext {
+  /** Each protocol derives the ids of its objects from it. */
+  readonly requestId: RequestId
   readonly publicName: string
   /** Whole seconds. */
   readonly createdAtSeconds: number
 }
 
+/** One inference protocol; a protocol without streams has no `stream` and reads no request as streamed. */
 export interface RelayProtocol<Request extends InferenceRequest> {
   readonly protocol: Protocol
-  /** Appended to a supplier's base address. */
+  /** The path that clients call. */
+  readonly path: string
+  /** Appended to the base address of a provider. */
   readonly upstreamPath: string
   readonly read: (body: Buffer) => Either.Either<Request, InvalidRequest>
-  /** The body for one route: byte for byte the client's, but for the members that route and meter. */
+  /** The body for one route: byte for byte the client's, except for the members that route and meter. */
   readonly bodyFor: (request: Request, upstreamModel: string) => Uint8Array
-  /** The client's headers a supplier may see (allow-list), plus what the protocol wants. */
+  /** The client's headers that a provider may see (allow-list), and the headers that the protocol needs. */
   readonly headersFor: (clientHeaders: NodeJS.Dict<string | Array<string>>, streamed: boolean) => Record<string, string>
-  readonly stream: (request: Request, context: AnswerContext) => StreamTranslator
-  /** A whole answer to a plain request. */
-  readonly answer: (
+  /** Rewrites a whole response. */
+  readonly translate: (
     request: Request,
-    context: AnswerContext,
+    context: ResponseContext,
     body: Buffer
-  ) => Either.Either<TranslatedAnswer, StreamBreak>
-  /** A whole answer to a streamed request, told as a stream. */
-  readonly answerAsStream: (
-    request: Request,
-    context: AnswerContext,
-    body: Buffer
-  ) => Either.Either<Translation, StreamBreak>
-  /** What a whole answer says was used, also where it is no answer that could be told. */
-  readonly usageOf: (answer: JsonObject) => ReportedUsage
-  /** What a supplier's refusal (any status but 2xx) means, with its text cleaned. */
+  ) => Either.Either<TranslatedResponse, ResponseFailure>
+  /** The usage that a whole response reports, also when the response cannot be delivered. */
+  readonly usageOf: (response: JsonObject) => ReportedUsage
+  /** The meaning of a provider's refusal (any status except 2xx), with its text cleaned. */
   readonly refusal: (
     status: number,
     retryAfter: string | undefined,
     body: Buffer,
     names: ProviderNames
   ) => UpstreamRefusal
-  /** Before anything was sent. */
+  /** The response to a request that fails before anything was sent. */
   readonly errorBody: (error: RelayError, requestId: string) => WireErrorBody
-  /** After the 200, unless the translator has its own: whole frames; the stream ends right after them. */
+  readonly stream?: StreamProtocol<Request>
+}
+
+/** The part of a protocol that only streamed requests use. */
+export interface StreamProtocol<Request extends InferenceRequest> {
+  readonly translator: (request: Request, context: ResponseContext) => StreamTranslator
+  /** Translates a whole response to a streamed request into the frames of a stream. */
+  readonly fromWholeResponse: (
+    request: Request,
+    context: ResponseContext,
+    body: Buffer
+  ) => Either.Either<Translation, ResponseFailure>
+  /** Whole frames that report an error after the 200; the stream ends after them. A translator may have its own. */
   readonly errorFrames: (error: RelayError, requestId: string) => string
+}
+
+/** A protocol that has streams. */
+export interface StreamingProtocol<Request extends InferenceRequest> extends RelayProtocol<Request> {
+  readonly stream: StreamProtocol<Request>
 }

@@ -29,7 +29,7 @@ import type { RelayError } from "../../wire/InferenceErrors.ts"
 import type { ClientResponse } from "./ClientResponse.ts"
 import { providerNames } from "./ProviderNames.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
-import type { RelayProtocol, StreamBreak } from "./RelayProtocol.ts"
+import type { RelayProtocol, ResponseFailure } from "./RelayProtocol.ts"
 import type { Sweep, Swept } from "./Ticker.ts"
 import { refused, verdictOf } from "./UpstreamVerdict.ts"
 
@@ -173,7 +173,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   /** A good head, and then something that is no answer: a failure, or a refusal told late. */
-  protected misanswered(error: StreamBreak): void {
+  protected misanswered(error: ResponseFailure): void {
     const failed = error._tag === "UpstreamFailed"
     const elsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
     this.fail({ error, elsewhere }, failed ? "failed" : "served")
@@ -193,9 +193,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   /** What ends a response whose status is sent. */
-  errorFrames(error: RelayError): string {
-    return this.asked.protocol.errorFrames(error, this.asked.requestId)
-  }
+  abstract errorFrames(error: RelayError): string
 
   /** The exchange with the supplier is over, if it is not yet, and this is what it showed. */
   protected finish(verdict: Verdict): void {

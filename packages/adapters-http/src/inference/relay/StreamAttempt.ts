@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { SseDecoder, type SseEvent } from "../../wire/SseDecoder.ts"
 import { usageIn } from "./FailedUsage.ts"
-import type { AnswerContext, StreamTranslator, Translation } from "./RelayProtocol.ts"
+import type { ResponseContext, StreamProtocol, StreamTranslator, Translation } from "./RelayProtocol.ts"
 import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
@@ -24,7 +24,8 @@ const toTheEnd: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
 export class StreamAttempt<Request extends InferenceRequest> extends RouteAttempt<Request> {
   readonly #delivery: Delivery
-  readonly #context: AnswerContext
+  readonly #context: ResponseContext
+  readonly #stream: StreamProtocol<Request>
   readonly #translator: StreamTranslator
   readonly #decoder = new SseDecoder()
   /** Something came that the supplier could bill us for. */
@@ -34,20 +35,23 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   constructor(
     asked: Asked<Request>,
+    stream: StreamProtocol<Request>,
     settings: AttemptSettings,
     answer: Callback<Attempt, AttemptFailed>,
-    context: AnswerContext,
+    context: ResponseContext,
     delivery: Delivery
   ) {
     super(asked, settings, answer)
     this.#delivery = delivery
     this.#context = context
-    this.#translator = asked.protocol.stream(asked.request, context)
+    this.#stream = stream
+    this.#translator = stream.translator(asked.request, context)
     asked.response.streams(delivery.text, () => this.flow())
   }
 
-  override errorFrames(error: RelayError): string {
-    return this.#translator.fail?.(error, this.asked.requestId) ?? super.errorFrames(error)
+  errorFrames(error: RelayError): string {
+    const { requestId } = this.asked
+    return this.#translator.fail?.(error, requestId) ?? this.#stream.errorFrames(error, requestId)
   }
 
   protected reading(head: UpstreamHead): "streaming" | "collecting" {
@@ -71,7 +75,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected collected(body: Buffer): void {
-    const told = this.asked.protocol.answerAsStream(this.asked.request, this.#context, body)
+    const told = this.#stream.fromWholeResponse(this.asked.request, this.#context, body)
     if (told._tag === "Left") {
       this.#delivery.report(usageIn(this.asked.protocol, body))
       this.misanswered(told.left)

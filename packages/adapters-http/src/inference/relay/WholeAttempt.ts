@@ -8,25 +8,30 @@ import type { UpstreamHead } from "@tollgate/application/inference/Upstreams"
 import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
 import * as Exit from "effect/Exit"
 import { usageIn } from "./FailedUsage.ts"
-import type { AnswerContext } from "./RelayProtocol.ts"
+import type { ResponseContext } from "./RelayProtocol.ts"
 import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 
 const EVENT_STREAM = /^\s*text\/event-stream\b/i
 
 export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt<Request> {
-  readonly #context: AnswerContext
+  readonly #context: ResponseContext
   readonly #delivery: Delivery
 
   constructor(
     asked: Asked<Request>,
     settings: AttemptSettings,
     answer: Callback<Attempt, AttemptFailed>,
-    context: AnswerContext,
+    context: ResponseContext,
     delivery: Delivery
   ) {
     super(asked, settings, answer)
     this.#context = context
     this.#delivery = delivery
+  }
+
+  /** The status is sent only together with the whole response, so there is nothing left to end. */
+  errorFrames(): string {
+    return ""
   }
 
   protected reading(head: UpstreamHead): "collecting" | undefined {
@@ -41,7 +46,7 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
 
   protected collected(body: Buffer): void {
     const { protocol, request, response } = this.asked
-    const answer = protocol.answer(request, this.#context, body)
+    const answer = protocol.translate(request, this.#context, body)
     if (answer._tag === "Left") {
       this.#delivery.report(usageIn(protocol, body))
       this.misanswered(answer.left)

@@ -3,15 +3,16 @@
  * what tells who the supplier is, how it works inside, or what it costs us (gap F15).
  */
 
+import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { withoutSupplierMembers } from "../../wire/ProviderMembers.ts"
-import type { AnswerContext } from "../relay/RelayProtocol.ts"
+import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
 /** Who pays the supplier, and what its own filters made of the request. */
 const ITS_OWN: ReadonlySet<string> = new Set(["billing", "content_filters"])
 
-export const cleanResponse = (given: JsonObject, context: AnswerContext): JsonObject => {
+export const cleanResponse = (given: JsonObject, context: ResponseContext): JsonObject => {
   const response: Record<string, unknown> = { ...withoutSupplierMembers(given) }
   for (const name of ITS_OWN) delete response[name]
   response.id = idOf(given.id, context)
@@ -24,13 +25,13 @@ export const cleanResponse = (given: JsonObject, context: AnswerContext): JsonOb
 }
 
 /** Clients send ids back to go on with a response, so they are kept, unless they are in a form of the supplier's. */
-const idOf = (given: unknown, context: AnswerContext): string =>
+const idOf = (given: unknown, context: ResponseContext): string =>
   typeof given === "string" && given.startsWith("resp_") ? given : ownId(context)
 
-export const ownId = ({ id }: AnswerContext): string => `resp_${id.replace(/^chatcmpl-/, "")}`
+export const ownId = ({ requestId }: ResponseContext): string => `resp_${withoutHyphens(requestId)}`
 
 /** An item of the output; itself when there is nothing to clean. */
-export const cleanItem = (given: unknown, context: AnswerContext): unknown => {
+export const cleanItem = (given: unknown, context: ResponseContext): unknown => {
   const item = cleanPart(given, context)
   const content = asObject(item)?.content
   if (!Array.isArray(content)) return item
@@ -39,7 +40,7 @@ export const cleanItem = (given: unknown, context: AnswerContext): unknown => {
 }
 
 /** A part of an item's content; itself when there is nothing to clean. */
-export const cleanPart = (given: unknown, { publicName }: AnswerContext): unknown => {
+export const cleanPart = (given: unknown, { publicName }: ResponseContext): unknown => {
   const part = asObject(given)
   if (part === undefined) return given
   const cleaned = withoutSupplierMembers(part)

@@ -6,22 +6,25 @@ import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { contentOfEvent, contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Either from "effect/Either"
-import type { AnswerContext, StreamBreak, TranslatedAnswer, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { eventsOf } from "./ResponseEvents.ts"
 import { frameOf } from "./ResponseFrame.ts"
 import { cleanResponse } from "./ResponseObject.ts"
 import { refusalInResponse } from "./ResponsesRefusal.ts"
 
-export const responsesAnswer = (context: AnswerContext, body: Buffer): Either.Either<TranslatedAnswer, StreamBreak> =>
+export const responsesAnswer = (
+  context: ResponseContext,
+  body: Buffer
+): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromResponse(body, (given) => {
     const response = cleanResponse(given, context)
     return { body: JSON.stringify(response), content: contentOfResponse(response), usage: reportedIn(given) }
   })
 
 export const responsesAnswerAsStream = (
-  context: AnswerContext,
+  context: ResponseContext,
   body: Buffer
-): Either.Either<Translation, StreamBreak> =>
+): Either.Either<Translation, ResponseFailure> =>
   fromResponse(body, (given) => {
     const events = eventsOf(cleanResponse(given, context))
     return {
@@ -33,7 +36,7 @@ export const responsesAnswerAsStream = (
   })
 
 /** A response that has come to its end, one way or the other, but did not fail. */
-const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, StreamBreak> => {
+const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
     const response = asObject(JSON.parse(body.toString()))
     if (response === undefined) return Either.left(noResponse("an answer that is no JSON object"))

@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import { errorObject, type RelayError } from "../../wire/InferenceErrors.ts"
-import type { AnswerContext } from "../relay/RelayProtocol.ts"
+import type { ResponseContext } from "../relay/RelayProtocol.ts"
 import { frameOf } from "./ResponseFrame.ts"
 import { ownId } from "./ResponseObject.ts"
 
@@ -45,7 +45,7 @@ export const errorFrame = (error: RelayError, number: number, requestId: string)
 }
 
 /** Where no supplier told of one: a response that has just begun. */
-export const begunResponse = (context: AnswerContext): JsonObject => ({
+export const begunResponse = (context: ResponseContext): JsonObject => ({
   id: ownId(context),
   object: "response",
   created_at: context.createdAtSeconds,

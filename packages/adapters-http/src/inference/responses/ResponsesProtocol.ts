@@ -4,14 +4,15 @@
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { errorBody } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
-import type { RelayProtocol } from "../relay/RelayProtocol.ts"
+import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
 import { responsesAnswer, responsesAnswerAsStream } from "./ResponsesBody.ts"
 import { errorFrame } from "./ResponsesFailure.ts"
 import { type ResponsesRequest, readResponsesRequest, responsesBodyFor } from "./ResponsesRequest.ts"
 import { ResponsesStream } from "./ResponsesStream.ts"
 
-export const responsesProtocol: RelayProtocol<ResponsesRequest> = {
+export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
   protocol: "responses",
+  path: "/v1/responses",
   upstreamPath: "/responses",
   read: readResponsesRequest,
   bodyFor: responsesBodyFor,
@@ -21,11 +22,13 @@ export const responsesProtocol: RelayProtocol<ResponsesRequest> = {
     accept: streamed ? "text/event-stream" : "application/json",
     "accept-encoding": "identity"
   }),
-  stream: (_request, context) => new ResponsesStream(context),
-  answer: (_request, context, body) => responsesAnswer(context, body),
-  answerAsStream: (_request, context, body) => responsesAnswerAsStream(context, body),
+  translate: (_request, context, body) => responsesAnswer(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
-  errorFrames: (error, requestId) => errorFrame(error, 0, requestId)
+  stream: {
+    translator: (_request, context) => new ResponsesStream(context),
+    fromWholeResponse: (_request, context, body) => responsesAnswerAsStream(context, body),
+    errorFrames: (error, requestId) => errorFrame(error, 0, requestId)
+  }
 }

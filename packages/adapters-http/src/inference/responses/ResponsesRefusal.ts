@@ -4,7 +4,7 @@
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
-import type { StreamBreak } from "../relay/RelayProtocol.ts"
+import type { ResponseFailure } from "../relay/RelayProtocol.ts"
 
 /** Codes for a request that no model can answer, however often it is sent. Clients know them and act on some. */
 const FAULTS_OF_REQUESTS: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ const FAULTS_OF_REQUESTS: ReadonlySet<string> = new Set([
 ])
 
 export interface ResponsesRefusal {
-  readonly error: StreamBreak
+  readonly error: ResponseFailure
   /** The supplier's word for a fault in the request. */
   readonly fault: string | undefined
 }
@@ -52,7 +52,7 @@ export const refusalInResponse = (response: JsonObject): ResponsesRefusal | unde
     : undefined
 }
 
-const withFault = (error: StreamBreak, said: JsonObject | undefined): ResponsesRefusal => {
+const withFault = (error: ResponseFailure, said: JsonObject | undefined): ResponsesRefusal => {
   const code = asText(said?.code)
   return FAULTS_OF_REQUESTS.has(code)
     ? { error: refusalOfError({ code: 400 }), fault: code }

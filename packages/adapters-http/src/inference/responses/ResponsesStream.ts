@@ -12,7 +12,7 @@ import { contentOfEvent, contentOfResponse, usageOfEvent } from "@tollgate/domai
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { withoutSupplierMembers } from "../../wire/ProviderMembers.ts"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
-import type { AnswerContext, StreamBreak, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { frameOf, frameWith } from "./ResponseFrame.ts"
 import { cleanItem, cleanPart, cleanResponse } from "./ResponseObject.ts"
 import { begunResponse, failureFrames } from "./ResponsesFailure.ts"
@@ -25,7 +25,7 @@ const COMPLETE: ReadonlySet<string> = new Set(["response.completed", "response.i
 const nothing: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
 export class ResponsesStream implements StreamTranslator {
-  readonly #context: AnswerContext
+  readonly #context: ResponseContext
   /** As the client was told first, without what is long in it. */
   #response: JsonObject | undefined
   /** Of the last event told. */
@@ -36,7 +36,7 @@ export class ResponsesStream implements StreamTranslator {
   #over = false
   #fault: string | undefined
 
-  constructor(context: AnswerContext) {
+  constructor(context: ResponseContext) {
     this.#context = context
   }
 
@@ -108,7 +108,7 @@ export class ResponsesStream implements StreamTranslator {
     if (response !== undefined) this.#response ??= { ...response, instructions: null, tools: [], output: [] }
   }
 
-  #break(end: StreamBreak, usage?: Translation["usage"]): Translation {
+  #break(end: ResponseFailure, usage?: Translation["usage"]): Translation {
     this.#over = true
     return { frames: "", content: "", usage, end }
   }
