@@ -1,5 +1,5 @@
 /**
- * Chat completions as applications see them: the official client, unmodified, against a whole gateway.
+ * Chat completions as applications use them: the unmodified official client against a complete gateway.
  */
 import OpenAI from "openai"
 import { zodResponseFormat } from "openai/helpers/zod"
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** What a call took off the balance, in micro-USD. */
+/** The decrease of the balance by a call, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   const before = await gateway.balanceUsdMicro()
   await call()
@@ -34,8 +34,8 @@ const readAll = async <Chunk>(chunks: AsyncIterable<Chunk>): Promise<ReadonlyArr
   return all
 }
 
-describe("a whole answer", () => {
-  it("is the supplier's, under the public name and an id of ours, and costs exactly its usage", async () => {
+describe("a whole chat response", () => {
+  it("is the upstream's response with the public model name and our own id, and costs exactly its usage", async () => {
     gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const answer = await client.chat.completions.create({ model: "m", messages: hello })
@@ -48,7 +48,7 @@ describe("a whole answer", () => {
     expect(debit).toBe(7n + 2n * 3n)
   })
 
-  it("is asked of the supplier byte for byte, but for the model", async () => {
+  it("is requested from the upstream byte for byte, except for the model", async () => {
     gateway.upstream.next(json(completion({ usage: usage(1, 1) })))
     const body = `{ "seed": 12345678901234567890, "model" : "m", "messages":[{"role":"user","content":"\\u00e9"}],"x":1.0 }`
     await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -61,7 +61,7 @@ describe("a whole answer", () => {
     expect(request?.headers.authorization).not.toContain(gateway.key)
   })
 
-  it("carries tools and what they are called with", async () => {
+  it("carries tool calls with their arguments", async () => {
     const call = { id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Solo"}' } }
     const answer = completion({ usage: usage(5, 5) })
     gateway.upstream.next(
@@ -78,7 +78,7 @@ describe("a whole answer", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools })
   })
 
-  it("is parsed to a schema by the client's own helper", async () => {
+  it("is parsed into a schema by the client's own helper", async () => {
     gateway.upstream.next(json(completion({ content: ['{"city":"Solo"}'], usage: usage(5, 5) })))
     const received = await client.chat.completions.parse({
       model: "m",
@@ -88,7 +88,7 @@ describe("a whole answer", () => {
     expect(received.choices[0]?.message.parsed).toEqual({ city: "Solo" })
   })
 
-  it("may be about a picture", async () => {
+  it("answers a request that contains a picture", async () => {
     gateway.upstream.next(json(completion({ usage: usage(800, 2) })))
     const content = [
       { type: "text" as const, text: "What is this?" },
@@ -98,7 +98,7 @@ describe("a whole answer", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("without reported usage is counted here", async () => {
+  it("is counted by the gateway when the upstream reports no usage", async () => {
     gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
     const debit = await debitOf(async () => {
       const answer = await client.chat.completions.create({ model: "m", messages: hello })
@@ -110,7 +110,7 @@ describe("a whole answer", () => {
   })
 })
 
-describe("a stream", () => {
+describe("a chat stream", () => {
   const parts = { content: ["Hel", "lo", "!"], usage: usage(7, 3) }
 
   it("arrives delta by delta and costs exactly its usage", async () => {
@@ -130,31 +130,28 @@ describe("a stream", () => {
     ["false", { include_usage: false }, 0],
     ["null", null, 0],
     ["true", { include_usage: true }, 1]
-  ])(
-    "with include_usage %s has the usage chunk the specification says, at the same price",
-    async (_, stream_options, expected) => {
-      gateway.upstream.next(stream(chatFrames(parts)))
-      const debit = await debitOf(async () => {
-        const chunks = await readAll(
-          await client.chat.completions.create({
-            model: "m",
-            messages: hello,
-            stream: true,
-            ...(stream_options === undefined ? {} : { stream_options })
-          })
-        )
-        const usageChunks = chunks.filter((each) => each.choices.length === 0)
-        expect(usageChunks).toHaveLength(expected)
-        expect(chunks.filter((each) => each.usage !== undefined && each.usage !== null)).toHaveLength(expected)
-        if (expected === 1)
-          expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
-      })
-      expect(debit).toBe(13n)
-      expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ stream_options: { include_usage: true } })
-    }
-  )
+  ])("with include_usage %s has the documented usage chunk and costs the same", async (_, stream_options, expected) => {
+    gateway.upstream.next(stream(chatFrames(parts)))
+    const debit = await debitOf(async () => {
+      const chunks = await readAll(
+        await client.chat.completions.create({
+          model: "m",
+          messages: hello,
+          stream: true,
+          ...(stream_options === undefined ? {} : { stream_options })
+        })
+      )
+      const usageChunks = chunks.filter((each) => each.choices.length === 0)
+      expect(usageChunks).toHaveLength(expected)
+      expect(chunks.filter((each) => each.usage !== undefined && each.usage !== null)).toHaveLength(expected)
+      if (expected === 1)
+        expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
+    })
+    expect(debit).toBe(13n)
+    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ stream_options: { include_usage: true } })
+  })
 
-  it("has no usage chunk when the supplier reports none, though it was asked for", async () => {
+  it("has no usage chunk when the upstream reports no usage, even if the client asks for one", async () => {
     gateway.upstream.next(stream(chatFrames({ content: [" hello", " hello"] })))
     const chunks = await readAll(
       await client.chat.completions.create({
@@ -188,7 +185,7 @@ describe("a stream", () => {
     })
   })
 
-  it("puts cached tokens apart on the bill", async () => {
+  it("charges cached tokens at their own price", async () => {
     gateway.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(100, 1, 60) })))
     await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -199,8 +196,8 @@ describe("a stream", () => {
   })
 })
 
-describe("all that clients were told here", () => {
-  it("names no supplier, no host of one, no key and no cost", () => {
+describe("every response of this suite", () => {
+  it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The database role of the operations page: what it is granted there is enough for everything a server and the command
- * line do, and gives no way to change what is written for good.
+ * The database role of docs/operations.md. Its grants are enough for the server and the command line, and it cannot change
+ * rows that are written for good.
  */
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -55,7 +55,7 @@ const asOwner = async (statements: string): Promise<void> => {
   await client.query(statements).finally(() => client.end())
 }
 
-/** The statements of the page, for a role of this test's own. */
+/** The statements of the page, for a role that belongs to this test. */
 const granted = (): string => {
   const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
   const [, statements = ""] = /```sql\n([\s\S]*?)```/.exec(page) ?? []
@@ -84,7 +84,7 @@ const operator = { actor: "test", reason: "a test asked for it" }
 const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
 
-it("is enough for a whole life of resellers, orders, mints, keys and requests", async () => {
+it("allows everything that resellers, orders, mints, keys and requests need", async () => {
   const keyId = await gateway.run(
     Effect.gen(function* () {
       const blacklist = yield* Blacklist
@@ -129,7 +129,7 @@ it("is enough for a whole life of resellers, orders, mints, keys and requests", 
   await gateway.settled()
 })
 
-it("is enough for images and their reviews", async () => {
+it("allows everything that images and their reviews need", async () => {
   const [owner] = await gateway.query<Principal>(
     'SELECT id AS "keyId", user_id AS "userId" FROM api_key WHERE user_id = $1',
     [gateway.customer.userId]
@@ -137,7 +137,8 @@ it("is enough for images and their reviews", async () => {
   const resolved = await gateway.run(
     Effect.gen(function* () {
       const model = (yield* CurrentCatalog).get().models.get("m")
-      if (owner === undefined || model === undefined) return yield* Effect.dieMessage("nobody may call anything")
+      if (owner === undefined || model === undefined)
+        return yield* Effect.dieMessage("no callable model and no key owner exist")
       const admission: Admission = { ...aRequest({ principal: owner, model }), protocol: "images", streamed: false }
       const images = yield* ImageRequests
       yield* images.begin({ admission, idempotencyKey: "once" })
@@ -154,7 +155,7 @@ it("is enough for images and their reviews", async () => {
   expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
 })
 
-it("changes no journal and no table", async () => {
+it("cannot change a journal or a table definition", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
   const refused = [

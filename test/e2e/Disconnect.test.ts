@@ -1,6 +1,6 @@
 /**
- * Clients that leave: whenever and however they do, they pay for what reached them, the supplier is told at once, and
- * nothing is left behind.
+ * Clients that disconnect. They pay for the content that reached them, the upstream is aborted at once, and no hold stays
+ * open.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"
@@ -46,10 +46,10 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
-/** The supplier sees that nobody wants its answer any more; it would go on generating, and billing, otherwise. */
+/** The upstream must see the abort at once. Otherwise it continues to generate and to bill. */
 const abandoned = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
-  expect(inTime, "the supplier was told within a second").toBe(true)
+  expect(inTime, "the upstream was aborted within a second").toBe(true)
 }
 
 const nothingIsLeft = async (): Promise<void> => {
@@ -66,7 +66,7 @@ const leavings: ReadonlyArray<readonly [how: string, leave: (client: RawClient) 
 
 interface Moment {
   readonly when: string
-  /** What the supplier says up to then, and then it goes on thinking. */
+  /** The deltas that the upstream sends before it pauses. */
   readonly said: ReadonlyArray<Step>
   readonly isNow: (body: string) => boolean
   readonly due: readonly [input: bigint, output: bigint]
@@ -76,7 +76,7 @@ interface Moment {
 const role = event(chunk({ role: "assistant", content: "" }))
 const contents = CONTENT.map((content) => event(chunk({ content })))
 const finish = event(chunk({}, "stop"))
-/** Before the finish, so that a client which has seen that knows the figures have arrived. */
+/** The usage comes before the finish chunk, so a client that has the finish chunk also has the usage. */
 const figures = event(usageChunk(usage(70, CONTENT.length)))
 
 const moments: ReadonlyArray<Moment> = [
@@ -103,15 +103,15 @@ const moments: ReadonlyArray<Moment> = [
     due: [70n, ALL]
   },
   {
-    when: "after 2 chunks, when the supplier has already counted more",
+    when: "after 2 chunks, when the upstream has already reported more",
     said: [event({ ...chunk({ content: " hello hello" }), usage: usage(70, 9) })],
     isNow: (body) => body.includes(" hello hello"),
     due: [70n, 2n]
   }
 ]
 
-describe.each(leavings)("a stream whose client leaves with %s", (_, leave) => {
-  it("before the first byte costs nothing", async () => {
+describe.each(leavings)("a stream whose client disconnects with %s", (_, leave) => {
+  it("costs nothing before the first byte", async () => {
     gateway.upstream.next(silence)
     const client = await ask()
     const request = await gateway.upstream.received()
@@ -122,7 +122,7 @@ describe.each(leavings)("a stream whose client leaves with %s", (_, leave) => {
     expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
   })
 
-  it.each(moments)("$when costs what it received", async ({ said, isNow, due: [input, output] }) => {
+  it.each(moments)("costs what the client received: $when", async ({ said, isNow, due: [input, output] }) => {
     const before = await gateway.balanceUsdMicro()
     gateway.upstream.next(script({ steps: [...said, stall] }))
     const client = await ask()
@@ -139,7 +139,7 @@ describe.each(leavings)("a stream whose client leaves with %s", (_, leave) => {
   it.each([
     ["reported", [figures], 70n],
     ["not reported", [], PROMPT]
-  ])("after [DONE] was complete; usage %s", async (_, reported, input) => {
+  ])("is complete after [DONE], with usage %s", async (_, reported, input) => {
     gateway.upstream.next(script({ steps: [role, ...contents, ...reported, finish, done] }))
     const client = await ask()
     await gateway.upstream.received()
@@ -151,7 +151,7 @@ describe.each(leavings)("a stream whose client leaves with %s", (_, leave) => {
   })
 })
 
-it("the official client's abort costs what it received", async () => {
+it("charges what the client received when the official client aborts", async () => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
   gateway.upstream.next(script({ steps: [role, ...contents.slice(0, 2), stall] }))
   const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
@@ -170,7 +170,7 @@ it("the official client's abort costs what it received", async () => {
   })
 })
 
-it("a client that leaves while the supplier goes on talking pays for what it received, and what was on its way", async () => {
+it("charges what was received and what was already sent when the client disconnects while the upstream continues", async () => {
   gateway.upstream.next(script({ steps: [again(event(chunk({ content: " hello" })))] }))
   const client = await ask()
   const request = await gateway.upstream.received()
@@ -186,8 +186,8 @@ it("a client that leaves while the supplier goes on talking pays for what it rec
   )
 })
 
-it("a client that stops reading pays for what its socket took, and its supplier is made to wait", async () => {
-  // Much to send, little to pay for: a frame of 16 KiB whose content is one token.
+it("charges what the socket accepted when the client stops reading, and applies backpressure to the upstream", async () => {
+  // A frame of 16 KiB whose content is one token: many bytes, a small charge.
   const padding = { content: [{ token: "x".repeat(16_384), logprob: 0, top_logprobs: [] }] }
   const frame = { ...chunk({}), choices: [{ index: 0, delta: { content: " hello" }, logprobs: padding }] }
   gateway.upstream.next(script({ steps: [event(frame), again(event(frame))] }))
@@ -205,30 +205,37 @@ it("a client that stops reading pays for what its socket took, and its supplier 
 
   const { charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
   expect(charged_input).toBe(PROMPT)
-  // The last write was never taken whole, and little is written ahead of the socket.
+  // The socket never accepted the last write completely, and little is written ahead of the socket.
   expect(Number(charged_output)).toBeLessThan(written)
   expect(Number(charged_output)).toBeGreaterThan(written - 32)
 })
 
-/** The supplier's own socket takes nothing more. */
+/** The socket of the upstream accepts no more bytes. */
 const blocked = async (request: ReceivedRequest): Promise<void> => {
   for (let sent = -1; sent !== request.sentBytes(); await sleep(200)) sent = request.sentBytes()
 }
 
-describe("a whole answer whose client does not wait for it", () => {
-  it.each(leavings)("costs nothing when the client leaves with %s before the supplier answered", async (_, leave) => {
-    const before = await gateway.balanceUsdMicro()
-    gateway.upstream.next(silence)
-    const client = await ask({ stream: false })
-    const request = await gateway.upstream.received()
-    leave(client)
-    await abandoned(request)
-    await nothingIsLeft()
-    expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", usage_source: "none", cost_pico: 0n })
-    expect(await gateway.balanceUsdMicro()).toBe(before)
-  })
+describe("a whole response whose client disconnects early", () => {
+  it.each(leavings)(
+    "costs nothing when the client disconnects with %s before the upstream responds",
+    async (_, leave) => {
+      const before = await gateway.balanceUsdMicro()
+      gateway.upstream.next(silence)
+      const client = await ask({ stream: false })
+      const request = await gateway.upstream.received()
+      leave(client)
+      await abandoned(request)
+      await nothingIsLeft()
+      expect(await gateway.lastSettlement()).toMatchObject({
+        ending: "client_gone",
+        usage_source: "none",
+        cost_pico: 0n
+      })
+      expect(await gateway.balanceUsdMicro()).toBe(before)
+    }
+  )
 
-  it("costs nothing when the client leaves while the supplier is in the middle of it", async () => {
+  it("costs nothing when the client disconnects while the upstream sends its body", async () => {
     const body = JSON.stringify(completion({ usage: usage(7, 3) }))
     gateway.upstream.next({ ...json({}), length: body.length, steps: [(wire) => wire.send(body.slice(0, 40)), stall] })
     const client = await ask({ stream: false })
@@ -240,7 +247,7 @@ describe("a whole answer whose client does not wait for it", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("costs nothing when the client leaves while the answer waits for its settlement", async () => {
+  it("costs nothing when the client disconnects while the response waits for its settlement", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const answered = signal()
     const answer = json(completion({ usage: usage(7, 3) }))
@@ -259,7 +266,7 @@ describe("a whole answer whose client does not wait for it", () => {
   })
 })
 
-it("a request whose client leaves while its hold is being made is never sent to a supplier", async () => {
+it("never sends a request upstream when the client disconnects during admission", async () => {
   const customer = await gateway.newCustomer(1_000n)
   const asked = gateway.upstream.requests.length
   await withLockedAccount(customer, async () => {
@@ -273,7 +280,7 @@ it("a request whose client leaves while its hold is being made is never sent to 
   expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
 })
 
-it("a client that leaves in the middle of its upload leaves nothing", async () => {
+it("keeps nothing of a request whose client disconnects during the upload", async () => {
   const settled = await gateway.query("SELECT 1 FROM settlement")
   const client = await RawClient.connect(gateway.url)
   client.head("POST", "/v1/chat/completions", [
@@ -287,13 +294,13 @@ it("a client that leaves in the middle of its upload leaves nothing", async () =
   expect(await gateway.query("SELECT 1 FROM settlement")).toHaveLength(settled.length)
 })
 
-/** The connection is closed, and the gateway has answered somebody who came later: it has seen whatever happened before. */
+/** Closes the connection and then completes a later request, so the gateway has processed the disconnect. */
 const isNoticed = async (client: RawClient): Promise<void> => {
   await until(() => client.ended)
   await (await fetch(`${gateway.url}/healthz`)).text()
 }
 
-/** Somebody else keeps the customer's balance to himself for as long as `work` takes. */
+/** Another session locks the customer's balance row while `work` runs. */
 const withLockedAccount = async (customer: Customer, work: () => Promise<void>): Promise<void> => {
   const other = new Pg.Client(gateway.database.settings)
   await other.connect()
@@ -306,7 +313,7 @@ const withLockedAccount = async (customer: Customer, work: () => Promise<void>):
   }
 }
 
-/** A ledger waits for a row only so long, and tries again and again then; who misses it waiting need not look for it. */
+/** The ledger waits for a row lock for a short time and then retries, so a test may not see it waiting. */
 const waitingForLocks = (sessions: number): Promise<void> => {
   const leftOutAt = performance.now() + 1_000
   return until(async () => {

@@ -1,6 +1,6 @@
 /**
- * Every refusal of an inference request: its status, its code, its one body, the order of the checks; and that none
- * of them costs anything, reaches a supplier, or leaves a hold.
+ * Every refusal of an inference request: its status, its code, its body and the order of the checks. A refusal costs
+ * nothing, reaches no upstream and leaves no hold.
  */
 
 import { randomBytes } from "node:crypto"
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** A hidden model, one that is retired, one that speaks another protocol; and the usual one. */
+/** A hidden model, a retired model, a model of another protocol, and the usual model. */
 const withMoreModels = async (): Promise<void> => {
   const price = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 2_000_000 }
   const model = (public_name: string, more: object = {}, provider = "scripted-supplier") => ({
@@ -80,7 +80,7 @@ const ask = async ({ key, headers, body = good, path = PATH }: Asked): Promise<R
   return answer
 }
 
-/** A refusal has exactly one form, and its id wherever a client could look for it. */
+/** A refusal has exactly one form, with its id in every place where clients look for it. */
 const expectRefusal = ({ status, headers, body }: RawAnswer, expected: Partial<Refusal>): void => {
   const refusal = JSON.parse(body) as Refusal
   expect(refusal).toEqual({
@@ -107,7 +107,7 @@ interface Refusal {
   readonly error: { readonly code?: string; readonly type?: string; readonly param?: string | null }
 }
 
-/** What is there before and must be there afterwards. */
+/** The state before the test, which must be the same afterwards. */
 const traces = async () => ({
   asked: gateway.upstream.requests.length,
   settlements: await gateway.query("SELECT count(*) FROM settlement"),
@@ -121,7 +121,7 @@ const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
   expect(await traces()).toEqual(before)
 }
 
-describe("the key", () => {
+describe("the API key", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
   /** Passes every check that needs no database. */
   const halfRight = () => {
@@ -164,7 +164,7 @@ describe("the key", () => {
         ["x-api-key", poor.key]
       ]
     ]
-  ])("is not there or not good: %s", (_, headers) =>
+  ])("is refused: %s", (_, headers) =>
     leavesNoTrace(async () => {
       const answer = await ask({ headers: headers() })
       expectRefusal(answer, { status: 401, error: { code: "invalid_api_key" } })
@@ -179,7 +179,7 @@ describe("the key", () => {
     ["in both headers", () => [bearer(gateway.key), ["X-Api-Key", gateway.key]]],
     ["twice in the same header", () => [bearer(gateway.key), bearer(gateway.key)]],
     ["beside an empty header", () => [bearer(""), ["x-api-key", gateway.key]]]
-  ])("is good: %s", async (_, headers) => {
+  ])("is accepted: %s", async (_, headers) => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     expect((await ask({ headers: headers() })).status).toBe(200)
   })
@@ -192,7 +192,7 @@ describe("the model", () => {
     ["is retired", "retired"],
     ["does not speak this protocol", "speaks-messages"],
     ["draws pictures", "pictures"],
-    ["is a supplier's name for one", "upstream-model"],
+    ["is an upstream model name", "upstream-model"],
     ["differs in its case", "M"],
     ["has a name like a member of every object", "__proto__"],
     ["has a name of 5,000 letters", "x".repeat(5_000)]
@@ -279,7 +279,7 @@ describe("the body", () => {
     })
   )
 
-  it("is not UTF-8", () =>
+  it("is refused when it is not UTF-8", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = Buffer.from(raw(good).replace("hello", "h\u00e9llo"), "latin1")
@@ -292,7 +292,7 @@ describe("the body", () => {
       client.leave()
     }))
 
-  it("may have any number of members twice that are nobody's business here", async () => {
+  it("may repeat any member that the gateway does not read", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const body = `{"model":"m","seed":1,"seed":2,"messages":${user},"x":{"model":"y","model":"z"}}`
     expect((await ask({ key: gateway.key, body })).status).toBe(200)
@@ -300,8 +300,8 @@ describe("the body", () => {
   })
 })
 
-describe("a body that is too large", () => {
-  it("is refused before it is sent, when its length is known, and the connection is closed", () =>
+describe("a body above the size limit", () => {
+  it("is refused by its announced length before it is sent, and the connection is closed", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -315,7 +315,7 @@ describe("a body that is too large", () => {
       await client.closed()
     }))
 
-  it("is refused once it is too large, when its length is not known, and the connection is closed", () =>
+  it("is refused when it passes the limit without an announced length, and the connection is closed", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -336,7 +336,7 @@ describe("a body that is too large", () => {
       expect(gateway.counters.bodyBytes).toBe(0)
     }))
 
-  it("is one byte larger than the largest that is not", async () => {
+  it("begins one byte above the largest accepted body", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const start = `{"model":"m","messages":${JSON.stringify(messages)}`
     const answer = await ask({ key: gateway.key, body: `${start}${" ".repeat(LIMIT_BYTES - start.length - 1)}}` })
@@ -348,7 +348,7 @@ describe("the balance", () => {
   it.each([
     ["a stream", true],
     ["a whole answer", false]
-  ])("is empty: %s is refused, and not asked for again", (_, stream) =>
+  ])("refuses %s when it is empty, and the client does not retry", (_, stream) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: poor.key, body: { ...good, stream } })
       expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
@@ -356,7 +356,7 @@ describe("the balance", () => {
     })
   )
 
-  it("does not cover even the smallest possible use", async () => {
+  it("refuses a request when it does not cover the smallest possible use", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const long = [{ role: "user", content: "hello ".repeat(1_500) }]
     await leavesNoTrace(async () => {
@@ -365,7 +365,7 @@ describe("the balance", () => {
     })
   })
 
-  it("is spent to its last token, never below, and then refused", async () => {
+  it("is spent to its last token and never below, and then refuses requests", async () => {
     const customer = await gateway.newCustomer(10n)
     gateway.upstream.next(json(completion({ usage: usage(7, 30) })))
     const { status, headers } = await ask({ key: customer.key })
@@ -380,7 +380,7 @@ describe("the balance", () => {
   })
 })
 
-describe("of several faults, the first in the order of the checks is told:", () => {
+describe("a request with several faults is refused for the first one in the order of checks:", () => {
   const tooLarge = [["content-length", String(LIMIT_BYTES + 1)]] as const
   const head = async (method: string, path: string, headers: ReadonlyArray<readonly [string, string]>) => {
     const client = await RawClient.connect(gateway.url)
@@ -406,7 +406,7 @@ describe("of several faults, the first in the order of the checks is told:", () 
     ["JSON before model", () => ask({ key: gateway.key, body: { ...unknown, messages: [] } }), 400, "invalid_request"],
     ["JSON before balance", () => ask({ key: poor.key, body: "{" }), 400, "invalid_request"],
     ["model before balance", () => ask({ key: poor.key, body: unknown }), 404, "model_not_found"],
-    ["balance before supplier", () => ask({ key: poor.key }), 402, "insufficient_balance"]
+    ["balance before upstream", () => ask({ key: poor.key }), 402, "insufficient_balance"]
   ])("%s", (_, call, status, code) =>
     leavesNoTrace(async () => {
       const answer = await call()
@@ -473,7 +473,7 @@ describe("the official client", () => {
       Errors.InternalServerError,
       { status: 502, code: "upstream_error", type: "server_error" }
     ]
-  ])("raises the error of its own for a %s, with code, type and request id", async (_, call, kind, told) => {
+  ])("raises its own error class for %s, with code, type and request id", async (_, call, kind, told) => {
     const error = await call().then(
       () => undefined,
       (error: unknown) => error
@@ -482,7 +482,7 @@ describe("the official client", () => {
     expect(error).toMatchObject({ param: null, ...told, requestID: expect.stringMatching(UUID_V7) })
   })
 
-  it("does not ask again for what the balance does not cover", async () => {
+  it("does not retry a request that the balance does not cover", async () => {
     let calls = 0
     const counting = (url: string | URL | Request, init?: RequestInit) => {
       calls += 1
@@ -500,23 +500,26 @@ describe("the request id", () => {
     ["an answer", 200, good],
     ["a stream", 200, { ...good, stream: true }],
     ["a failure", 500, good]
-  ])("of %s is ours, whatever the client says, and names its settlement", async (_, status, body) => {
-    gateway.upstream.next(json(completion({ usage: usage(7, 3) }), status))
-    const { headers } = await ask({
-      key: gateway.key,
-      headers: [
-        ["x-request-id", "mine"],
-        ["request-id", "mine"]
-      ],
-      body
-    })
-    expect(headers["x-request-id"]).toMatch(UUID_V7)
-    expect(headers["request-id"]).toBe(headers["x-request-id"])
-    expect((await gateway.settlementOf(headers["x-request-id"] ?? "")).request_id).toBe(headers["x-request-id"])
-  })
+  ])(
+    "is generated by the gateway for %s, whatever the client sends, and names the settlement",
+    async (_, status, body) => {
+      gateway.upstream.next(json(completion({ usage: usage(7, 3) }), status))
+      const { headers } = await ask({
+        key: gateway.key,
+        headers: [
+          ["x-request-id", "mine"],
+          ["request-id", "mine"]
+        ],
+        body
+      })
+      expect(headers["x-request-id"]).toMatch(UUID_V7)
+      expect(headers["request-id"]).toBe(headers["x-request-id"])
+      expect((await gateway.settlementOf(headers["x-request-id"] ?? "")).request_id).toBe(headers["x-request-id"])
+    }
+  )
 })
 
-it("a fault of ours is told as one, and nothing of our insides", async () => {
+it("reports an internal error without internal details", async () => {
   await gateway.query("ALTER TABLE inference_hold ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
   await leavesNoTrace(async () => {
     const answer = await ask({ key: gateway.key })

@@ -1,5 +1,5 @@
 /**
- * What pictures cost in memory, in a server of its own: eight of the largest at once, for eight customers.
+ * The memory cost of images, in a separate server: eight of the largest images in parallel, for eight customers.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -9,7 +9,7 @@ import { text } from "../support/upstream/Script.ts"
 
 const MIB = 1024 * 1024
 const AT_ONCE = 8
-/** Beyond what the server needs when it only waits: every answer once, which is 214 MiB, and slack. Twice would be 428. */
+/** Above the idle memory of the server: each response once, which is 214 MiB, and a reserve. Two copies would be 428 MiB. */
 const GROWTH_AT_MOST_MIB = 320
 
 let gateway: TestGateway
@@ -49,7 +49,7 @@ const generate = async (key: string): Promise<string> => {
 }
 
 it.skipIf(!existsSync("/proc/self/status"))(
-  "eight pictures of 20 MiB at once make the server grow by less than 320 MiB",
+  "eight parallel images of 20 MiB add less than 320 MiB to the memory of the server",
   async () => {
     const customers = await Promise.all(Array.from({ length: AT_ONCE }, () => gateway.newCustomer(1_000_000n)))
     gateway.upstream.always(text(answer, "application/json"))

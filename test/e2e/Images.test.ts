@@ -42,7 +42,7 @@ const cost = async <A>(call: () => Promise<A>): Promise<readonly [A, bigint]> =>
 }
 
 describe("the official client of OpenAI", () => {
-  it("generates, and pays for what the supplier says it used", async () => {
+  it("generates an image and charges the usage that the upstream reports", async () => {
     gateway.upstream.next(json(answer))
     const [{ data, response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat", size: "1024x1024", quality: "low" }).withResponse()
@@ -50,7 +50,7 @@ describe("the official client of OpenAI", () => {
     expect(data.data).toEqual([{ b64_json: PICTURE }])
     expect(data.usage).toMatchObject(usage)
     expect(response.headers.get("x-acme-billing")).toBe("settled")
-    // By the prices of the test: 1 a token of input, 2 a token of output.
+    // The prices of the test: 1 micro-USD an input token, 2 an output token.
     expect(paid).toBe(10n + 2n * 272n)
     const request = await gateway.upstream.received()
     expect(request.json()).toEqual({ model: "upstream-model", prompt: "a cat", size: "1024x1024", quality: "low" })
@@ -75,7 +75,7 @@ describe("the official client of OpenAI", () => {
     expect([file.type, Buffer.from(await file.arrayBuffer()).equals(source)]).toEqual(["image/jpeg", true])
   })
 
-  it("pays nothing where the supplier reports no usage, and is told so", async () => {
+  it("charges nothing when the upstream reports no usage, and the header says unmetered", async () => {
     gateway.upstream.next(json({ data: [{ b64_json: PICTURE }] }))
     const [{ response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat" }).withResponse()
@@ -83,14 +83,14 @@ describe("the official client of OpenAI", () => {
     expect([response.headers.get("x-acme-billing"), paid]).toEqual(["unmetered", 0n])
   })
 
-  it("is told of a prompt that was declined, and pays nothing", async () => {
+  it("receives a content policy error for a declined prompt, without a charge", async () => {
     gateway.upstream.next(json({ error: { code: "moderation_blocked", message: "No cats, please." } }, 400))
     const [error, paid] = await cost(() => client.images.generate({ model: "m", prompt: "x" }).catch((it) => it))
     expect(error).toBeInstanceOf(OpenAI.BadRequestError)
     expect([error.code, error.message, paid]).toEqual(["content_policy_violation", "400 No cats, please.", 0n])
   })
 
-  it("sends an Idempotency-Key twice in vain, without trying a third time", async () => {
+  it("is refused when it repeats an Idempotency-Key, and does not retry", async () => {
     gateway.upstream.next(json(answer))
     const headers = { "Idempotency-Key": "order-17" }
     const retrying = client.withOptions({ maxRetries: 2 })
@@ -101,7 +101,7 @@ describe("the official client of OpenAI", () => {
     expect(gateway.upstream.requests.length).toBe(asked)
   })
 
-  it("cannot ask for addresses, streams or masks", async () => {
+  it("is refused when it requests URLs, streams or masks", async () => {
     const ask = { model: "m", prompt: "a cat" }
     const mask = await toFile(source, "mask.png")
     const image = await toFile(source, "cat.jpg")
@@ -119,7 +119,7 @@ describe("the official client of OpenAI", () => {
 describe("the AI SDK", () => {
   const model = () => createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).image("m")
 
-  it("generates an image, and pays for what the supplier says it used", async () => {
+  it("generates an image and charges the usage that the upstream reports", async () => {
     gateway.upstream.next(json(answer))
     const [{ image }, paid] = await cost(() =>
       generateImage({ model: model(), prompt: "a cat", size: "1024x1024", maxRetries: 0 })
@@ -136,7 +136,7 @@ describe("the AI SDK", () => {
     expect(gateway.upstream.requests.at(-1)?.path).toBe("/v1/images/edits")
   })
 
-  it("tells its caller what is in the way", async () => {
+  it("passes the refusal on to its caller", async () => {
     const asking = generateImage({ model: model(), prompt: "a cat", size: "5000x1", maxRetries: 0 })
     expect(await asking.catch((error: unknown) => error)).toMatchObject({
       statusCode: 400,
@@ -145,8 +145,8 @@ describe("the AI SDK", () => {
   })
 })
 
-describe("all that clients were told here", () => {
-  it("names no supplier, no host of one, no key and no cost", () => {
+describe("every response of this suite", () => {
+  it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Messages as applications see them: the official clients of both generations, unmodified, against a whole gateway.
+ * Messages as applications use them: the unmodified official clients of both generations against a complete gateway.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import Anthropic, { type APIError } from "@anthropic-ai/sdk"
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const options = (apiKey: string) => ({ baseURL: gateway.url, apiKey, maxRetries: 0 })
-/** The two generations differ in what they send; what is called here they share. */
+/** The two generations send different headers. The methods that are called here exist in both. */
 const generations = [
   {
     generation: "1.x",
@@ -58,7 +58,7 @@ const generations = [
   }
 ]
 
-/** What a call took off the balance, in micro-USD: a token of input costs one, a token of output two. */
+/** The decrease of the balance by a call, in micro-USD: an input token costs one, an output token two. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   await settled()
   const before = await gateway.balanceUsdMicro()
@@ -67,20 +67,20 @@ const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   return before - (await gateway.balanceUsdMicro())
 }
 
-/** Streams end before they are settled. */
+/** A stream ends before it is settled, so this waits for the settlement. */
 const settled = async (): Promise<void> => {
   await until(() => gateway.counters.openRequests === 0)
   await gateway.settled()
 }
 
-/** What an official client raises, with what it makes of our body. */
+/** The error that an official client raises, with the members that it reads from our body. */
 interface Raised {
   readonly name: string
   readonly status: number | undefined
   readonly type: string | null
   readonly requestID: string | null
   readonly code: string
-  /** What the newer generation makes of it. */
+  /** The members that the newer generation adds. */
   readonly errorCode: string | undefined
 }
 const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
@@ -96,7 +96,7 @@ const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
 }
 
 describe.each(generations)("the official client $generation", ({ generation, make, version, headers }) => {
-  it("gets a whole message, under the public name, at exactly its usage", async () => {
+  it("receives a whole message with the public model name at exactly its usage", async () => {
     gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const { data, request_id } = await make().messages.create(hello).withResponse()
@@ -115,7 +115,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(request?.head).not.toMatch(/x-stainless|user-agent/i)
   })
 
-  it("gets a stream event by event", async () => {
+  it("receives a stream event by event", async () => {
     gateway.upstream.next(eventStream(messageEvents({ content: ["Hel", "lo", "!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const types: Array<string> = []
@@ -131,7 +131,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(debit).toBe(7n + 2n * 3n)
   })
 
-  it("assembles thinking, text and tools out of a stream", async () => {
+  it("assembles thinking, text and tool calls from a stream", async () => {
     gateway.upstream.next(
       eventStream([
         messageStart({ usage: usage(9, 20) }),
@@ -164,7 +164,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools, thinking, stream: true })
   })
 
-  it("may ask about a picture, and gets the tool calls of a whole message", async () => {
+  it("sends a picture and receives the tool calls of a whole message", async () => {
     const call = { type: "tool_use", id: "toolu_1", name: "zoom", input: { x: 1 } }
     gateway.upstream.next(json({ ...message({ usage: usage(800, 2), stopReason: "tool_use" }), content: [call] }))
     const source = { type: "base64" as const, media_type: "image/png" as const, data: "iVBORw0KGgo".repeat(1_000) }
@@ -177,28 +177,28 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("speaks betas, with or without its query", async () => {
+  it("uses beta features, with and without the beta query", async () => {
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const betas = ["context-1m-2025-08-07", "files-api-2025-04-14"]
     await make().beta.messages.create({ ...hello, betas })
     expect(gateway.upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas.join(","))
   })
 
-  it("counts tokens, free of charge: as the supplier does, or as well as can be", async () => {
+  it("counts tokens free of charge, from the upstream or by a local estimate", async () => {
     gateway.upstream.next(json({ input_tokens: 2_095 }), json(errorOf("no such route", "not_found_error"), 404))
     const debit = await debitOf(async () => {
       const count = () => make().messages.countTokens({ model: "m", messages })
       expect(await count()).toEqual({ input_tokens: 2_095 })
       expect(gateway.upstream.requests.at(-1)).toMatchObject({ path: "/v1/messages/count_tokens" })
       expect(await count()).toEqual({ input_tokens: Number(promptTokens(QUESTION)) })
-      // That supplier still answers: what it cannot count is not held against it.
+      // That upstream still serves messages: a failed count does not open its circuit breaker.
       gateway.upstream.next(json(message({ usage: usage(0, 0) })))
       await make().messages.create(hello)
     })
     expect(debit).toBe(0n)
   })
 
-  it("raises its own errors, with our codes and the id of the request", async () => {
+  it("raises its own error classes with our codes and the request id", async () => {
     const create = (members: object = {}) => make().messages.create({ ...hello, ...members })
     const poor = await gateway.newCustomer(0n)
     const refusals: ReadonlyArray<readonly [call: () => Promise<unknown>, status: number, type: string, code: string]> =
@@ -242,7 +242,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     ["ends too early", []],
     ["ends in an error", [sent(errorOf("Overloaded", "overloaded_error"))]],
     ["ends in a foreign way", [(wire: { send: (bytes: string) => Promise<void> }) => wire.send("data: [DONE]\n\n")]]
-  ])("raises when a stream %s, and what arrived is charged", async (_, ending) => {
+  ])("raises an error when a stream %s, and the delivered part is charged", async (_, ending) => {
     for (const read of [
       async (client: Anthropic) => {
         for await (const _ of await client.messages.create({ ...hello, stream: true }));
@@ -261,13 +261,13 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     }
   })
 
-  it("gets the end of a stream that its supplier forgot", async () => {
+  it("receives the final event when the upstream omits it", async () => {
     gateway.upstream.next(eventStream(messageEvents({ usage: usage(7, 2) }).slice(0, -1)))
     const final = await make().messages.stream(hello).finalMessage()
     expect(final.content).toEqual([{ type: "text", text: "Hello there" }])
   })
 
-  it("gets a stream out of a supplier that answers with a whole message", async () => {
+  it("receives a stream when the upstream responds with a whole message", async () => {
     gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const final = await make().messages.stream(hello).finalMessage()
@@ -276,7 +276,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(debit).toBe(13n)
   })
 
-  it("gets along with a supplier that reports no usage, which is counted here", async () => {
+  it("works with an upstream that reports no usage, which the gateway counts itself", async () => {
     gateway.upstream.next(eventStream(messageEvents({ content: [" hello", " hello"] })))
     const final = await make().messages.stream(hello).finalMessage()
     expect(final.content).toEqual([{ type: "text", text: " hello hello" }])
@@ -287,7 +287,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     })
   })
 
-  it("sends its key where it always did", async () => {
+  it("sends its key in its usual header", async () => {
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const names: Array<string> = []
     const client = make()
@@ -302,7 +302,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
   })
 })
 
-describe("the key", () => {
+describe("the API key", () => {
   const asked = async (headers: Record<string, string>) => {
     const response = await fetch(`${gateway.url}/v1/messages?beta=true`, {
       method: "POST",
@@ -313,7 +313,7 @@ describe("the key", () => {
     return `${response.status} ${error.code}`
   }
 
-  it("may come in either header, or in both, but not as two", async () => {
+  it("is accepted in either header or equal in both, and refused when they differ", async () => {
     const { key } = gateway
     expect(await asked({ "x-api-key": key })).toBe("404 model_not_found")
     expect(await asked({ authorization: `Bearer ${key}` })).toBe("404 model_not_found")
@@ -323,8 +323,8 @@ describe("the key", () => {
   })
 })
 
-describe("the bill", () => {
-  it("has the cached tokens of a message apart", async () => {
+describe("the charge", () => {
+  it("prices the cached tokens of a message separately", async () => {
     const cached = usage(5, 2, { written: 20, read: 300 })
     gateway.upstream.next(eventStream(messageEvents({ usage: cached })), json(message({ usage: cached })))
     for (const stream of [true, false]) {
@@ -344,7 +344,7 @@ describe("the bill", () => {
   })
 })
 
-/** A stream with everything in it that counts, and the content of each event. */
+/** A stream with every kind of counted content, and the content of each event. */
 const frames: ReadonlyArray<readonly [event: WireEvent, content: string]> = [
   [messageStart({ usage: usage(70, 6) }), ""],
   [ping, ""],
@@ -364,7 +364,7 @@ const frames: ReadonlyArray<readonly [event: WireEvent, content: string]> = [
 ]
 const eventsIn = (body: string): number => body.split("event: ").length - 1
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   const ask = () => RawClient.post(gateway.url, "/v1/messages", { key: gateway.key, body: { ...hello, stream: true } })
   const chargedAfter = async (
     events: ReadonlyArray<WireEvent>
@@ -374,13 +374,13 @@ describe("a client that leaves", () => {
     const { headers } = await client.until(({ body }) => eventsIn(body) === events.length)
     const left = gateway.upstream.requests.at(-1)?.left
     client.reset()
-    expect(await Promise.race([left?.then(() => true), sleep(1_000, false)]), "the supplier was told").toBe(true)
+    expect(await Promise.race([left?.then(() => true), sleep(1_000, false)]), "the upstream was aborted").toBe(true)
     const { ending, charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
     return [ending, charged_input, charged_output]
   }
 
   it.each(frames.map(([{ type }], i) => [i + 1, type] as const))(
-    "after %i events, the last a %s, pays for what arrived, and for the prompt once something did",
+    "is charged after %i events, the last a %s, for the delivered output and then for the prompt",
     async (count) => {
       const seen = frames.slice(0, count)
       const content = seen.map(([, content]) => content).join("")
@@ -389,7 +389,7 @@ describe("a client that leaves", () => {
     }
   )
 
-  it("never pays for more than the supplier counted", async () => {
+  it("is never charged more than the upstream counts", async () => {
     const events = [messageStart({ usage: usage(70, 6) }), textStart, textDelta(" hello hello hello"), messageDelta(2)]
     expect(await chargedAfter(events)).toEqual(["client_gone", 70n, 2n])
   })
@@ -397,12 +397,12 @@ describe("a client that leaves", () => {
   it.each([
     ["is not told", messageStart()],
     ["is told as nothing, to be told later", messageStart({ usage: usage(0, 0) })]
-  ])("pays for a prompt counted here when its size %s", async (_, start) => {
+  ])("is charged for a locally counted prompt when its size %s", async (_, start) => {
     const events = [start, textStart, textDelta(" hello")]
     expect(await chargedAfter(events)).toEqual(["client_gone", promptTokens(QUESTION), 1n])
   })
 
-  it("before anything came pays nothing, and after the last event everything", async () => {
+  it("is charged nothing before the first event and everything after the last", async () => {
     const { requests } = gateway.upstream
     const asked = requests.length
     gateway.upstream.next(silence)
@@ -424,8 +424,8 @@ describe("a client that leaves", () => {
   })
 })
 
-describe("what a client is told", () => {
-  it("names nothing of the supplier", async () => {
+describe("a relayed message", () => {
+  it("contains nothing that identifies the provider", async () => {
     const telling = {
       ...message({ usage: usage(1, 1), id: "msg_bdrk_01secret" }),
       provider: "secret",
@@ -448,8 +448,8 @@ describe("what a client is told", () => {
   })
 })
 
-describe("all that clients were told here", () => {
-  it("names no supplier, no host of one, no key and no cost", () => {
+describe("every response of this suite", () => {
+  it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

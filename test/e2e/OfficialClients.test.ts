@@ -1,5 +1,5 @@
 /**
- * The official clients of all three protocols, unmodified, against a gateway whose supplier is scripted.
+ * The unmodified official clients of all three protocols against a gateway with a scripted upstream.
  */
 import { broken, officialClients, sayings } from "./clients/OfficialClients.ts"
 import { scriptedVenue } from "./clients/ScriptedVenue.ts"

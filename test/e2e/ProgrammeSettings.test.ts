@@ -1,5 +1,5 @@
 /**
- * Settings of the reseller programme, from the environment to what a reseller sees of them.
+ * Settings of the reseller features, from the environment to their effect on a reseller.
  */
 
 import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
@@ -45,11 +45,11 @@ afterAll(async () => {
   await usual.close()
 })
 
-it("the range of top-ups is the operator's", async () => {
+it("the operator sets the range of top-up amounts", async () => {
   const refused = [
     await send(gateway, "/topup", { method: "qris", amount_idr: 19_999 }),
     await send(gateway, "/topup", { method: "crypto", amount_usd_micro: 6_000_001 }),
-    // In range, where nobody takes payments.
+    // The amount is in range, but no provider takes payments.
     await send(gateway, "/topup", { method: "qris", amount_idr: 20_000 }),
     await send(usual, "/topup", { method: "qris", amount_idr: 19_999 })
   ]
@@ -61,7 +61,7 @@ it("the range of top-ups is the operator's", async () => {
   ])
 })
 
-it("whom a reseller may have as a customer is the operator's", async () => {
+it("the operator sets which users a reseller may link", async () => {
   const { email, userId } = gateway.customer
   const keyFor = async (to: TestGateway) => {
     expect(await (await send(to, "/customers", { email })).json()).toMatchObject({ user_id: userId, created: false })
@@ -71,7 +71,7 @@ it("whom a reseller may have as a customer is the operator's", async () => {
   expect(await keyFor(gateway)).toBe(201)
 })
 
-it("who calls is what a trusted proxy says, and what a stranger says is nothing", async () => {
+it("the client address comes from a trusted proxy only", async () => {
   const attempts = async (to: TestGateway, email: string) => {
     const statuses: Array<number> = []
     for (let nth = 1; nth <= 6; nth++) {

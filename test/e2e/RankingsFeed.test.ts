@@ -1,6 +1,6 @@
 /**
- * The rankings feed over a real history in Postgres, held against the settlements worked out the long way: ten models,
- * forty days, and whatever is awkward about time.
+ * The rankings feed over forty days of usage of ten models in Postgres, compared with a slow reference computation over
+ * the settlements. The history contains every difficult case of time.
  */
 import { describe, expect, layer } from "@effect/vitest"
 import { toBody } from "@tollgate/adapters-http/rankings/RankingsBody"
@@ -47,7 +47,7 @@ const models = [
   aModel("painter", { author: "One", kind: "image" })
 ]
 
-/** Numbers from 0 up to, not including, 1: the same for the same seed. */
+/** Numbers in [0, 1) from a seed. */
 const drawn = (seed: number) => {
   let state = seed
   return () => {
@@ -59,7 +59,7 @@ const draw = drawn(20_261_120)
 const below = (most: number) => Math.floor(draw() * most)
 const oneOf = <A>(choices: ReadonlyArray<A>): A => choices[below(choices.length)] as A
 
-/** Midnights of Jakarta, whole hours, and the instants right beside them, or anywhere at all. */
+/** Midnights of Jakarta, whole hours, the instants beside them, and random instants. */
 const anInstant = (): number => {
   const anywhere = BEGIN + below(DAYS * DAY)
   const midnight = anywhere - ((anywhere + 7 * HOUR) % DAY)
@@ -101,11 +101,11 @@ const isFolded = ({ settledAt }: RankedSettlement) => settledAt.getTime() >= END
 const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
 const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))
 
-/** The feed as it would be read at this moment, through JSON like everybody's. */
+/** The feed of this moment, decoded from its JSON. */
 const feedAt = (window: Window) =>
   Effect.map(readRankings({ window }), (rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
 
-/** As if it were this moment, of a minute in which nobody has asked yet. */
+/** Sets the clock to this moment, with an empty cache for its minute. */
 const cacheAt = (now: Date): RankingsCache["Type"] => {
   let kept: RankingsByWindow | undefined
   const keep = (made: RankingsByWindow) => {
@@ -119,7 +119,7 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
 
 const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
 
-/** Everything equal, but for medians, which may be off by less than one in a hundred. */
+/** Compares all fields for equality, except medians, which may differ by less than 1 %. */
 const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
   const where = `${exact.window} at ${exact.generated_at}`
   expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })
@@ -165,7 +165,7 @@ describe("the rankings feed of forty days", () => {
           yield* (yield* UsageRollUps).fold
           yield* storeSettlements(settlements.filter((settlement) => !isFolded(settlement)))
           const documents = yield* compare(instants)
-          // Without these it would have proved little.
+          // The test proves nothing without these cases.
           expect(documents.some(({ fastest }) => fastest.length >= 2)).toBe(true)
           expect(documents.some(({ trending }) => trending.some(({ is_new }) => is_new))).toBe(true)
           expect(documents.some(({ leaderboard }) => leaderboard.some(({ listed }) => !listed))).toBe(true)
@@ -174,7 +174,7 @@ describe("the rankings feed of forty days", () => {
       120_000
     )
 
-    it.effect("says the same once everything is folded", () =>
+    it.effect("is the same after all usage is folded", () =>
       Effect.gen(function* () {
         yield* (yield* UsageRollUps).fold
         const documents = yield* compare(lastDay)
@@ -182,7 +182,7 @@ describe("the rankings feed of forty days", () => {
       })
     )
 
-    it.effect("goes on when a supplier claims to be faster than numbers go", () =>
+    it.effect("stays available when an upstream reports impossible speeds", () =>
       Effect.gen(function* () {
         const instant = {
           consumed: { input: 0n, cacheWrite: 0n, cacheRead: 0n, output: 1_000_000_000n },

@@ -38,7 +38,7 @@ afterEach(async () => {
   await Promise.all(browser.contexts().map((context) => context.close()))
 })
 
-/** The page once it shows what it has; everything it logs and asks for is noted. */
+/** The loaded page, with a record of its console messages and its requests. */
 const visit = async (
   path = "/rankings",
   options: BrowserContextOptions = {},
@@ -63,7 +63,7 @@ const text = async (page: Page, selector: string) => ((await page.locator(select
 const leaders = (page: Page) => page.locator("#leaders-body .model").allTextContents()
 
 describe.skipIf(typeof opened === "string")("the rankings page", () => {
-  it("loads whole, from us alone, and with nothing to complain about", async () => {
+  it("loads completely from the gateway alone, without console errors", async () => {
     const page = await visit()
     expect(await page.title()).toBe("Model rankings · tollgate")
     expect(await text(page, "#total")).toMatch(/^\d{2},\d{3},\d{3},\d{3}$/)
@@ -74,7 +74,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(asked.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([])
   })
 
-  it("does without its chart where that cannot be loaded", async () => {
+  it("works without the chart when the chart library cannot be loaded", async () => {
     const page = await visit("/rankings", {}, "ready", "**/uplot.js")
     expect(await page.locator("#chart").isVisible()).toBe(false)
     expect(await leaders(page)).toHaveLength(15)
@@ -82,7 +82,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("may run nothing and ask nobody but us", async () => {
+  it("may run only its own scripts and call only the gateway", async () => {
     const page = await visit()
     const response = await fetch(`${gateway.url}/rankings`)
     expect(response.headers.get("content-security-policy")).toMatch(/default-src 'none'.*script-src 'self'/)
@@ -96,7 +96,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(troubles.join("\n")).toContain("Content Security Policy")
   })
 
-  it("takes names for names, whatever they look like", async () => {
+  it("shows model names as text, even when they look like HTML", async () => {
     rankings.displayName = `<img src="/stolen" onerror="document.title='taken over'">`
     const page = await visit()
     expect((await leaders(page))[0]).toBe(rankings.displayName)
@@ -105,7 +105,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(troubles).toEqual([])
   })
 
-  it("shows another window when the reader chooses one, and says so", async () => {
+  it("shows another window when the reader selects one, and announces it", async () => {
     const page = await visit()
     const week = await text(page, "#total")
     await page.getByLabel("30 days").check()
@@ -136,7 +136,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(troubles).toEqual([])
   })
 
-  it("has the same figures in the table as in the chart, and all of them", async () => {
+  it("has all figures of the chart in the table", async () => {
     const page = await visit()
     const [head] = await page.locator("#usage-table thead tr").allInnerTexts()
     expect(await page.locator("#usage-table tbody tr").count()).toBe(8)
@@ -146,7 +146,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(head).toBeDefined()
   })
 
-  it("shows everybody on the leaderboard when asked to", async () => {
+  it("shows the whole leaderboard on request", async () => {
     const page = await visit("/rankings?window=all")
     const more = page.locator("#more-leaders")
     expect(await more.getAttribute("aria-expanded")).toBe("false")
@@ -157,7 +157,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await text(page, "#leaders-body tr:last-child th")).toBe("Other models")
   })
 
-  it("brings fresh figures every minute, quietly", async () => {
+  it("refreshes its figures every minute without an announcement", async () => {
     const page = await visit()
     const before = asked.filter((url) => url.includes("/api/rankings")).length
     await page.clock.runFor(61_000)
@@ -167,8 +167,8 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
   })
 })
 
-describe.skipIf(typeof opened === "string")("the rankings page when there is nothing to show", () => {
-  it("says that nothing was used yet", async () => {
+describe.skipIf(typeof opened === "string")("the rankings page without data", () => {
+  it("says that there is no usage yet", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
     expect(await text(page, "#notice-title")).toBe("Nothing counted yet")
@@ -177,7 +177,7 @@ describe.skipIf(typeof opened === "string")("the rankings page when there is not
     expect(troubles).toEqual([])
   })
 
-  it("says that the figures cannot be read, and tries again when asked to", async () => {
+  it("says that the figures cannot be read, and retries on request", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings cannot be read just now")
@@ -187,7 +187,7 @@ describe.skipIf(typeof opened === "string")("the rankings page when there is not
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("keeps what it had when fresh figures cannot be read, and says how old that is", async () => {
+  it("keeps the last figures when a refresh fails, and shows their age", async () => {
     const page = await visit()
     rankings.forget()
     rankings.readable = false
@@ -205,8 +205,8 @@ describe.skipIf(typeof opened === "string")("the rankings page when there is not
   })
 })
 
-describe.skipIf(typeof opened === "string")("the rankings page for everybody", () => {
-  it.each(["light", "dark"] as const)("can be read in %s", async (colorScheme) => {
+describe.skipIf(typeof opened === "string")("the accessibility of the rankings page", () => {
+  it.each(["light", "dark"] as const)("has enough contrast in %s", async (colorScheme) => {
     const page = await visit("/rankings", { colorScheme })
     const { texts, marks } = await contrast(page)
     expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([])
@@ -214,7 +214,7 @@ describe.skipIf(typeof opened === "string")("the rankings page for everybody", (
     expect(texts.length + marks.length).toBeGreaterThan(15)
   })
 
-  it("has headings in order, and a name for everything that can be used", async () => {
+  it("has headings in order and an accessible name for every control", async () => {
     const page = await visit()
     const levels = await headingsOf(page)
     expect(levels[0]).toBe(1)
@@ -228,7 +228,7 @@ describe.skipIf(typeof opened === "string")("the rankings page for everybody", (
     }
   })
 
-  it("can be used by keyboard alone, and shows where the reader is", async () => {
+  it("can be used by keyboard alone, with a visible focus", async () => {
     const page = await visit()
     const stops: Array<string> = []
     for (let i = 0; i < 7; i++) {
@@ -266,7 +266,7 @@ describe.skipIf(typeof opened === "string")("the rankings page for everybody", (
     await page.waitForFunction(() => location.search === "?window=month")
   })
 
-  it.each([375, 320])("fits a phone %i pixels wide", async (width) => {
+  it.each([375, 320])("fits a phone that is %i pixels wide", async (width) => {
     const page = await visit("/rankings?window=all", {
       viewport: { width, height: 700 },
       isMobile: true,

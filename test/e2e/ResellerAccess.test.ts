@@ -15,9 +15,9 @@ import { refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
 
-const NOBODY = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
-/** Every operation that the documentation says needs the token of a reseller. */
+/** Every operation that requires a reseller token by the OpenAPI document. */
 const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
   Object.entries(operations)
     .filter(([, { security }]) => security.some((way) => "resellerToken" in way))
@@ -26,7 +26,7 @@ const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path,
 
 let programme: TestProgramme
 let reseller: Actor
-/** Of the reseller: an order, a customer, a key of the customer. */
+/** An order, a customer and a key of the reseller. */
 let own: { readonly orderID: string; readonly userID: string; readonly keyID: string }
 beforeAll(async () => {
   programme = await TestProgramme.start()
@@ -44,9 +44,9 @@ const objectsOf = async (actor: Actor) => {
 }
 
 const at = (path: string, ids: Readonly<Record<string, string>> = own): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? NOBODY)
+  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? UNKNOWN_ID)
 
-/** A body that is not even JSON: who asks is found out before it is read. */
+/** A body that is not JSON, because the token is checked before the body is read. */
 const ask = (method: string, path: string, token: string | undefined): Promise<Answer> =>
   programme.ask(method, at(path), { token, ...(method === "POST" ? { body: "{" } : {}) })
 
@@ -79,22 +79,22 @@ const badTokens: ReadonlyArray<readonly [string, () => Promise<string | undefine
   ["two words", () => "a b"],
   ["a tampered one", tampered],
   ["alg none", () => new UnsecuredJWT(claims()).encode()],
-  ["another secret", () => signed(claims(), { secret: "a secret that somebody guessed, and guessed wrong" })],
+  ["another secret", () => signed(claims(), { secret: "a secret that an attacker guessed wrong" })],
   ["another algorithm", () => signed(claims(), { alg: "HS512" })],
   ["a secret we do not know", () => signed(claims(), { kid: "2" })],
   ["an expired one", () => signed(claims({ exp: now() - 1 }))],
-  ["one for somebody else", () => signed(claims({ aud: "customers" }))],
+  ["one for another audience", () => signed(claims({ aud: "customers" }))],
   ["one of another issuer", () => signed(claims({ iss: "elsewhere" }))],
   ["one of a version to come", () => signed(claims({ ver: 1 }))],
-  ["one of nobody", () => signed(claims({ sub: NOBODY }))],
+  ["one of an unknown reseller", () => signed(claims({ sub: UNKNOWN_ID }))],
   ["one of a pending reseller", () => signedOf([])],
   ["one of a rejected reseller", () => signedOf(["reject"])],
   ["one of a suspended reseller", () => signedOf(["approve", "suspend"])],
   ["one from before a suspension that is over", () => signedOf(["approve", "suspend", "reactivate"])]
 ]
 
-describe("the routes that need a token", () => {
-  it("are all of the reseller programme but signup and login", () => {
+describe("the routes that require a token", () => {
+  it("are all reseller routes except signup and login", () => {
     expect(routes.map((route) => route.join(" ")).sort()).toEqual([
       "DELETE /api/reseller/keys/{keyID}",
       "GET /api/reseller/balance",
@@ -116,7 +116,7 @@ describe("the routes that need a token", () => {
 })
 
 describe.each(routes)("%s %s", (method, path) => {
-  it("is 401 invalid_credentials without a token that is good, always in the same words", async () => {
+  it("returns 401 invalid_credentials without a valid token, always with the same text", async () => {
     const messages = new Set<string>()
     for (const [what, make] of badTokens) {
       const answer = await ask(method, path, await make())
@@ -126,7 +126,7 @@ describe.each(routes)("%s %s", (method, path) => {
     expect(messages.size).toBe(1)
   })
 
-  it("takes a good one, and is never kept by caches", async () => {
+  it("accepts a valid token, and caches may not store the response", async () => {
     for (const token of [reseller.token, await signed(claims())]) {
       const answer = await ask(method, path, token)
       expect(answer.status).not.toBe(401)
@@ -135,8 +135,8 @@ describe.each(routes)("%s %s", (method, path) => {
   })
 })
 
-describe("a token", () => {
-  it("goes into Authorization: Bearer, and nowhere else", async () => {
+describe("a reseller token", () => {
+  it("is accepted in Authorization: Bearer only", async () => {
     const { token } = reseller
     const answers = [
       await programme.get("/api/reseller/me", { headers: { "x-api-key": token } }),
@@ -151,7 +151,7 @@ describe("a token", () => {
     )
   })
 
-  it("is refused beside another one: two that differ are none", async () => {
+  it("is refused beside a different second token", async () => {
     const client = await RawClient.connect(programme.url)
     client.head("GET", "/api/reseller/me", [
       ["authorization", `Bearer ${reseller.token}`],
@@ -161,7 +161,7 @@ describe("a token", () => {
     client.leave()
   })
 
-  it("of a reseller opens no inference route, and a customer's key no route of the programme", async () => {
+  it("does not open inference routes, and an API key does not open reseller routes", async () => {
     const key = await programme.post(`/api/reseller/customers/${own.userID}/keys`, {
       token: reseller.token,
       body: { name: "key" }
@@ -173,7 +173,7 @@ describe("a token", () => {
     expect(`${status} ${textOf(body.error?.code)}`).toBe("401 invalid_api_key")
   })
 
-  it("stops with a suspension, at the next request, and does not come back with the reseller", async () => {
+  it("ends with a suspension at the next request, and stays invalid after reactivation", async () => {
     const actor = await programme.reseller()
     const me = async (token: string) => (await programme.get("/api/reseller/me", { token })).status
     expect(await me(actor.token)).toBe(200)
@@ -186,15 +186,15 @@ describe("a token", () => {
     expect(await me(textOf(token))).toBe(200)
   })
 
-  it("is signed as the application signs it: the forgeries here differ from it in what they say alone", async () => {
+  it("is accepted when signed like the server's own, so the forgeries fail only for their claims", async () => {
     const claims = { resellerId: ResellerId.make(reseller.id), tokenVersion: 0 }
     const token = await programme.run(Effect.flatMap(TokenSigner, (signer) => signer.issue(claims)))
     expect((await programme.get("/api/reseller/me", { token: Redacted.value(token) })).status).toBe(200)
   })
 })
 
-describe("what belongs to another reseller", () => {
-  it("is answered as what does not exist, word for word, on every route that names something", async () => {
+describe("an object of another reseller", () => {
+  it("gets the same response as an object that does not exist, on every route", async () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const naming = routes.filter(([, path]) => path.includes("{"))
@@ -212,7 +212,7 @@ describe("what belongs to another reseller", () => {
     }
   })
 
-  it("is in no list", async () => {
+  it("appears in no list", async () => {
     const stranger = await programme.reseller()
     for (const [path, member] of [
       ["topups", "topups"],
@@ -224,7 +224,7 @@ describe("what belongs to another reseller", () => {
   })
 
   it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "or is no order at all (%s) is 404 topup_not_found",
+    "returns 404 topup_not_found, as does the order id %s",
     async (id) => {
       const { token } = reseller
       const answers = [
@@ -236,7 +236,7 @@ describe("what belongs to another reseller", () => {
   )
 })
 
-/** All of a refusal but the id of its request. */
+/** A refusal without its request id. */
 const without = ({ status, body, headers }: Answer): Json => {
   const { request_id: _, ...error } = body.error ?? {}
   const told = [...headers].filter(([name]) => !/request-id|^date$/.test(name))

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => programme.close())
 
 let address = 0
-/** Somebody who has not tried to log in yet. */
+/** An email without earlier login attempts. */
 const somebodyElse = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
 let from = somebodyElse()
 beforeEach(() => {
@@ -42,7 +42,7 @@ const logIn = (email: string, password: string): Promise<Answer> =>
   programme.post(LOGIN, { body: { email, password }, headers: from })
 
 describe("signup", () => {
-  it("makes a pending reseller and tells who it is, and nothing else", async () => {
+  it("creates a pending reseller and returns its id, email, name and status only", async () => {
     const { status, headers, body } = await signUp({ email: "Owner@Example.com ", anything: "else" })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -57,17 +57,17 @@ describe("signup", () => {
     expect(headers.get("x-request-id")).toBe(headers.get("request-id"))
   })
 
-  it("of an email that has signed up before is 409 email_exists, whatever its case", async () => {
+  it("returns 409 email_exists for a known email in any case", async () => {
     await signUp({ email: "twice@example.com" })
     expect(refusalIn(await signUp({ email: "TWICE@example.com" }))).toBe("409 email_exists")
   })
 
-  it("of two at once for one email makes one reseller", async () => {
+  it("creates one reseller from two parallel requests with one email", async () => {
     const answers = await Promise.all([1, 2, 3].map(() => signUp({ email: "race@example.com" })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   })
 
-  it("of a blacklisted email or domain is 403 email_blacklisted, before it is known whether it exists", async () => {
+  it("returns 403 email_blacklisted for a listed email or domain, before the email is looked up", async () => {
     await programme.run(
       Effect.gen(function* () {
         const blacklist = yield* Blacklist
@@ -98,14 +98,14 @@ describe("signup", () => {
       { email: null, password: null, name: null, wa_number: null },
       ["email", "name", "password", "wa_number"]
     ]
-  ])("with %s is 422 validation_error, and says which", async (_, body, paths) => {
+  ])("returns 422 validation_error for %s and names the member", async (_, body, paths) => {
     const answer = await programme.post(SIGNUP, { body })
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect([...pathsIn(answer)].sort()).toEqual(paths)
     expect(answer.text).not.toContain("1234567")
   })
 
-  it("takes passwords from 8 to 128 characters, counted as people count", async () => {
+  it("accepts passwords from 8 to 128 characters, counted as graphemes", async () => {
     for (const password of ["12345678", "🔑".repeat(8), "x".repeat(128)]) {
       expect((await signUp({ password })).status).toBe(201)
     }
@@ -119,11 +119,11 @@ describe("signup", () => {
     ["what is not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}],
     ["a form", "email=a%40example.com", { "content-type": "application/x-www-form-urlencoded" }],
     ["something packed", "{}", { "content-encoding": "gzip" }]
-  ])("that is %s is 422 validation_error: this surface has no 400", async (_, body, headers) => {
+  ])("returns 422 validation_error when the body is %s", async (_, body, headers) => {
     expect(refusalIn(await programme.post(SIGNUP, { body, headers }))).toBe("422 validation_error")
   })
 
-  it("over 64 KiB is 413 request_too_large, also when its length was not announced", async () => {
+  it("returns 413 request_too_large above 64 KiB, also without an announced length", async () => {
     const body = JSON.stringify(signup({ padding: "x".repeat(64 * 1024) }))
     expect(refusalIn(await programme.post(SIGNUP, { body }))).toBe("413 request_too_large")
     const stream = new Blob([body]).stream()
@@ -138,7 +138,7 @@ describe("signup", () => {
     expect((await signUp({ padding: "x".repeat(room) })).status).toBe(201)
   })
 
-  it("costs one hash, whether the email is known or not", async () => {
+  it("computes one password hash, whether or not the email is known", async () => {
     const { hashes } = programme.settings
     const before = hashes.hashed
     expect((await signUp({ email: "cost@example.com" })).status).toBe(201)
@@ -149,7 +149,7 @@ describe("signup", () => {
 })
 
 describe("login", () => {
-  it("of an active reseller gives a token for 24 hours, and who it is", async () => {
+  it("returns a token for 24 hours and the account of an active reseller", async () => {
     const reseller = await programme.reseller()
     const { status, headers, body } = await logIn(reseller.email.toUpperCase(), reseller.password)
     expect(status).toBe(200)
@@ -163,11 +163,11 @@ describe("login", () => {
     expect((await programme.get("/api/reseller/me", { token: textOf(body.token) })).status).toBe(200)
   })
 
-  it("with a wrong password, an unknown email, or none at all is the same 401 invalid_credentials, at the same cost", async () => {
+  it("returns the same 401 invalid_credentials, at the same cost, for a wrong password, an unknown email and no email", async () => {
     const { email } = await programme.reseller()
     const { hashes } = programme.settings
     const messages = new Set<string>()
-    for (const who of [email, "nobody@example.com", "nobody", "a\u0000b@example.com", "", "x".repeat(60_000)]) {
+    for (const who of [email, "unknown@example.com", "unknown", "a\u0000b@example.com", "", "x".repeat(60_000)]) {
       const before = hashes.verified
       const answer = await programme.post(LOGIN, { body: { email: who, password: "wrong" }, headers: somebodyElse() })
       expect(refusalIn(answer)).toBe("401 invalid_credentials")
@@ -182,7 +182,7 @@ describe("login", () => {
     ["rejected", ["reject"]],
     ["suspended", ["approve", "suspend"]]
   ] as const)(
-    "of a %s reseller is 403 reseller_not_active with the right password, else 401",
+    "returns 403 reseller_not_active for a %s reseller with the right password, else 401",
     async (status, moves) => {
       const { email, password } = await programme.reseller({ moves })
       const answer = await logIn(email, password)
@@ -192,7 +192,7 @@ describe("login", () => {
     }
   )
 
-  it("more than 5 times a minute is 429 rate_limited, before the password is looked at", async () => {
+  it("returns 429 rate_limited after 5 attempts a minute, before the password is checked", async () => {
     const { email, password } = await programme.reseller()
     const { hashes } = programme.settings
     for (let i = 0; i < 5; i++) expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
@@ -205,7 +205,7 @@ describe("login", () => {
     expect((await logIn(email, password)).status).toBe(200)
   })
 
-  it("is limited by where it comes from, which a client cannot choose", async () => {
+  it("is limited by the client address, which a client cannot forge", async () => {
     const { email } = await programme.reseller()
     const claim = (claimed: string) =>
       programme.post(LOGIN, {
@@ -219,7 +219,7 @@ describe("login", () => {
   it.each([
     ["no members", {}, ["email", "password"]],
     ["a password that is no text", { email: "a@example.com", password: ["x"] }, ["password"]]
-  ])("with %s is 422 validation_error", async (_, body, paths) => {
+  ])("returns 422 validation_error for %s", async (_, body, paths) => {
     const answer = await programme.post(LOGIN, { body, headers: from })
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(paths)
@@ -227,21 +227,21 @@ describe("login", () => {
 })
 
 describe("a logged-in reseller", () => {
-  it("sees itself: id, email, name and status", async () => {
+  it("reads its id, email, name and status", async () => {
     const { id, email, token } = await programme.reseller()
     const { status, headers, body } = await programme.get("/api/reseller/me", { token })
     expect({ status, body }).toEqual({ status: 200, body: { id, email, name: "Toko Token", status: "active" } })
     expect(headers.get("cache-control")).toBe("no-store")
   })
 
-  it("sees its quota, as digits", async () => {
+  it("reads its quota as a string of digits", async () => {
     const poor = await programme.reseller()
     expect((await programme.get("/api/reseller/balance", poor)).body).toEqual({ balance_usd_micro: "0" })
     const rich = await programme.reseller({ quotaUsdMicro: 987_654_321_012_345n })
     expect((await programme.get("/api/reseller/balance", rich)).text).toBe('{"balance_usd_micro":"987654321012345"}')
   })
 
-  it("is told that a path of no route is none, and which methods one has", async () => {
+  it("receives 404 for an unknown path and 405 with Allow for a wrong method", async () => {
     const { token } = await programme.reseller()
     expect(refusalIn(await programme.get("/api/reseller/nowhere", { token }))).toBe("404 not_found")
     const wrong = await programme.post("/api/reseller/me", { token })

@@ -12,7 +12,7 @@ const CUSTOMERS = "/api/reseller/customers"
 const KEYS = "/api/reseller/keys"
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const NOBODY = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
 let programme: TestProgramme
 let reseller: Actor
@@ -28,7 +28,7 @@ const createKey = (userId: string, { token }: Actor = reseller, body: unknown = 
 const revoke = (keyId: Json | undefined, { token }: Actor = reseller) =>
   programme.delete(`${KEYS}/${textOf(keyId)}`, { token })
 
-/** What a customer's key gets as an answer. */
+/** The status of a request with the customer's key. */
 const chat = async (secret: Json | undefined): Promise<string> => {
   const { status, body, text } = await programme.post("/v1/chat/completions", {
     token: textOf(secret),
@@ -38,7 +38,7 @@ const chat = async (secret: Json | undefined): Promise<string> => {
 }
 
 describe("POST /customers", () => {
-  it("makes a user and links it; again, it is the same user and was not created", async () => {
+  it("creates and links a user, and returns the same user with created false the next time", async () => {
     const { status, body } = await resolve(" New.Customer@Example.com")
     expect({ status, body }).toEqual({
       status: 200,
@@ -49,7 +49,7 @@ describe("POST /customers", () => {
     expect(customers).toContainEqual({ user_id: textOf(body.user_id), email: "new.customer@example.com" })
   })
 
-  it("of two resellers at once for one new email creates one user, and links it to whoever created it", async () => {
+  it("creates one user from parallel requests of two resellers, linked to the reseller that created it", async () => {
     const others = await Promise.all([programme.reseller(), programme.reseller()])
     const answers = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
     expect(new Set(answers.map(({ body }) => textOf(body.user_id))).size).toBe(1)
@@ -62,7 +62,7 @@ describe("POST /customers", () => {
     }
   })
 
-  it("resolves somebody else's customer and does not link them: no key can be made that spends their balance", async () => {
+  it("resolves a customer of another reseller without a link, so no key can spend that balance", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     expect((await resolve(theirs.email)).body).toEqual({ user_id: theirs.userId, email: theirs.email, created: false })
@@ -70,7 +70,7 @@ describe("POST /customers", () => {
     expect(refusalIn(await programme.get(`${CUSTOMERS}/${theirs.userId}/balances`, reseller))).toBe("404 not_found")
   })
 
-  it("links them where the operator lets everybody be linked", async () => {
+  it("links an existing user when the link policy is open", async () => {
     const open = await TestProgramme.start({ linkPolicy: "open" })
     const [one, other] = [await open.reseller(), await open.reseller()]
     const theirs = await open.customerOf(one)
@@ -83,7 +83,7 @@ describe("POST /customers", () => {
   })
 
   it.each([["customer"], [""], [null], [7], [undefined], ["a@b"], ["a b@example.com"]])(
-    "with %j for an email is 422 validation_error",
+    "returns 422 validation_error for the email %j",
     async (email) => {
       const answer = await resolve(email)
       expect(refusalIn(answer)).toBe("422 validation_error")
@@ -93,7 +93,7 @@ describe("POST /customers", () => {
 })
 
 describe("GET /customers", () => {
-  it("lists the reseller's customers by email, and nobody else's", async () => {
+  it("lists only the reseller's own customers, by email", async () => {
     const other = await programme.reseller()
     const made = []
     for (const email of ["b@list.example", "c@list.example", "a@list.example"])
@@ -104,8 +104,8 @@ describe("GET /customers", () => {
   })
 })
 
-describe("a key", () => {
-  it("is told once, whole, and may not be kept by caches", async () => {
+describe("an API key of a customer", () => {
+  it("is shown once, and caches may not store the response", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { status, headers, body } = await createKey(userId, reseller, { name: " my laptop ", scopes: ["all"] })
     expect({ status, body }).toEqual({
@@ -126,19 +126,19 @@ describe("a key", () => {
     [{ name: "two\nlines" }],
     [{ name: "half \ud83d" }],
     [{ name: 7 }]
-  ])("named by %j is 422 validation_error", async (body) => {
+  ])("returns 422 validation_error for the name %j", async (body) => {
     const { userId } = await programme.customerOf(reseller)
     const answer = await createKey(userId, reseller, body)
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(["name"])
   })
 
-  it("for somebody who is not a customer of this reseller is 404 not_found, whoever else they are", async () => {
+  it("returns 404 not_found for a user who is not a customer of this reseller", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other)
     const answers = [
       await createKey(theirs.userId),
-      await createKey(NOBODY),
+      await createKey(UNKNOWN_ID),
       await createKey("x"),
       await createKey("%00")
     ]
@@ -146,7 +146,7 @@ describe("a key", () => {
     expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
   })
 
-  it("opens the service until it is revoked, from the next request on; revoking again says the same", async () => {
+  it("opens the service until the request after its revocation, and a second revocation returns the same body", async () => {
     const { userId } = await programme.customerOf(reseller, 1_000_000n)
     const { key_id, secret } = (await createKey(userId)).body
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
@@ -163,11 +163,11 @@ describe("a key", () => {
     }
   })
 
-  it("of somebody else's customer, or of nobody, is revoked by 404 not_found only", async () => {
+  it("returns 404 not_found when it belongs to another reseller's customer or does not exist", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     const { key_id, secret } = (await createKey(theirs.userId, other)).body
-    const answers = [await revoke(key_id), await revoke(NOBODY as never), await revoke("x" as never)]
+    const answers = [await revoke(key_id), await revoke(UNKNOWN_ID as never), await revoke("x" as never)]
     expect(answers.map(refusalIn)).toEqual(Array(3).fill("404 not_found"))
     expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
@@ -175,8 +175,8 @@ describe("a key", () => {
   })
 })
 
-describe("balances", () => {
-  it("show what is left, by customer and by key, and of a revoked key too", async () => {
+describe("customer balances", () => {
+  it("are readable by customer and by key, also by a revoked key", async () => {
     const rich = await programme.reseller({ quotaUsdMicro: 10_000_000n })
     const { userId, email } = await programme.customerOf(rich, 12_345_678n)
     const { tiers } = (await programme.get("/api/reseller/tiers", rich)).body
@@ -209,19 +209,19 @@ describe("balances", () => {
     expect((await programme.get(`${KEYS}/${textOf(key_id)}/balances`, rich)).body).toMatchObject(rest)
   })
 
-  it("of a customer without anything are zero", async () => {
+  it("are zero for a customer without credit and plans", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { body } = await programme.get(`${CUSTOMERS}/${userId}/balances`, reseller)
     expect(body).toMatchObject({ payg: { currency: "USD", balance: "0.000000" }, token_plans: [] })
   })
 
-  it("of somebody else's customer or key, or of none, are 404 not_found", async () => {
+  it("return 404 not_found for a customer or key of another reseller, or an unknown one", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other)
     const { key_id } = (await createKey(theirs.userId, other)).body
     const paths = [
-      [`${CUSTOMERS}/${theirs.userId}/balances`, `${CUSTOMERS}/${NOBODY}/balances`],
-      [`${KEYS}/${textOf(key_id)}/balances`, `${KEYS}/${NOBODY}/balances`]
+      [`${CUSTOMERS}/${theirs.userId}/balances`, `${CUSTOMERS}/${UNKNOWN_ID}/balances`],
+      [`${KEYS}/${textOf(key_id)}/balances`, `${KEYS}/${UNKNOWN_ID}/balances`]
     ]
     for (const alike of paths) {
       const answers = await Promise.all(alike.map((path) => programme.get(path, reseller)))
@@ -231,7 +231,7 @@ describe("balances", () => {
   })
 
   it.each(["x", "7", "%00", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f7", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "of %s are 422 validation_error: it is no UUID",
+    "return 422 validation_error for %s, which is not a UUID",
     async (id) => {
       const [customer, key] = [`${CUSTOMERS}/${id}/balances`, `${KEYS}/${id}/balances`]
       const answers = [await programme.get(customer, reseller), await programme.get(key, reseller)]

@@ -7,14 +7,14 @@ import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Answer, type Customer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
-/** Tiers by model and price. */
+/** The tiers, by model and price. */
 let tiers: ReadonlyArray<Json>
 let customer: Customer
 beforeAll(async () => {
   programme = await TestProgramme.start()
-  const somebody = await programme.reseller()
-  tiers = listOf((await programme.get("/api/reseller/tiers", somebody)).body.tiers)
-  customer = await programme.customerOf(somebody)
+  const reseller = await programme.reseller()
+  tiers = listOf((await programme.get("/api/reseller/tiers", reseller)).body.tiers)
+  customer = await programme.customerOf(reseller)
 })
 afterAll(() => programme.close())
 
@@ -36,8 +36,8 @@ const mint = ({ token }: Actor, body: unknown): Promise<Answer> => programme.pos
 const quotaOf = async ({ token }: Actor) =>
   textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro)
 
-describe("the tiers", () => {
-  it("are those for sale, cheapest first, then by model name, with the specification's members and no others", async () => {
+describe("the tier list", () => {
+  it("has the tiers for sale by price and then model name, with the documented members only", async () => {
     const answer = await programme.get("/api/reseller/tiers", await programme.reseller())
     const tier = (model_name: string, tier_usd_cents: number, granted_tokens: number) => ({
       plan_tier_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -57,7 +57,7 @@ describe("the tiers", () => {
 })
 
 describe("a mint", () => {
-  it("takes its price from the quota and tells what it did, amounts of money as digits", async () => {
+  it("debits its price from the quota and returns amounts as strings of digits", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 12_000_000n })
     const { status, headers, body } = await mint(reseller, request({ anything: "else" }))
     expect(status).toBe(200)
@@ -73,7 +73,7 @@ describe("a mint", () => {
     expect(await quotaOf(reseller)).toBe("7000000")
   })
 
-  it("gives its tokens to the customer's plan for the model", async () => {
+  it("adds its tokens to the customer's plan for the model", async () => {
     const reseller = await rich()
     const mine = await programme.customerOf(reseller)
     const mints = [tierOf("m", 500), tierOf("m", 100), tierOf("a", 500)]
@@ -90,7 +90,7 @@ describe("a mint", () => {
     expect(body.token_plans).toEqual([plan("a", 1_500_000), plan("m", 2_300_000)])
   })
 
-  it("sent again is the same answer with already_applied true, and takes nothing more", async () => {
+  it("returns the same result with already_applied true when repeated, without a second debit", async () => {
     const reseller = await rich()
     const body = request()
     const first = await mint(reseller, body)
@@ -104,7 +104,7 @@ describe("a mint", () => {
     expect(BigInt(after) - BigInt(await quotaOf(reseller))).toBe(5_000_000n)
   })
 
-  it("posted many times at once mints once", async () => {
+  it("applies once when many equal requests arrive in parallel", async () => {
     const reseller = await rich()
     const body = request()
     const answers = await Promise.all(Array.from({ length: 20 }, () => mint(reseller, body)))
@@ -113,7 +113,7 @@ describe("a mint", () => {
     expect(await quotaOf(reseller)).toBe("995000000")
   })
 
-  it("under an operation_id of another payload is 409 idempotency_conflict", async () => {
+  it("returns 409 idempotency_conflict for an operation_id with another payload", async () => {
     const reseller = await rich()
     const body = request()
     await mint(reseller, body)
@@ -125,7 +125,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), body)).status).toBe(200)
   })
 
-  it("that the quota does not cover is 402 insufficient_quota, and leaves its operation_id free", async () => {
+  it("returns 402 insufficient_quota without enough quota, and its operation_id stays free", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 4_999_999n })
     const body = request()
     expect(refusalIn(await mint(reseller, body))).toBe("402 insufficient_quota")
@@ -134,7 +134,7 @@ describe("a mint", () => {
     expect({ status: cheaper.status, after: cheaper.body.balance_after }).toEqual({ status: 200, after: "3999999" })
   })
 
-  it("of a tier that is unknown, not for sale, or no id at all is 422 tier_not_available", async () => {
+  it("returns 422 tier_not_available for an unknown, unsold or malformed tier id", async () => {
     const reseller = await rich()
     const [hidden] = await programme.query<{ id: string }>("SELECT id FROM tier WHERE NOT for_sale")
     for (const plan_tier_id of [hidden?.id, "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70", "gold", "'"]) {
@@ -148,23 +148,23 @@ describe("a mint", () => {
     ["an operation_id of 129 characters", { operation_id: "x".repeat(129) }, ["operation_id"]],
     ["an operation_id that is a number", { operation_id: 7 }, ["operation_id"]],
     ["an email that is none", { customer_email: "customer" }, ["customer_email"]],
-    ["an email nobody has", { customer_email: "nobody@example.com" }, ["customer_email"]],
+    ["an email without a user", { customer_email: "unknown@example.com" }, ["customer_email"]],
     ["a tier that is no text", { plan_tier_id: null }, ["plan_tier_id"]]
-  ])("with %s is 422 validation_error", async (what, members, paths) => {
+  ])("returns 422 validation_error for %s", async (what, members, paths) => {
     const reseller = await rich()
     const answer = await mint(reseller, what === "no members" ? members : request(members as object))
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(paths)
   })
 
-  it("takes an operation_id of 128 characters of any kind", async () => {
+  it("accepts an operation_id of 128 characters of any kind", async () => {
     const reseller = await rich()
     for (const operation_id of ["x".repeat(128), "🪙".repeat(128), " ", "'; DROP TABLE mint; --"]) {
       expect((await mint(reseller, request({ operation_id }))).status).toBe(200)
     }
   })
 
-  it("beyond 30 a minute is 429 rate_limited, while replays are free", async () => {
+  it("returns 429 rate_limited after 30 mints a minute, while replays are not counted", async () => {
     const reseller = await rich()
     const cheap = tierOf("m", 100)
     const bodies = Array.from({ length: 34 }, () => request({ plan_tier_id: cheap }))
@@ -178,7 +178,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), request())).status).toBe(200)
   })
 
-  it("that fails by a fault of ours is 500 internal_error, tells nothing of our insides, and moves nothing", async () => {
+  it("returns 500 internal_error without internal details after a database error, and moves nothing", async () => {
     const reseller = await rich()
     await programme.query("ALTER TABLE mint RENAME TO mint_away")
     const answer = await mint(reseller, request()).finally(() =>

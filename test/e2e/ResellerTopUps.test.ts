@@ -28,7 +28,7 @@ const look = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer
 const quotaOf = async ({ token }: Actor): Promise<bigint> =>
   BigInt(textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro))
 
-/** What every order has when it is new. */
+/** The members that every new order has. */
 const fresh = (id: Json | undefined) => ({
   id: expect.stringMatching(UUID_V7),
   order_number: `RTO-${textOf(id)}`,
@@ -46,8 +46,8 @@ const methods = [
   { method: "crypto_bep20", amount_usd_micro: 25_000_000 }
 ]
 
-describe("a new order", () => {
-  it("by qris has its rupiah with the fee, the code as text, and a picture of it", async () => {
+describe("a new top-up order", () => {
+  it("by qris has the rupiah amounts with the fee, the QRIS text and an image of it", async () => {
     const { status, headers, body } = await order({ method: "qris", amount_idr: 250_001, token_kind: 7, else: 1 })
     expect(status).toBe(201)
     expect(headers.get("cache-control")).toBe("no-store")
@@ -65,7 +65,7 @@ describe("a new order", () => {
     expect(textOf(body.expires_at) > textOf(body.created_at)).toBe(true)
   })
 
-  it("by hosted_qris has its rupiah without a fee, the code as text, and a page", async () => {
+  it("by hosted_qris has the rupiah amounts without a fee, the QRIS text and a payment page", async () => {
     const { status, body } = await order({ method: "hosted_qris", amount_idr: 250_000, amount_usd_micro: null })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -81,7 +81,7 @@ describe("a new order", () => {
     })
   })
 
-  it("by crypto has addresses to pay to, and no rupiah", async () => {
+  it("by crypto has deposit addresses and no rupiah amounts", async () => {
     const { status, body } = await order({ method: "crypto", amount_usd_micro: 25_000_001, token_kind: "doge" })
     expect(status).toBe(201)
     const address = {
@@ -103,24 +103,27 @@ describe("a new order", () => {
     [{}, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
     [{ token_kind: "usdt" }, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
     [{ token_kind: "usdc" }, "usdc", "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"]
-  ])("by crypto_bep20 with %j has its network facts, and an address of its own", async (kind, token_kind, contract) => {
-    const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
-    expect(status).toBe(201)
-    expect(body).toEqual({
-      ...fresh(body.id),
-      payment_method: "crypto_bep20",
-      provider: "bsc-simulator",
-      quota_usd_micro: 1_000_001,
-      network: "bsc",
-      chain_id: 56,
-      token_kind,
-      contract_address: contract,
-      expected_raw: "1000001000000000000",
-      deposit_address: expect.stringMatching(ADDRESS)
-    })
-    const other = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
-    expect(textOf(other.body.deposit_address)).not.toBe(textOf(body.deposit_address))
-  })
+  ])(
+    "by crypto_bep20 with %j has the network facts and its own deposit address",
+    async (kind, token_kind, contract) => {
+      const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+      expect(status).toBe(201)
+      expect(body).toEqual({
+        ...fresh(body.id),
+        payment_method: "crypto_bep20",
+        provider: "bsc-simulator",
+        quota_usd_micro: 1_000_001,
+        network: "bsc",
+        chain_id: 56,
+        token_kind,
+        contract_address: contract,
+        expected_raw: "1000001000000000000",
+        deposit_address: expect.stringMatching(ADDRESS)
+      })
+      const other = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+      expect(textOf(other.body.deposit_address)).not.toBe(textOf(body.deposit_address))
+    }
+  )
 
   it.each<readonly [string, unknown, ReadonlyArray<string>]>([
     ["no members", {}, ["method"]],
@@ -139,7 +142,7 @@ describe("a new order", () => {
       ["token_kind"]
     ],
     ["no JSON", "method=qris", [""]]
-  ])("with %s is 422 validation_error: %j", async (_, body, paths) => {
+  ])("returns 422 validation_error for %s: %j", async (_, body, paths) => {
     const answer = await programme.post(TOPUP, { token: reseller.token, body })
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(paths)
@@ -150,7 +153,7 @@ describe("a new order", () => {
     ["hosted_qris", "amount_idr", 10_000, 5_000_000],
     ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
-  ])("by %s outside its bounds is 422 amount_out_of_range", async (method, member, min, max) => {
+  ])("by %s returns 422 amount_out_of_range outside its bounds", async (method, member, min, max) => {
     for (const amount of [min - 1, max + 1, 0, -1, -min, 9_007_199_254_740_991]) {
       const answer = await order({ method, [member]: amount })
       expect(refusalIn(answer)).toBe("422 amount_out_of_range")
@@ -160,8 +163,8 @@ describe("a new order", () => {
   })
 })
 
-describe("an order that is paid", () => {
-  it.each(methods)("by $method is credited by the next look, once, with what it promised", async (request) => {
+describe("a paid order", () => {
+  it.each(methods)("by $method is credited once with its quota at the next refresh", async (request) => {
     const payer = await programme.reseller()
     const created = (await order(request, payer)).body
     expect((await look(created.id, payer)).body).toEqual(created)
@@ -194,7 +197,7 @@ describe("an order that is paid", () => {
     expect(await quotaOf(payer)).toBe(1_000_000n)
   })
 
-  it("is credited once, however many look at it at once", async () => {
+  it("is credited once by many parallel refreshes", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 20_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -205,7 +208,7 @@ describe("an order that is paid", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("in part stays pending and says what has arrived; the rest completes it", async () => {
+  it("stays pending after a partial payment, shows the received amount, and completes with the rest", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))
@@ -217,7 +220,7 @@ describe("an order that is paid", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("by crypto in part stays pending, and what has arrived is for operators: only crypto_bep20 has members for it", async () => {
+  it("by crypto stays pending after a partial payment, which only operators see", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))
@@ -229,7 +232,7 @@ describe("an order that is paid", () => {
     expect(row?.arrived).toBe("3000000")
   })
 
-  it("with more than was asked for is credited with what was asked for, and says what has arrived", async () => {
+  it("is credited with its quota after an overpayment, and shows the received amount", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("overpay", textOf(body.order_number))
@@ -238,26 +241,23 @@ describe("an order that is paid", () => {
   })
 })
 
-describe("an order that is not paid", () => {
+describe("an unpaid order", () => {
   it.each([
     ["expire", "expired"],
     ["fail", "failed"]
-  ] as const)(
-    "and %ss at its provider is %s, and credits all the same when it is paid later",
-    async (action, status) => {
-      const payer = await programme.reseller()
-      const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
-      await programme.simulate(action, textOf(body.order_number))
-      expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
-      await programme.simulate("pay", textOf(body.order_number))
-      expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
-      expect(await quotaOf(payer)).toBe(1_000_000n)
-    }
-  )
+  ] as const)("that %ss at its provider becomes %s, and is still credited when paid later", async (action, status) => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
+    await programme.simulate(action, textOf(body.order_number))
+    expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
+    await programme.simulate("pay", textOf(body.order_number))
+    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
+    expect(await quotaOf(payer)).toBe(1_000_000n)
+  })
 })
 
-describe("the list of orders", () => {
-  it("is newest first, page by page, with the total of all pages and without the provider's reference", async () => {
+describe("the order list", () => {
+  it("is newest first and paged, with the total of all pages and without the provider reference", async () => {
     const payer = await programme.reseller()
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
     const created: Array<Json> = []
@@ -286,15 +286,15 @@ describe("the list of orders", () => {
     "offset=-1",
     "offset=x",
     "offset=99999999999"
-  ])("with %s is 422 validation_error", async (query) => {
+  ])("returns 422 validation_error for %s", async (query) => {
     const answer = await programme.get(`/api/reseller/topups?${query}`, reseller)
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual([query.split("=")[0]])
   })
 })
 
-describe("a provider that is down", () => {
-  it("makes new orders 503 provider_unavailable, and they are in no list", async () => {
+describe("an unavailable provider", () => {
+  it("causes 503 provider_unavailable for new orders, which appear in no list", async () => {
     const payer = await programme.reseller()
     await programme.fault("503", "tripay")
     const answer = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer).finally(() =>
@@ -305,7 +305,7 @@ describe("a provider that is down", () => {
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
   })
 
-  it("leaves old orders as they were: 200 with what is stored", async () => {
+  it("leaves stored orders unchanged, which return 200", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -316,7 +316,7 @@ describe("a provider that is down", () => {
   })
 })
 
-describe("a QRIS order of a provider without pictures", () => {
+describe("a QRIS order of a provider without images", () => {
   let plain: TestProgramme
   let payer: Actor
   beforeAll(async () => {
@@ -330,7 +330,7 @@ describe("a QRIS order of a provider without pictures", () => {
     return body
   }
 
-  it("has one of ours, that says the same and keeps its distance from its edges", async () => {
+  it("has an image of ours with the same content and a quiet zone", async () => {
     const { id, qr_content, qr_image_url } = await created()
     expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
     const response = await fetch(textOf(qr_image_url))
@@ -347,7 +347,7 @@ describe("a QRIS order of a provider without pictures", () => {
     ["[::1]:80", "http://[::1]:80/qr/"],
     ['a"><script>', "http://localhost:"],
     ["user@evil.example/", "http://localhost:"]
-  ])("is at the address the request was sent to (%s), as far as it is one", async (host, start) => {
+  ])("has its image at the address of the request (%s), when that is valid", async (host, start) => {
     const client = await RawClient.connect(plain.url)
     const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
     const bearer = ["authorization", `Bearer ${payer.token}`] as const
@@ -359,7 +359,7 @@ describe("a QRIS order of a provider without pictures", () => {
     expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("shows its picture to nobody whose address we did not give out: 404, whether or not the order exists", async () => {
+  it("returns 404 for an image address that the server did not issue, whether or not the order exists", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-/** Somebody of this reseller who can spend. */
+/** A customer of this reseller with a balance. */
 const spender = async (reseller: Actor) => {
   const { userId } = await programme.customerOf(reseller, 10_000_000n)
   const { token } = reseller
@@ -25,7 +25,7 @@ const spender = async (reseller: Actor) => {
   return { userId, secret: textOf(created.body.secret) }
 }
 
-/** One request of so many tokens, settled. */
+/** A settled request of this many tokens. */
 const spend = async (secret: string, input: number, output: number): Promise<void> => {
   programme.upstream.next(json(completion({ usage: usage(input, output) })))
   const body = { model: "m", messages: [{ role: "user", content: "hi" }] }
@@ -37,12 +37,12 @@ const spend = async (secret: string, input: number, output: number): Promise<voi
 const page = async ({ token }: Actor, query = "") => (await programme.get(`${USAGE}${query}`, { token })).body
 const tokensIn = (body: Json) => listOf(body.data).map(({ total_tokens }) => Number(total_tokens))
 
-describe("usage", () => {
-  it("is empty at first, and has no next page", async () => {
+describe("settled usage", () => {
+  it("is empty at first and has no next page", async () => {
     expect((await programme.get(USAGE, await programme.reseller())).text).toBe('{"data":[],"next_cursor":null}')
   })
 
-  it("is what the reseller's customers used, newest first, with its exact cost, and nobody else's", async () => {
+  it("lists only the reseller's own customers, newest first, with exact costs", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
     const [one, two, stranger] = [await spender(mine), await spender(mine), await spender(other)]
     await spend(one.secret, 10, 1)
@@ -63,7 +63,7 @@ describe("usage", () => {
     expect(headers.get("cache-control")).toBe("no-store")
   })
 
-  it("read page by page leaves out nothing and repeats nothing, while more is settled", async () => {
+  it("omits and repeats no item between pages while more requests are settled", async () => {
     const reseller = await programme.reseller()
     const { secret } = await spender(reseller)
     for (let i = 1; i <= 5; i++) await spend(secret, i, 1)
@@ -78,7 +78,7 @@ describe("usage", () => {
     expect(tokensIn(await page(reseller))).toEqual([7, 6, 5, 4, 3, 2])
   })
 
-  it("does not begin anywhere for another reseller: a cursor opens nobody else's list", async () => {
+  it("does not accept the cursor of another reseller", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
     const { secret } = await spender(mine)
     for (let i = 1; i <= 2; i++) await spend(secret, i, 1)
@@ -95,13 +95,13 @@ describe("usage", () => {
     "cursor=abc",
     "cursor=dTEgMTc2MzYzMTAwMDAwMDAwMCAwMTlhOWYwZQ.Zm9y",
     "cursor=a&cursor=b"
-  ])("with %s is 422 validation_error", async (query) => {
+  ])("returns 422 validation_error for %s", async (query) => {
     const answer = await programme.get(`${USAGE}?${query}`, await programme.reseller())
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual([query.split("=")[0]])
   })
 
-  it.each([1, 100])("takes a limit of %i", async (limit) => {
+  it.each([1, 100])("accepts a limit of %i", async (limit) => {
     expect(await page(await programme.reseller(), `?limit=${limit}`)).toEqual({ data: [], next_cursor: null })
   })
 })

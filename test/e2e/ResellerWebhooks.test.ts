@@ -1,6 +1,5 @@
 /**
- * Reports of payment providers (gap D9): signed by the simulated providers as the real ones sign, over the bytes they
- * send.
+ * Webhooks of payment providers (gap D9). The simulated providers sign the bytes that they send, as the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
@@ -9,7 +8,7 @@ import { type Heard, type Json, jsonOf, textOf } from "../support/SimulatedPayme
 import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
-/** Another deployment, with accounts at the same providers. */
+/** Another deployment with accounts at the same providers. */
 let elsewhere: TestProgramme
 let payer: Actor
 let otherPayer: Actor
@@ -30,7 +29,7 @@ afterAll(async () => {
 
 const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
 
-/** What a provider reported, sent on with its own headers. */
+/** Forwards a webhook with the provider's own headers. */
 const send = ({ path, headers, body }: Heard, changed: Partial<Heard> = {}): Promise<Answer> =>
   programme.post(changed.path ?? path, {
     body: changed.body ?? body,
@@ -45,12 +44,12 @@ const order = async (method: string, at = programme): Promise<Json> => {
   return (await at.post("/api/reseller/topup", { token, body: { method, ...amount } })).body
 }
 
-/** A paid order and the report of its payment. */
+/** A paid order and the webhook of its payment. */
 const paid = async (method: string, at = programme): Promise<{ readonly order: Json; readonly report: Heard }> => {
   const made = await order(method, at)
   await at.simulate("pay", textOf(made.order_number))
   const report = at.reports.at(-1)
-  if (report === undefined) throw new Error("nobody reported")
+  if (report === undefined) throw new Error("no webhook was sent")
   return { order: made, report }
 }
 
@@ -63,8 +62,8 @@ describe.each([
   ["midtrans", "qris"],
   ["tripay", "hosted_qris"],
   ["nowpayments", "crypto"]
-])("a report of %s", (provider, method) => {
-  it("credits the order it is about, though nobody asked, and is acknowledged; again, it credits nothing more", async () => {
+])("a webhook of %s", (provider, method) => {
+  it("credits its order and is acknowledged, and credits nothing when repeated", async () => {
     const before = await quota()
     const { order, report } = await paid(method)
     expect(report.path).toBe(`/webhooks/payments/${provider}`)
@@ -80,7 +79,7 @@ describe.each([
     expect(await quota()).toBe(before + 5_000_000n)
   })
 
-  it("whose signature is wrong or missing is 401 invalid_signature, and changes nothing", async () => {
+  it("returns 401 invalid_signature for a wrong or missing signature, and changes nothing", async () => {
     const { order, report } = await paid(method)
     const forged = { ...report, body: report.body.replace(/[0-9a-f]{128}/, (found) => found.replaceAll("a", "b")) }
     const altered = report.body.replace(textOf(order.order_number), "RTO-019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70")
@@ -95,13 +94,13 @@ describe.each([
     expect(await statusOf(order)).toBe("pending")
   })
 
-  it("about an order nobody knows is acknowledged like any other", async () => {
+  it("is acknowledged when it names an unknown order", async () => {
     const known = await send((await paid(method)).report)
     const unknown = await send((await paid(method, elsewhere)).report)
     expect({ status: unknown.status, text: unknown.text }).toEqual({ status: 200, text: known.text })
   })
 
-  it("is of nobody else: under another provider's name it is refused", async () => {
+  it("is refused under the name of another provider", async () => {
     const { order, report } = await paid(method)
     const other = provider === "tripay" ? "midtrans" : "tripay"
     expect(refusalIn(await send(report, { path: `/webhooks/payments/${other}` }))).toBe("401 invalid_signature")
@@ -109,11 +108,11 @@ describe.each([
   })
 })
 
-describe("a report of a repeated deposit", () => {
+describe("a webhook of a repeated deposit", () => {
   const reportOf = async (made: Json, sent: { readonly amount?: string; readonly status?: string }): Promise<Heard> => {
     await programme.sendAgain(textOf(made.order_number), sent)
     const report = programme.reports.at(-1)
-    if (report === undefined) throw new Error("nobody reported")
+    if (report === undefined) throw new Error("no webhook was sent")
     expect(jsonOf(report.body)).toMatchObject({ order_id: null, parent_payment_id: expect.any(Number) })
     return report
   }
@@ -126,7 +125,7 @@ describe("a report of a repeated deposit", () => {
       )
     )[0]
 
-  it("of an order that was paid in part is received and remarked, and credits nothing: a person decides", async () => {
+  it("is recorded and flagged for a partly paid order, and credits nothing before an operator decides", async () => {
     const before = await quota()
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))
@@ -138,7 +137,7 @@ describe("a report of a repeated deposit", () => {
     expect(await quota()).toBe(before)
   })
 
-  it("for a credited order credits nothing more, and what came is kept", async () => {
+  it("credits nothing for a credited order, and the deposit is recorded", async () => {
     const { order: made, report: first } = await paid("crypto")
     await send(first)
     const before = await quota()
@@ -149,7 +148,7 @@ describe("a report of a repeated deposit", () => {
     expect(await quota()).toBe(before)
   })
 
-  it("that nobody sends on is not missed: the next look finds it", async () => {
+  it("is not necessary: the next refresh finds the deposit", async () => {
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))
     await programme.sendAgain(textOf(made.order_number), { amount: "2" })
@@ -159,14 +158,14 @@ describe("a report of a repeated deposit", () => {
   })
 })
 
-describe("a report", () => {
-  it("of a provider we have no account with is 404 not_found", async () => {
+describe("a webhook", () => {
+  it("returns 404 not_found for a provider that is not configured", async () => {
     for (const name of ["stripe", "bsc", "midtrans-simulator", "%2e%2e"]) {
       expect(refusalIn(await programme.post(`/webhooks/payments/${name}`, { body: {} }))).toBe("404 not_found")
     }
   })
 
-  it("over 64 KiB is 413 request_too_large, before any of it is read", async () => {
+  it("returns 413 request_too_large above 64 KiB, before the body is read", async () => {
     const client = await RawClient.connect(programme.url)
     client.head("POST", "/webhooks/payments/midtrans", [["content-length", String(64 * 1024 + 1)]])
     const { status, body } = await client.whole()
@@ -175,12 +174,12 @@ describe("a report", () => {
     expect(body).toContain("request_too_large")
   })
 
-  it("is posted, not got", async () => {
+  it("is accepted by POST only", async () => {
     expect(refusalIn(await programme.get("/webhooks/payments/midtrans"))).toBe("405 method_not_allowed")
   })
 })
 
-it("the picture of an order is where PUBLIC_BASE_URL says the service is, however it was asked", async () => {
+it("the image address of an order uses PUBLIC_BASE_URL, whatever the Host header says", async () => {
   const { id, qr_image_url } = await order("qris")
   const { pathname, origin } = new URL(textOf(qr_image_url))
   expect({ origin, pathname }).toEqual({ origin: "https://gateway.example", pathname: `/qr/${textOf(id)}.svg` })

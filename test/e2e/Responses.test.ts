@@ -1,5 +1,5 @@
 /**
- * Responses as applications see them: the official client, unmodified, against a whole gateway.
+ * Responses as applications use them: the unmodified official client against a complete gateway.
  */
 import OpenAI, { APIError } from "openai"
 import { zodTextFormat } from "openai/helpers/zod"
@@ -45,7 +45,7 @@ const PROMPT = promptTokens(QUESTION)
 const HELLO = " hello"
 const hello = { model: "m", input: QUESTION }
 
-/** Fails more often here than any supplier should. */
+/** This provider fails often in this suite, so its circuit breaker is set wide. */
 const provider = {
   protocols: ["chat", "responses"],
   breaker: { failures: 1_000, window_ms: 1_000, open_ms: 1_000 }
@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** What a call took off the balance, in micro-USD. */
+/** The decrease of the balance by a call, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   await until(() => gateway.counters.openRequests === 0)
   await gateway.settled()
@@ -73,7 +73,7 @@ const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
 const asked = () => gateway.upstream.requests.at(-1)
 
 describe("a whole response", () => {
-  it("is the supplier's, under the public name, and costs exactly its usage", async () => {
+  it("is the upstream's response with the public model name, and costs exactly its usage", async () => {
     gateway.upstream.next(json(response({ content: ["Hello!"], usage: responsesUsage(7, 3) })))
     const debit = await debitOf(async () => {
       const answer = await client.responses.create(hello)
@@ -85,7 +85,7 @@ describe("a whole response", () => {
     expect(debit).toBe(7n + 2n * 3n)
   })
 
-  it("is asked of the supplier byte for byte, but for the model", async () => {
+  it("is requested from the upstream byte for byte, except for the model", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(1, 1) })))
     const body = `{ "x": 12345678901234567890, "model" : "m", "input":[{"role":"user","content":"\\u00e9"}],"y":1.0 }`
     await fetch(`${gateway.url}/v1/responses?x=1`, {
@@ -99,7 +99,7 @@ describe("a whole response", () => {
     expect(asked()?.head).not.toContain(gateway.key)
   })
 
-  it("answers a string, messages, and items of any shape", async () => {
+  it("answers a string, messages and items of any shape", async () => {
     const conversation = [
       { role: "user", content: [{ type: "input_text", text: "Look." }] },
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },
@@ -114,7 +114,7 @@ describe("a whole response", () => {
     }
   })
 
-  it("may be about a picture", async () => {
+  it("answers a request that contains a picture", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(800, 2) })))
     const image_url = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const content = [
@@ -125,7 +125,7 @@ describe("a whole response", () => {
     expect(asked()?.json()).toMatchObject({ input: [{ content }] })
   })
 
-  it("carries tools and what they are called with", async () => {
+  it("carries tool calls with their arguments", async () => {
     const call = functionCall("weather", '{"city":"Solo"}')
     gateway.upstream.next(json(response({ usage: responsesUsage(5, 5) }, { output: [call] })))
     const tools = [{ type: "function" as const, name: "weather", parameters: { type: "object" }, strict: false }]
@@ -134,13 +134,13 @@ describe("a whole response", () => {
     expect(asked()?.json()).toMatchObject({ tools })
   })
 
-  it("is parsed to a schema by the client's own helper", async () => {
+  it("is parsed into a schema by the client's own helper", async () => {
     gateway.upstream.next(json(response({ content: ['{"city":"Solo"}'], usage: responsesUsage(5, 5) })))
     const text = { format: zodTextFormat(z.object({ city: z.string() }), "place") }
     expect((await client.responses.parse({ ...hello, text })).output_parsed).toEqual({ city: "Solo" })
   })
 
-  it("without reported usage is counted here", async () => {
+  it("is counted by the gateway when the upstream reports no usage", async () => {
     gateway.upstream.next(json(response({ content: [HELLO.repeat(20)] })))
     const debit = await debitOf(() => client.responses.create(hello))
     const settlement = await gateway.lastSettlement()
@@ -148,7 +148,7 @@ describe("a whole response", () => {
     expect(debit).toBe(PROMPT + 40n)
   })
 
-  it("that was cut short by its limit costs its usage", async () => {
+  it("costs its usage when its own limit ends it", async () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     gateway.upstream.next(json(response({ usage: responsesUsage(7, 16) }, more)))
     const debit = await debitOf(async () => {
@@ -157,7 +157,7 @@ describe("a whole response", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("puts what was read from a cache, and written to one, apart on the bill", async () => {
+  it("charges cache reads and cache writes at their own prices", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.create(hello)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -173,7 +173,7 @@ describe("a responses stream", () => {
   const parts = { content: [HELLO, HELLO, HELLO], usage: responsesUsage(7, 3) }
   const said = HELLO.repeat(3)
 
-  it("arrives event by event, costs exactly its usage, and is not asked for more than the client asked", async () => {
+  it("arrives event by event, costs exactly its usage, and adds no parameter to the request", async () => {
     gateway.upstream.next(responseStream(responseEvents(parts)))
     const debit = await debitOf(async () => {
       const events: Array<OpenAI.Responses.ResponseStreamEvent> = []
@@ -229,7 +229,7 @@ describe("a responses stream", () => {
     ["and then breaks", script({ steps: [bytes(whole), reset] })],
     ["as a whole answer", json(response(parts))]
   ]
-  it.each(odd)("is understood by strict clients when a supplier tells it %s", async (_, says) => {
+  it.each(odd)("is accepted by strict clients when an upstream sends it %s", async (_, says) => {
     gateway.upstream.next(says)
     const debit = await debitOf(async () => {
       const final = await client.responses.stream(hello).finalResponse()
@@ -238,7 +238,7 @@ describe("a responses stream", () => {
     expect(debit).toBe(13n)
   })
 
-  it("that was cut short by its limit costs the usage it tells", async () => {
+  it("costs its reported usage when its own limit ends it", async () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ ...parts, usage: responsesUsage(7, 16) }, more) }
     gateway.upstream.next(responseStream(numbered(...opening(), textDelta(HELLO), end)))
@@ -248,7 +248,7 @@ describe("a responses stream", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("without reported usage is counted here, whoever tells the content", async () => {
+  it("is counted by the gateway when the upstream reports no usage, whichever event carries the content", async () => {
     for (const events of [
       responseEvents({ content: [HELLO, HELLO] }),
       numbered(created(), { type: "response.completed", response: response({ content: [HELLO, HELLO] }) })
@@ -264,7 +264,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("puts what was read from a cache, and written to one, apart on the bill", async () => {
+  it("charges cache reads and cache writes at their own prices", async () => {
     gateway.upstream.next(responseStream(responseEvents({ content: ["x"], usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.stream(hello).finalResponse()
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -275,7 +275,7 @@ describe("a responses stream", () => {
   })
 })
 
-describe("a responses request that cannot be answered", () => {
+describe("a responses request that fails", () => {
   const refusedWith = async (ask: Promise<unknown>) => {
     const error = await ask.then(
       () => undefined,
@@ -288,7 +288,7 @@ describe("a responses request that cannot be answered", () => {
   const bad = (members: object) => refusedWith(client.responses.create({ ...hello, ...members }))
   const invalid = (param: string) => ({ status: 400, code: "invalid_request", param, type: "invalid_request_error" })
 
-  it("is refused before anything is sent", async () => {
+  it("is refused before a byte is sent", async () => {
     const before = gateway.upstream.requests.length
     expect(await bad({ input: 7 })).toEqual(invalid("input"))
     expect(await bad({ input: [] })).toEqual(invalid("input"))
@@ -318,16 +318,16 @@ describe("a responses request that cannot be answered", () => {
     ["answers with a limited response", failed("rate_limit_exceeded"), { status: 429, code: "technical_limit" }],
     ["answers with a refused response", failed("invalid_prompt"), { status: 400, code: "invalid_request" }]
   ]
-  it.each(refusals)("because the supplier %s costs nothing", async (_, says, refusal) => {
+  it.each(refusals)("costs nothing when the upstream %s", async (_, says, refusal) => {
     for (const stream of [false, true]) {
-      // As a stream, a page is an empty one.
+      // An HTML page has no events, so as a stream it is empty.
       gateway.upstream.next(says)
       const debit = await debitOf(async () => expect(await bad({ stream })).toMatchObject(refusal))
       expect(debit).toBe(0n)
     }
   })
 
-  it("because the supplier's stream begins with a failure is refused with a status", async () => {
+  it("receives an error status when the upstream's stream begins with a failure", async () => {
     for (const first of [
       { type: "error", code: "rate_limit_exceeded", message: "x" },
       { type: "response.failed", response: { ...begun(), status: "failed", error: { code: "rate_limit_exceeded" } } }
@@ -338,7 +338,7 @@ describe("a responses request that cannot be answered", () => {
   })
 })
 
-describe("a responses stream that breaks", () => {
+describe("a responses stream that fails", () => {
   const failed = (error: object, usage: unknown = null): WireEvent => ({
     type: "response.failed",
     sequence_number: 5,
@@ -382,17 +382,17 @@ describe("a responses stream that breaks", () => {
   }
 
   it.each(breaks)(
-    "because the supplier %s raises in the client, however it listens, and costs what arrived",
+    "raises an error in each client helper and charges the delivered part when the upstream %s",
     (_, ...broken) => expectRaised(...broken)
   )
 
-  it("because the supplier falls silent raises in the client, however it listens, and costs what arrived", async () => {
+  it("raises an error in each client helper and charges the delivered part when the upstream stalls", async () => {
     await gateway.applyCatalog({ provider: { ...provider, timeouts: { idle_ms: 500 } } })
     await expectRaised([bytes("event: ping\ndata: {}\n\n"), stall])
     await gateway.applyCatalog({ provider })
   })
 
-  it("costs the prompt that a failed response tells, and no more output than arrived", async () => {
+  it("costs the prompt that a failed response reports and only the delivered output", async () => {
     const events = numbered(...opening(), textDelta(HELLO), failed({ code: "server_error" }, responsesUsage(70, 9)))
     gateway.upstream.next(responseStream(events))
     const debit = await debitOf(() => iterate(() => {}))
@@ -406,13 +406,13 @@ describe("a responses stream that breaks", () => {
     expect(debit).toBe(72n)
   })
 
-  it("costs nothing when nothing was said, whatever figures its first events carry", async () => {
+  it("costs nothing without content, whatever usage its first events report", async () => {
     const zeros = { ...begun(), usage: responsesUsage(0, 0) }
     gateway.upstream.next(responseStream([{ type: "response.created", response: zeros }]))
     expect(await debitOf(() => iterate(() => {}))).toBe(0n)
   })
 
-  it("costs what arrived, though its first events say that nothing was used", async () => {
+  it("costs the delivered part when its first events report zero usage", async () => {
     const zeros = { ...begun(), usage: responsesUsage(0, 0) }
     const events = [{ type: "response.created", response: zeros }, ...opening().slice(1), textDelta(HELLO)]
     gateway.upstream.next(responseStream(events))
@@ -444,7 +444,7 @@ describe("a responses stream that breaks", () => {
     )
 })
 
-describe("a responses stream whose client leaves", () => {
+describe("a responses stream whose client disconnects", () => {
   const text = [HELLO, HELLO, HELLO]
   const events = numbered(...opening(), ...text.map(textDelta), ...closing({ content: text }), {
     type: "response.completed",
@@ -454,7 +454,7 @@ describe("a responses stream whose client leaves", () => {
   const framesIn = (body: string): number => body.split("\n\n").length - 1
 
   it.each(events.map(({ type }, i) => [i + 1, type] as const))(
-    "after event %i, %s, costs what it received",
+    "costs the received part after event %i, %s",
     async (count) => {
       const before = await gateway.balanceUsdMicro()
       gateway.upstream.next(script({ steps: [...events.slice(0, count).map(wireStep), stall] }))
@@ -478,7 +478,7 @@ describe("a responses stream whose client leaves", () => {
     }
   )
 
-  it("tells the supplier at once", async () => {
+  it("aborts the upstream at once", async () => {
     gateway.upstream.next(script({ steps: [...events.slice(0, 6).map(wireStep), stall] }))
     const stream = await client.responses.create({ ...hello, stream: true })
     const request = asked()
@@ -491,7 +491,7 @@ describe("a responses stream whose client leaves", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", charged_output: 2n })
   })
 
-  it("before its first event costs nothing", async () => {
+  it("costs nothing before its first event", async () => {
     const asked = gateway.upstream.requests.length
     gateway.upstream.next(script({ steps: [stall] }))
     const raw = await RawClient.post(gateway.url, "/v1/responses", {
@@ -506,8 +506,8 @@ describe("a responses stream whose client leaves", () => {
   })
 })
 
-describe("all that clients were told here", () => {
-  it("names no supplier, no host of one, no key and no cost", () => {
+describe("every response of this suite", () => {
+  it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

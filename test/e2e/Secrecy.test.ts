@@ -1,8 +1,8 @@
 /**
- * What must never come out: who the suppliers are, what they cost, what is asked of them (on the wire to clients and
- * on the metrics page), and keys and secrets and conversations anywhere, the log included.
+ * Facts that must stay secret: the providers, their costs and the content of requests (in responses and metrics), and keys,
+ * secrets and conversations (everywhere, also in the log).
  *
- * The supplier of this suite tells everything in every way it can.
+ * The upstream of this suite reveals itself in every way it can.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -19,7 +19,7 @@ const LIST_PRICE = "777001"
 const CONVERSATION = "the plans for the birthday party"
 const PEPPER = "the pepper of the gateway that keeps secrets"
 
-/** What only the operator may know. */
+/** Facts that only the operator may know. */
 const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, SUPPLIER_KEY, "SUPPLIER_KEY"]
 
 let gateway: TestGateway
@@ -122,7 +122,7 @@ const telling = (frame: object, choice: object = {}) => ({
 const answer = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
 const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: SUPPLIER, x_host: "kwyjibo" })))
 
-/** Refusals that clients may be told the reason of, each with something in it that they may not be told. */
+/** Refusals with a reason for the client, each of which also contains a fact that must stay secret. */
 const refusals: ReadonlyArray<string> = [
   `The model '${MODEL}' does not exist or you do not have access to it.`,
   "llama-9-turbo: max_tokens is too large",
@@ -186,7 +186,7 @@ const ask = async (stream: boolean): Promise<string> => {
   return body
 }
 
-describe("no client learns who serves it from", () => {
+describe("no client can identify the provider from", () => {
   it.each(outcomes)("%s", async (_, script) => {
     for (const stream of [true, false]) {
       const heard = tap.transcripts.length
@@ -195,12 +195,12 @@ describe("no client learns who serves it from", () => {
       expect(tap.transcripts).toHaveLength(heard + 1)
       expect(tap.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
     }
-    // Twenty failures would make the supplier be left alone.
+    // Twenty failures would open the circuit breaker.
     gateway.upstream.next(json(answer))
     await ask(false)
   })
 
-  it("any page of the public port, nor what it lists", async () => {
+  it("a page of the public port or the lists on it", async () => {
     for (const path of [
       "/",
       "/v1/models",
@@ -219,14 +219,14 @@ describe("no client learns who serves it from", () => {
     expect((await fetch(`${tap.url}/metrics`)).status).toBe(404)
   })
 
-  it("what is kept of a refusal's reason: that is told under the public name", async () => {
+  it("the text of a refusal, which uses the public model name", async () => {
     gateway.upstream.next(json(errorBody(`${MODEL}: prompt is too long: 9 tokens > 8 maximum`), 400))
     expect(JSON.parse(await ask(false)).error.message).toBe("m: prompt is too long: 9 tokens > 8 maximum")
     expect(tap.leaksOf(ofTheOperator)).toEqual([])
   })
 })
 
-it("the metrics tell what is counted, and of whom and what not", async () => {
+it("the metrics contain counts and no provider, customer or model data", async () => {
   const read = async () => (await fetch(metricsUrl)).text()
   await vi.waitFor(async () => expect(await read()).toMatch(/^tollgate_ledger_unsettled 0$/m))
   const page = await read()
@@ -245,7 +245,7 @@ it("the metrics tell what is counted, and of whom and what not", async () => {
   ).toEqual([])
 })
 
-it("the log tells which supplier failed, and no key, no secret, no word of a conversation", async () => {
+it("the log names the provider that failed, and contains no key, secret or message text", async () => {
   await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_some_wrong_key_of_somebody" } })
   const lines = log.join("\n")
   expect(lines).toContain("a supplier failed")

@@ -1,5 +1,6 @@
 /**
- * A signing secret is replaced while resellers are logged in: nobody notices, until the one before is dropped.
+ * The rotation of the signing secret while resellers are logged in. Their tokens stay valid until the previous secret is
+ * removed.
  */
 import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
 import { Effect } from "effect"
@@ -42,7 +43,7 @@ const accepts = async ({ url }: TestGateway, token: string): Promise<boolean> =>
   return response.status === 200
 }
 
-it("a token outlives the secret it was signed with for as long as that is kept", async () => {
+it("a token stays valid after a rotation while its signing secret is kept as the previous one", async () => {
   await send(before, "/signup", { ...account, name: "Toko", wa_number: "6281234567890" })
   const operator = { actor: "test", reason: "a test asked for it" }
   await before.run(Effect.asVoid(reviewReseller(account.email, "approve", operator)))

@@ -1,6 +1,6 @@
 /**
- * A server is told to stop while it serves: whoever can be served to the end is, whoever cannot pays for what arrived,
- * and nothing is left behind.
+ * The shutdown of a busy server. Requests that can finish do so, the others are charged for the delivered part, and no hold
+ * stays open.
  */
 import { Agent, type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
@@ -20,7 +20,7 @@ interface Told {
   readonly body: string
 }
 
-/** Keeps the books and the supplier, and takes silent servers for dead after a second. */
+/** Provides the database and the upstream, and treats silent servers as dead after a second. */
 let observer: TestGateway
 let customer: Customer
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => observer.close())
 
-/** One request over a connection of this agent, or over a new one. */
+/** A request over a connection of this agent, or over a new one. */
 const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<Told> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${customer.key}`, "content-type": "application/json" }
@@ -46,7 +46,7 @@ const call = (url: string, agent: Agent | false = false, method = "GET", body?: 
     asked.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-/** Done when nobody listens there any more; connections that had come just before are reset. */
+/** Waits until the port is closed. Connections from just before are reset. */
 const refusing = (url: string): Promise<void> =>
   until(() =>
     call(`${url}/healthz`).then(
@@ -57,7 +57,7 @@ const refusing = (url: string): Promise<void> =>
 
 const chat = { model: "m", messages: [{ role: "user", content: "Say hello." }] }
 
-it("ends what ends within the grace, cuts what does not, charges both, and goes", async () => {
+it("completes streams within the grace period, cuts the others, charges both, and stops", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: String(DRAIN_SECONDS),
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
@@ -70,12 +70,12 @@ it("ends what ends within the grace, cuts what does not, charges both, and goes"
     return stream === true ? script : { ...script, steps: [() => go.fired, ...script.steps] }
   })
 
-  // Idle, one of them before its first request.
+  // Idle connections, one of them before its first request.
   const keptAlive = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
   for (const agent of keptAlive) expect((await call(`${server.url}/readyz`, agent)).status).toBe(200)
   const mute = connect(Number(new URL(server.url).port), "127.0.0.1")
   const muteClosed = new Promise((resolve) => mute.once("close", resolve))
-  // In flight.
+  // Requests in flight.
   const finite = StreamClient.open(server.url, customer.key, { deltas: 10_000, everyMillis: 20 })
   const endless = StreamClient.open(server.url, customer.key, { deltas: 1_000_000, everyMillis: 20 })
   const whole = call(`${server.url}/v1/chat/completions`, false, "POST", { ...chat, ...played({ deltas: 4 }) })
@@ -92,7 +92,7 @@ it("ends what ends within the grace, cuts what does not, charges both, and goes"
   expect(late).toMatchObject({ status: 503, headers: { connection: "close", "retry-after": "1" } })
   expect(JSON.parse(late.body)).toMatchObject({ type: "error", error: { code: "overloaded" } })
 
-  // Much later than a dead server would have been noticed.
+  // Much longer than the time after which a server counts as dead.
   const atLeast = finite.deltas.length + 80
   await finite.received(atLeast)
   go.fire()
@@ -128,7 +128,7 @@ it("ends what ends within the grace, cuts what does not, charges both, and goes"
   expect(await observer.audit()).toEqual([])
 }, 30_000)
 
-it("asked again and again, still settles what it serves before it goes", async () => {
+it("settles its open requests before it stops, even after repeated signals", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: "20",
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS

@@ -1,6 +1,5 @@
 /**
- * How a server starts: what it refuses, in words that help; what a newcomer gets from `npm start`; and that others may
- * start beside it.
+ * The start of a server: clear refusals, the experience of `npm start`, and parallel starts.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -34,7 +33,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** The lines a server said before it ended, which it must have done with 1 and without serving. */
+/** The lines that a server printed before it exited with 1 without serving. */
 const refusal = async (settings: Settings): Promise<ReadonlyArray<string>> => {
   const server = await ServerProcess.launch(settings)
   expect(await server.exited, server.stderr).toEqual({ code: 1, signal: null })
@@ -42,7 +41,7 @@ const refusal = async (settings: Settings): Promise<ReadonlyArray<string>> => {
   return server.stderr.trimEnd().split("\n")
 }
 
-describe("a server that cannot start says why in one line for each reason, and ends with 1", () => {
+describe("a server that cannot start prints one line for each reason and exits with 1", () => {
   const STRONG = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
   const production = { NODE_ENV: "production", JWT_SECRET: STRONG, KEY_PEPPER: STRONG }
   const file = (name: string, text: string): string => {
@@ -51,7 +50,7 @@ describe("a server that cannot start says why in one line for each reason, and e
     return path
   }
 
-  it("when settings are wrong: all of them at once, and no secret among the words", async () => {
+  it("when settings are wrong: all of them at once, without secret values", async () => {
     const wrong = {
       NODE_ENV: "staging",
       PORT: "abc",
@@ -75,7 +74,7 @@ describe("a server that cannot start says why in one line for each reason, and e
     expect(lines.join("\n")).not.toContain("hunter2")
   })
 
-  it("when production is given what is fit for a laptop", async () => {
+  it("when production has development settings", async () => {
     const [bare, weak] = await Promise.all([
       refusal({ NODE_ENV: "production", DEMO: "on" }),
       refusal({ NODE_ENV: "production", JWT_SECRET: "a".repeat(40), KEY_PEPPER: "my-own-secret-pepper-1234567890-xyz" })
@@ -92,7 +91,7 @@ describe("a server that cannot start says why in one line for each reason, and e
     ])
   })
 
-  it("when settings contradict each other, of payments too", async () => {
+  it("when settings contradict each other, also for payments", async () => {
     const [half, unfit] = await Promise.all([
       refusal({
         JWT_SECRET_PREVIOUS: STRONG,
@@ -121,11 +120,11 @@ describe("a server that cannot start says why in one line for each reason, and e
     expect([...half, ...unfit].join()).not.toContain("hunter2")
   })
 
-  it("when its database is out of date, away, or not an address", async () => {
+  it("when its database is outdated, unreachable or not an address", async () => {
     const [old, away, none] = await Promise.all([
       refusal({ ...production, DATABASE_URL: empty.url }),
-      refusal({ DATABASE_URL: "postgres://somebody:hunter2@127.0.0.1:1/tollgate" }),
-      refusal({ DATABASE_URL: "postgres://somebody:hunter2@host:port/tollgate" })
+      refusal({ DATABASE_URL: "postgres://operator:hunter2@127.0.0.1:1/tollgate" }),
+      refusal({ DATABASE_URL: "postgres://operator:hunter2@host:port/tollgate" })
     ])
     expect(old).toEqual([expect.stringMatching(/^tollgate: the database lacks 0001_\w+.*; run: tollgate migrate$/)])
     expect(away).toEqual(["tollgate: the database cannot be used: connect ECONNREFUSED 127.0.0.1:1"])
@@ -163,7 +162,7 @@ describe("npm start", () => {
     PAYMENTS_SIM_PORT: "0"
   }
 
-  /** The command lines in what a server printed, continued lines joined as a shell reads them. */
+  /** The command lines in the output of a server, with continued lines joined as a shell joins them. */
   const commandsIn = (banner: string, name: string): ReadonlyArray<string> =>
     banner
       .replaceAll("\\\n", "")
@@ -192,7 +191,7 @@ describe("npm start", () => {
     readonly prompt_tokens_details?: { readonly cached_tokens?: number }
   }
 
-  /** By the prices of the demo's `demo-chat`. */
+  /** At the prices of the demo model `demo-chat`. */
   const costOf = ({ prompt_tokens, completion_tokens, prompt_tokens_details }: Usage): bigint => {
     const cached = prompt_tokens_details?.cached_tokens ?? 0
     return BigInt(prompt_tokens - cached) * 250_000n + BigInt(cached) * 25_000n + BigInt(completion_tokens) * 2_000_000n
@@ -203,11 +202,11 @@ describe("npm start", () => {
     readonly output_tokens: number
   }
 
-  /** By the prices of `demo-image`. */
+  /** At the prices of `demo-image`. */
   const costOfImage = ({ input_tokens, output_tokens }: ImageUsage): bigint =>
     BigInt(input_tokens) * 2_000_000n + BigInt(output_tokens) * 8_000_000n
 
-  // The machine may not have it.
+  // The machine may not have curl.
   const hasCurl = (() => {
     try {
       execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
@@ -218,7 +217,7 @@ describe("npm start", () => {
   })()
 
   it.skipIf(!hasCurl)(
-    "serves, and every line it prints does what it says; the second start finds it all again",
+    "serves, prints commands that work, and finds its data again at the second start",
     async () => {
       const first = await start()
       const [streamed = "", whole = "", models = "", image = "", login = ""] = await Promise.all(
@@ -257,7 +256,7 @@ describe("npm start", () => {
 })
 
 describe("two servers", () => {
-  it("that start at once on one empty database both serve, from one schema, one catalog and one demo", async () => {
+  it("that start in parallel on one empty database both serve one schema, one catalog and one demo", async () => {
     const settings = {
       NODE_ENV: "development",
       DATABASE_URL: empty.url,
@@ -304,7 +303,7 @@ const freePort = (): Promise<number> =>
   })
 
 describe("the operations page", () => {
-  it("lists exactly the settings there are, in their words and with their defaults", () => {
+  it("lists exactly the existing settings with their descriptions and defaults", () => {
     const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
     const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|(.*?)\| (.*) \|$/gm)]
     const listed = rows.map(([, name, , words]) => ({ name, words }))

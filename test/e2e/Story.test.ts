@@ -1,6 +1,6 @@
 /**
- * The story of the README, run as a newcomer runs it: a shell, curl, the command line, and a server with its simulators.
- * What it prints is read here, answer by answer: the members of the specification, and no others.
+ * The script docs/story.sh of the README, run as a newcomer runs it: a shell, curl, the command line, and a server with its
+ * simulators. The test checks each response for the documented members and no others.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -28,7 +28,7 @@ let server: ServerProcess
 let told: string
 let steps: ReadonlyArray<Step>
 
-// The machine may not have them.
+// The machine may not have these programs.
 const hasTools = (() => {
   try {
     execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
@@ -38,7 +38,7 @@ const hasTools = (() => {
   }
 })()
 
-/** `> METHOD PATH BODY`, `< STATUS`, and the answer as JSON over several lines. */
+/** `> METHOD PATH BODY`, `< STATUS`, and the response as JSON on several lines. */
 const stepsIn = (text: string): ReadonlyArray<Step> =>
   [...text.matchAll(/^> ([A-Z]+ \S+).*\n< (\d+)\n(\{[\s\S]*?^\})$/gm)].map(([, call = "", status, body = ""]) => ({
     call,
@@ -46,7 +46,7 @@ const stepsIn = (text: string): ReadonlyArray<Step> =>
     body: JSON.parse(body)
   }))
 
-/** The answers to a call, in the order of the story; ids in paths are written as `:id`. */
+/** The responses to a call, in the order of the script. Ids in paths are written as `:id`. */
 const answersTo = (call: string): ReadonlyArray<Step> =>
   steps.filter((step) => step.call.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id") === call)
 
@@ -102,8 +102,8 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const TEXT = expect.stringMatching(/./)
 const ADDRESS = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/)
 
-describe("the readme", () => {
-  it("quotes the story as it is", () => {
+describe("the README", () => {
+  it("quotes the script docs/story.sh exactly", () => {
     const read = (file: string) => readFileSync(join(ROOT, file), "utf8").split("\n")
     const quoted = read("README.md").filter((line) => /^(call|operator|top_up|token=)/.test(line))
     expect(quoted.length).toBeGreaterThan(8)
@@ -112,8 +112,8 @@ describe("the readme", () => {
   })
 })
 
-describe.skipIf(!hasTools)("the story", () => {
-  it("goes through to its end, and every answer is a success", () => {
+describe.skipIf(!hasTools)("the script docs/story.sh", () => {
+  it("runs to its end, and every response is a success", () => {
     expect(told).toMatch(/Every check holds\.\n$/)
     expect(steps.length).toBeGreaterThanOrEqual(24)
     expect(steps.map(({ status }) => status)).toEqual(steps.map(({ call }) => (isCreation(call) ? 201 : 200)))
@@ -121,7 +121,7 @@ describe.skipIf(!hasTools)("the story", () => {
 
   const isCreation = (call: string): boolean => /^POST .*(\/signup|\/topup|\/keys)$/.test(call)
 
-  it("begins with a reseller who waits, is let in by an operator, and logs in", () => {
+  it("begins with a pending reseller that an operator approves, and a login", () => {
     const reseller = { id: UUID, email: expect.stringMatching(/^story-\S+@reseller\.example$/), name: "Toko Token" }
     expect(bodyOf("POST /api/reseller/auth/signup")).toEqual({ reseller: { ...reseller, status: "pending" } })
     expect(told).toMatch(/^\$ tollgate resellers approve \S+ --reason .+\nstory-\S+ is active: /m)
@@ -187,7 +187,7 @@ describe.skipIf(!hasTools)("the story", () => {
     }
   ]
 
-  it("tops up by each method, and every order is credited once it is paid", () => {
+  it("tops up by each method, and every paid order is credited", () => {
     const made = answersTo("POST /api/reseller/topup")
     const seen = answersTo("GET /api/reseller/topup/:id")
     expect(made.map(({ body }) => body)).toEqual(orders)
@@ -202,7 +202,7 @@ describe.skipIf(!hasTools)("the story", () => {
     expect(bodyOf("GET /api/reseller/balance")).toEqual({ balance_usd_micro: "60000123" })
   })
 
-  it("mints once however often it is asked, and shows a key's secret once", () => {
+  it("mints once for repeated requests, and shows a key's secret once", () => {
     const customer = bodyOf("POST /api/reseller/customers") as { user_id: string; email: string }
     expect(customer).toEqual({
       user_id: UUID,
@@ -249,7 +249,7 @@ describe.skipIf(!hasTools)("the story", () => {
     expect(bodyOf("GET /api/reseller/balance", 1)).toEqual({ balance_usd_micro: "55000123" })
   })
 
-  it("streams an answer, and finds its tokens in usage and balances", () => {
+  it("streams a response, and finds its tokens in usage and balances", () => {
     const frames = [...told.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => data)
     expect(frames.at(-1)).toBe("[DONE]")
     const { usage } = JSON.parse(frames.at(-2) ?? "") as { usage: { total_tokens: number } }

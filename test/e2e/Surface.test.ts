@@ -1,6 +1,6 @@
 /**
- * What the public port shows beside the answers of models: the list of models, the pages about the service, the way
- * for those who are lost; and the signs of life on a stream that has nothing to say yet.
+ * The public port beside inference: the model list, the pages about the service, hints for wrong paths, and keepalives on
+ * silent streams.
  */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -56,12 +56,12 @@ const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.url}${pat
 const withKey = () => ({ headers: { authorization: `Bearer ${gateway.key}` } })
 
 describe("the list of models", () => {
-  it("has the higher discovery rank first, then the alphabet; no hidden and no retired ones", async () => {
+  it("is ordered by discovery rank and then by name, without hidden and retired models", async () => {
     const { data } = await client.models.list()
     expect(data.map(({ id }) => id)).toEqual(["first", "Beta", "lab/alpha", "zeta", "m", "pictures", "below"])
   })
 
-  it("tells nothing of a model but its name", async () => {
+  it("shows only the name of a model", async () => {
     const answer = await (await get("/v1/models", withKey())).json()
     expect(Object.keys(answer as object)).toEqual(["object", "data"])
     for (const entry of (answer as { readonly data: ReadonlyArray<object> }).data) {
@@ -87,7 +87,7 @@ describe("the list of models", () => {
     ["without a key", {}],
     ["with a wrong key", { authorization: "Bearer tg_wrong" }],
     ["with two keys", { authorization: "Bearer tg_wrong", "x-api-key": "tg_other" }]
-  ])("is not shown %s", async (_, headers) => {
+  ])("is refused for %s", async (_, headers) => {
     for (const path of ["/v1/models", "/v1/models/m", "/v1/models/hidden"]) {
       const response = await get(path, { headers })
       expect(response.status).toBe(401)
@@ -99,25 +99,25 @@ describe("the list of models", () => {
     }
   })
 
-  it("is shown to clients of the other header, with a query and a trailing slash", async () => {
+  it("is served with the other key header, a query and a trailing slash", async () => {
     const response = await get("/v1/models/?limit=1&after_id=x", { headers: { "x-api-key": gateway.key } })
     expect(response.status).toBe(200)
     expect((await response.json()) as object).toMatchObject({ data: { length: 7 } })
   })
 })
 
-describe("the pages", () => {
-  it("answer a HEAD of the root, as coding agents send it first", async () => {
+describe("the public pages", () => {
+  it("answer HEAD /, which coding agents send first", async () => {
     const response = await get("/", { method: "HEAD" })
     expect([response.status, await response.text()]).toEqual([200, ""])
   })
 
-  it("say that the service is alive and ready", async () => {
+  it("report that the service is alive and ready", async () => {
     expect(await (await get("/healthz")).json()).toEqual({ status: "ok" })
     expect(await (await get("/readyz")).json()).toEqual({ status: "ready" })
   })
 
-  it("let web pages ask, with any headers the official clients send", async () => {
+  it("allow CORS requests with every header of the official clients", async () => {
     const asked = "authorization,content-type,x-stainless-lang,x-stainless-retry-count,anthropic-version"
     for (const path of ["/v1/chat/completions", "/v1/models"]) {
       const response = await get(path, {
@@ -138,7 +138,7 @@ describe("the pages", () => {
     expect(refused.headers.get("access-control-expose-headers")).toContain("x-request-id")
   })
 
-  it("are documented without asking anybody else", async () => {
+  it("serve the documentation without external requests", async () => {
     const response = await get("/docs")
     expect(response.status).toBe(200)
     expect(response.headers.get("content-type")).toContain("text/html")
@@ -157,7 +157,7 @@ describe("the pages", () => {
     ["/chat/completions", "/v1/chat/completions"],
     ["/v1/v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"]
-  ])("show who is lost at %s the way to %s", async (path, meant) => {
+  ])("answer the wrong path %s with the path %s", async (path, meant) => {
     const response = await get(path, { method: "POST", body: "{}" })
     expect(response.status).toBe(404)
     const { error } = (await response.json()) as { readonly error: { readonly code: string; readonly message: string } }
@@ -169,7 +169,7 @@ describe("the pages", () => {
     ["GET", "/v1/chat/completions", ["POST"]],
     ["DELETE", "/v1/models", ["GET", "HEAD"]],
     ["PUT", "/healthz", ["GET", "HEAD"]]
-  ])("refuse a %s of %s, and say what is allowed", async (method, path, allowed) => {
+  ])("refuse a %s of %s and list the allowed methods", async (method, path, allowed) => {
     const response = await get(path, { method })
     expect(response.status).toBe(405)
     expect(response.headers.get("allow")?.split(", ")).toEqual(allowed)
@@ -188,10 +188,10 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string }>>
 }
 
-describe("the machine-readable description", () => {
+describe("the OpenAPI document", () => {
   const specification = async () => (await (await get("/openapi.json")).json()) as Specification
 
-  it("is whole: every reference leads somewhere, every operation has a name of its own and its path's parameters", async () => {
+  it("is complete: all references resolve, and each operation has its own name and its path parameters", async () => {
     const whole = await specification()
     expect(whole.openapi).toMatch(/^3\.[01]\.\d+$/)
     expect(whole.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
@@ -214,7 +214,7 @@ describe("the machine-readable description", () => {
     }
   })
 
-  it("names every route that is served, and every error an inference route tells", async () => {
+  it("contains every served route and every error of the inference routes", async () => {
     const { paths } = await specification()
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(["/", "/healthz", "/readyz", "/v1/chat/completions", "/v1/models", "/v1/models/{model}"])
@@ -244,8 +244,8 @@ describe("the machine-readable description", () => {
   })
 })
 
-describe("a stream that has nothing to say yet", () => {
-  it("shows that it is alive, before the first token and between two of them, never within a frame", async () => {
+describe("a silent stream", () => {
+  it("carries keepalives before the first token and between tokens, never inside a frame", async () => {
     const headed = signal()
     const half = signal()
     const rest = signal()
@@ -293,7 +293,7 @@ describe("a stream that has nothing to say yet", () => {
     expect(settlement).toMatchObject({ ending: "complete", charged_input: 7n, charged_output: 2n })
   })
 
-  it("is read by the official client as if the signs were not there", async () => {
+  it("is read by the official client, which ignores the keepalives", async () => {
     const alive = signal()
     gateway.upstream.next(
       script({

@@ -1,5 +1,5 @@
 /**
- * Chat completions, as OpenAI's client speaks them.
+ * Chat completions through OpenAI's client.
  */
 import OpenAI from "openai"
 import { zodResponseFormat } from "openai/helpers/zod"
@@ -30,7 +30,7 @@ export const chatClient: OfficialClient = {
     }
   },
 
-  supplier: (said, streamed) => {
+  upstream: (said, streamed) => {
     const { text, breaksAt } = said
     const reported = usageOf(said)
     const content = text === undefined ? [] : [text]
@@ -94,7 +94,7 @@ const answerOf = ({ model, choices, usage }: Awaited<ReturnType<OpenAI["chat"]["
   }
 }
 
-/** Thoughts are counted, and not told. */
+/** Reasoning tokens are counted, but their text is not sent. */
 const usageOf = ({ usage: [input, output], thought }: Said): WireUsage => ({
   ...wireUsage(input, output),
   ...(thought && { completion_tokens_details: { reasoning_tokens: 1 } })

@@ -1,5 +1,5 @@
 /**
- * Messages, as both generations of Anthropic's client speak them.
+ * Messages through both generations of Anthropic's client.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod"
@@ -25,7 +25,7 @@ import {
 import { cut, json, script, until } from "../../support/upstream/Script.ts"
 import type { Answer, Ask, Connection, OfficialClient, Said } from "./OfficialClient.ts"
 
-/** What is called here the generations share, but for its types. */
+/** The methods called here exist in both generations, with different types. */
 interface Generation {
   readonly number: string
   readonly make: (options: { baseURL: string; apiKey: string; maxRetries: number }) => Anthropic
@@ -64,7 +64,7 @@ export const messagesClients: ReadonlyArray<OfficialClient> = generations.map(
       }
     },
 
-    supplier: (said, streamed) => {
+    upstream: (said, streamed) => {
       const { text, usage, breaksAt } = said
       const content = text === undefined ? [] : [text]
       const parts = { content, usage: wireUsage(...usage) }

@@ -1,36 +1,36 @@
 /**
- * An official client, as sentences about all of them need it: the same things asked and heard, each in the words of its
- * own protocol, and what a supplier of that protocol sends.
+ * The interface that the shared suites need of an official client: the same calls and results in each protocol, and the
+ * upstream scripts of that protocol.
  */
 import type { z } from "zod"
 import type { Script, Signal } from "../../support/upstream/Script.ts"
 
 export interface OfficialClient {
-  /** What it is called, and what it speaks. */
+  /** The name of the client and its protocol. */
   readonly name: string
-  /** Where a supplier is asked. */
+  /** The upstream path. */
   readonly path: string
   readonly connect: (gatewayUrl: string, key: string) => Connection
-  /** A supplier that says this. */
-  readonly supplier: (said: Said, streamed: boolean) => Script
+  /** A script of an upstream that sends this. */
+  readonly upstream: (said: Said, streamed: boolean) => Script
 }
 
 export interface Connection {
   readonly answer: (ask: Ask) => Promise<Answer>
-  /** By the client's own helper, which puts the answer together. `hear` is called for each piece of text. */
+  /** Streams through the client's own helper, which assembles the response. `hear` is called for each piece of text. */
   readonly stream: (ask: Ask, hear?: () => void) => Promise<Answer>
-  /** Event by event. */
+  /** Streams event by event. */
   readonly iterate: (ask: Ask, hear: () => void) => Promise<void>
 }
 
 export interface Ask {
   readonly model: string
   readonly question: string
-  /** A PNG, in base64. */
+  /** A PNG in base64. */
   readonly picture?: string
-  /** The model may call it, or talk. */
+  /** A tool that the model may call. */
   readonly tool?: Tool
-  /** What came of the question so far: a call of the tool, and what that found. */
+  /** The conversation so far: a tool call and its result. */
   readonly after?: { readonly answer: Answer; readonly found: string }
   readonly thinks?: boolean
   readonly shape?: z.ZodType
@@ -45,12 +45,12 @@ export interface Answer {
   readonly model: string
   readonly text: string
   readonly call: Call | undefined
-  /** The model thought before it answered, and told as much of it as its protocol does. */
+  /** The reasoning, as far as the protocol shows it. */
   readonly thought: boolean
-  /** What the client's own parser made of the text. */
+  /** The result of the client's own parser. */
   readonly parsed: unknown
   readonly usage: Usage
-  /** As a request says it to go on from there. */
+  /** The items that a next request sends to continue. */
   readonly turn: unknown
 }
 
@@ -60,7 +60,7 @@ export interface Call {
   readonly input: unknown
 }
 
-/** Tokens, each in one class only. */
+/** Token counts; each token is in one class only. */
 export interface Usage {
   readonly input: number
   readonly cacheWrite: number
@@ -73,6 +73,6 @@ export interface Said {
   readonly text?: string
   readonly call?: { readonly name: string; readonly input: unknown }
   readonly usage: readonly [input: number, output: number]
-  /** Then, and after the text, a stream of it breaks off. */
+  /** The stream is cut at this signal, after the text. */
   readonly breaksAt?: Signal
 }

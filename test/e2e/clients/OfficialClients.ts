@@ -1,6 +1,5 @@
 /**
- * What every official client gets from a gateway, whoever the supplier behind it is: the sentences of the suites that
- * try them all.
+ * The behaviour that every official client must see from a gateway, with any upstream. The suites share these tests.
  */
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -20,7 +19,7 @@ const FOUND = "31 degrees, and dry"
 const THINK = "Think first, and then say what you think."
 const LOOK = "What is in this picture?"
 const SHAPE = "How will the weather be?"
-/** Long, since that is what a simulated supplier repeats. */
+/** Long, because the simulated upstream repeats it. */
 const STORY = "Tell me a story that does not end. ".repeat(14)
 
 const Weather = z.object({ city: z.string(), degrees: z.number().int(), rain: z.boolean() })
@@ -37,10 +36,10 @@ const weather = {
 /** One pixel. */
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-/** When a scripted supplier breaks off. */
+/** The moment at which a scripted upstream cuts its stream. */
 export const broken = signal()
 
-/** What a scripted supplier says to it all; a simulated one has ideas of its own. */
+/** The responses of a scripted upstream. A simulated upstream makes its own. */
 export const sayings: ReadonlyArray<readonly [words: string, said: Said]> = [
   [HELLO, { text: "Hello there!", usage: [9, 3] }],
   [CALL, { call: { name: "get_weather", input: { city: "Solo" } }, usage: [40, 11] }],
@@ -52,10 +51,10 @@ export const sayings: ReadonlyArray<readonly [words: string, said: Said]> = [
 ]
 
 export const officialClients = (open: () => Promise<Venue>): void => {
-  // All at a time: a supplier with the pace of a real one makes them wait.
+  // All clients run in parallel, because an upstream with a realistic pace is slow.
   vi.setConfig({ maxConcurrency: 100 })
   let venue: Venue
-  /** Pico-USD that the usage told to the clients comes to. */
+  /** The cost in pico-USD of the usage that the clients received. */
   let due = 0n
 
   beforeAll(async () => {
@@ -71,7 +70,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
       0n
     )
 
-  /** The whole answer, and the one that the client puts together out of a stream. */
+  /** The whole response, and the response that the client assembles from a stream. */
   const bothAnswers = async (client: OfficialClient, ask: Omit<Ask, "model">): Promise<ReadonlyArray<Answer>> => {
     const { answer, stream } = connect(client)
     const asked = { model: venue.model, ...ask }
@@ -87,13 +86,13 @@ export const officialClients = (open: () => Promise<Venue>): void => {
 
   describe.concurrent("the official client", () => {
     describe.each(clients)("$name", (client) => {
-      it("gets an answer, whole and streamed", async () => {
+      it("receives a response, whole and streamed", async () => {
         const [whole, streamed] = await bothAnswers(client, { question: HELLO })
         expect(whole?.text).not.toBe("")
         expect(streamed?.text).toBe(whole?.text)
       })
 
-      it("gets a call of the tool it offers, and an answer once it tells what came of it", async () => {
+      it("receives a tool call, and a response after it sends the tool result", async () => {
         for (const answer of await bothAnswers(client, { question: CALL, tool: weather })) {
           expect(answer.call?.name).toBe("get_weather")
           expect(Place.parse(answer.call?.input).city).not.toBe("")
@@ -105,27 +104,27 @@ export const officialClients = (open: () => Promise<Venue>): void => {
         }
       })
 
-      it("gets an answer that was thought about first", async () => {
+      it("receives a response with reasoning", async () => {
         for (const { thought, text } of await bothAnswers(client, { question: THINK, thinks: true })) {
           expect(thought).toBe(true)
           expect(text).not.toBe("")
         }
       })
 
-      it("may ask about a picture, which is paid for as one", async () => {
+      it("sends a picture, which is charged as a picture", async () => {
         for (const { text, usage } of await bothAnswers(client, { question: LOOK, picture: PICTURE })) {
           expect(text).not.toBe("")
           expect(usage.input + usage.cacheRead).toBeGreaterThan(700)
         }
       })
 
-      it("gets an answer in the shape it asks for", async () => {
+      it("receives a response in the requested schema", async () => {
         for (const { parsed } of await bothAnswers(client, { question: SHAPE, shape: Weather })) {
           expect(() => Weather.parse(parsed)).not.toThrow()
         }
       })
 
-      it("raises its own errors when it is refused", async () => {
+      it("raises its own error classes for refusals", async () => {
         const ask = { model: venue.model, question: HELLO }
         const refused = { requestID: expect.stringMatching(/^[0-9a-f-]{36}$/) }
         for (const how of ["answer", "stream"] as const) {
@@ -137,13 +136,13 @@ export const officialClients = (open: () => Promise<Venue>): void => {
     })
   })
 
-  describe("after all that", () => {
-    it("the customer has paid for what the clients were told, to the last token", async () => {
+  describe("after all calls", () => {
+    it("the customer has paid for the usage that the clients received, to the last token", async () => {
       expect(due).toBeGreaterThan(0n)
       await expect.poll(venue.balance, { timeout: 20_000 }).toBe(floorToUsd(UsdPico(venue.credit - due)))
     }, 40_000)
 
-    it("a stream that breaks raises, however the client listens", async () => {
+    it("a stream that fails raises an error in each client helper", async () => {
       const listening = clients.flatMap((client) =>
         (["stream", "iterate"] as const).map((how) => {
           const heard = signal()
@@ -162,7 +161,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
       expect(await Promise.all(listening.map(({ over }) => over))).toEqual(listening.map(({ raised }) => raised))
     })
 
-    it("no client was told who the supplier is, where it is, or what it costs", () => {
+    it("no response contains the provider's name, its address or its cost", () => {
       expect(venue.leaks()).toEqual([])
     })
   })

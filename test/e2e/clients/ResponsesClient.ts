@@ -1,5 +1,5 @@
 /**
- * Responses, as OpenAI's client speaks them.
+ * Responses through OpenAI's client.
  */
 import OpenAI from "openai"
 import { zodTextFormat } from "openai/helpers/zod"
@@ -39,7 +39,7 @@ export const responsesClient: OfficialClient = {
     }
   },
 
-  supplier: (said, streamed) => {
+  upstream: (said, streamed) => {
     const { text = "", usage, breaksAt } = said
     if (breaksAt !== undefined) {
       return script({ steps: [...numbered(...opening(), textDelta(text)).map(wireStep), until(breaksAt), cut] })
@@ -111,7 +111,7 @@ const itemsOf = ({ thought, text, call }: Said): ReadonlyArray<ToldItem & Record
   ...(call === undefined ? [] : [functionCall(call.name, JSON.stringify(call.input))])
 ]
 
-/** How a stream tells an item: its parts one by one, each piece by piece. */
+/** The events of an item in a stream: its parts one by one, each in pieces. */
 const eventsOf = (item: Record<string, unknown> & ToldItem, output_index: number): ReadonlyArray<WireEvent> => {
   const at = { item_id: item.id, output_index }
   const parts = (kind: string, text: string, index: string, told: unknown): ReadonlyArray<WireEvent> =>

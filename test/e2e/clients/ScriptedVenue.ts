@@ -1,5 +1,5 @@
 /**
- * A gateway in this process, whose supplier is scripted: it says what is written beside the question.
+ * A gateway in this process with a scripted upstream. The request itself selects the script.
  */
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { ReceivedRequest } from "../../support/ScriptedUpstream.ts"
@@ -13,7 +13,7 @@ import type { Venue } from "./Venue.ts"
 
 const clients = [chatClient, ...messagesClients, responsesClient]
 
-/** `sayings` are found by words that only their request holds; the last one found is said. */
+/** A script is found by words that only its request contains. The last match is used. */
 export const scriptedVenue =
   (sayings: ReadonlyArray<readonly [words: string, said: Said]>, broken: Signal) => async (): Promise<Venue> => {
     const gateway = await TestGateway.start({
@@ -41,5 +41,5 @@ const scriptFor = (request: ReceivedRequest, sayings: ReadonlyArray<readonly [st
   const client = clients.find(({ path }) => path === request.path)
   const [, said] = sayings.findLast(([words]) => request.body.includes(words)) ?? []
   if (client === undefined || said === undefined) throw new Error(`nothing is to be said to ${request.body}`)
-  return client.supplier(said, (request.json() as { readonly stream?: boolean }).stream === true)
+  return client.upstream(said, (request.json() as { readonly stream?: boolean }).stream === true)
 }

@@ -1,6 +1,6 @@
 /**
- * What `npm start` gives a newcomer: a server of its own with its own Postgres, a simulated supplier at the pace of a
- * real one, and the customer of the demo.
+ * The server that `npm start` gives a newcomer: its own Postgres, a simulated upstream with a realistic pace, and the demo
+ * customer.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,13 +15,13 @@ import type { Venue } from "./Venue.ts"
 
 export const startedVenue = async (): Promise<Venue> => {
   const home = mkdtempSync(join(tmpdir(), "tollgate-clients-"))
-  const supplier = new URL(await nobodyThere())
-  const server = await ServerProcess.start({ NODE_ENV: "development", DATA_DIR: home, SIMULATOR_PORT: supplier.port })
+  const upstream = new URL(await nobodyThere())
+  const server = await ServerProcess.start({ NODE_ENV: "development", DATA_DIR: home, SIMULATOR_PORT: upstream.port })
   await server.printed(/Ctrl-C/)
   const told = (name: string): string => new RegExp(`^ +${name} +(\\S+)$`, "m").exec(server.stdout)?.[1] ?? ""
   const tap = await Wiretap.start(server.url)
 
-  /** What the command line prints, as an operator types it beside the server. */
+  /** The output of an admin command beside the running server. */
   const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
     const printed = await Effect.runPromise(CommandLine.start({ DATA_DIR: home }, ...args, "--json").printed)
     if (printed.code !== 0) throw new Error(`tollgate ${args.join(" ")} ended with ${printed.code}: ${printed.stderr}`)
@@ -32,7 +32,7 @@ export const startedVenue = async (): Promise<Venue> => {
     url: tap.url,
     key: told("key"),
     model: "demo-chat",
-    // As in the catalog of the demo.
+    // The prices of the demo catalog.
     price: { input: 250_000n, cacheWrite: 250_000n, cacheRead: 25_000n, output: 2_000_000n },
     credit: UsdPico(10_000_000_000_000n),
     balance: async () => {
@@ -40,7 +40,7 @@ export const startedVenue = async (): Promise<Venue> => {
       return (user as { readonly payg: { readonly balance: string } }).payg.balance
     },
     breakStreams: () => server.signal("SIGKILL"),
-    leaks: () => tap.leaksOf(["simulator", "simulated-small", supplier.host, told("key")]),
+    leaks: () => tap.leaksOf(["simulator", "simulated-small", upstream.host, told("key")]),
     close: async () => {
       await tap.close()
       await server.stop()

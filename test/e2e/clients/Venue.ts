@@ -1,5 +1,5 @@
 /**
- * A gateway with a supplier behind it and a customer in front of it, where official clients are tried.
+ * A gateway with an upstream and a customer, against which the official clients are tested.
  */
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Usage } from "./OfficialClient.ts"
@@ -8,16 +8,16 @@ export interface Venue {
   readonly url: string
   readonly key: string
   readonly model: string
-  /** Pico-USD a token. */
+  /** Prices in pico-USD a token. */
   readonly price: Readonly<Record<keyof Usage, bigint>>
-  /** What the customer began with. */
+  /** The customer's balance at the start. */
   readonly credit: UsdPico
-  /** What is left, as the customer is told. */
+  /** The customer's present balance. */
   readonly balance: () => Promise<string>
-  /** Breaks off every stream under way. */
+  /** Cuts every open stream. */
   readonly breakStreams: () => void
-  /** Where a client was told who serves it from, or at what cost. */
+  /** The places in responses that reveal the provider or its cost. */
   readonly leaks: () => ReadonlyArray<string>
-  /** Fails when the books do not agree. */
+  /** Fails when the audit finds a difference. */
   readonly close: () => Promise<void>
 }
