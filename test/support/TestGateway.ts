@@ -311,7 +311,7 @@ const layers = (config: ServerConfig, unsettleable: Array<string>, log: ((line: 
   ).pipe(
     Layer.provide(
       loggedTo(log === undefined ? LogLevel.Error : LogLevel.All, (line) => {
-        if (line.includes("a request cannot be settled")) unsettleable.push(line)
+        if (line.includes("the database rejected a settlement")) unsettleable.push(line)
         log?.(line)
       })
     )

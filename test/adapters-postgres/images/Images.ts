@@ -1,7 +1,7 @@
 /**
- * Image requests of customers, the stores of several nodes that serve them, and what is left behind.
+ * Image requests of customers, the nodes that serve them, and the rows that they leave.
  *
- * One image, as {@link aMade} has it, costs what one request of text does: exactly a tenth of a micro-USD.
+ * An image with the outcome {@link aMade} costs the same as a request of text: exactly a tenth of a micro-USD.
  */
 import { SqlClient } from "@effect/sql"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -26,7 +26,7 @@ export const anImage = (customer: Customer, input = 96n): Admission => ({
   streamed: false
 })
 
-/** Every way in which a request can end. */
+/** All ends of a request. */
 export const ends = {
   settled: { _tag: "Pictured", usage: { prompt: { ...TokenUsage.none, input: Tokens(96n) }, output: Tokens(1n) } },
   unmetered: { _tag: "Pictured", usage: unreported },
@@ -45,7 +45,7 @@ export const finished = (admission: Admission, outcome: ImageOutcome = aMade): F
   durationMillis: 1_234
 })
 
-/** A node of its own; stopped with the scope. */
+/** A new node, stopped with the scope. */
 export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
@@ -56,9 +56,8 @@ export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOption
     return {
       ...images,
       nodes: Context.get(built, Nodes),
-      /** As it would be told to a client: begun, or the reason why not. */
       begin: (admission: Admission, idempotencyKey?: string) => images.begin({ admission, idempotencyKey }),
-      tried: (admission: Admission, idempotencyKey?: string) =>
+      tryBegin: (admission: Admission, idempotencyKey?: string) =>
         Effect.match(images.begin({ admission, idempotencyKey }), {
           onSuccess: () => "begun" as const,
           onFailure: ({ _tag }) => _tag
@@ -66,7 +65,7 @@ export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOption
     }
   })
 
-export interface Kept {
+export interface StoredImage {
   readonly state: string
   readonly keyed: boolean
   readonly review: string | null
@@ -74,18 +73,18 @@ export interface Kept {
   readonly cost: bigint | null
 }
 
-/** What is stored of the requests of a customer, oldest first. */
-export const kept = ({ user }: Customer) =>
+/** The stored requests of a customer, oldest first. */
+export const storedImages = ({ user }: Customer) =>
   Effect.flatMap(
     SqlClient.SqlClient,
-    (sql) => sql<Kept>`
+    (sql) => sql<StoredImage>`
       SELECT i.state, i.key_digest IS NOT NULL AS keyed, r.reason AS review, s.ending, s.cost_pico AS cost
       FROM image_request i LEFT JOIN image_review r USING (request_id) LEFT JOIN settlement s USING (request_id)
       WHERE i.user_id = ${user.id} ORDER BY i.started_at, i.request_id`
   ).pipe(Effect.orDie)
 
-/** As if the lease of everything that runs had passed. */
-export const passLeases = Effect.flatMap(
+/** Makes the lease of every running request expire. */
+export const expireLeases = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE state = 'running'`
 )

@@ -16,13 +16,13 @@ import {
   aCustomer,
   aNode,
   aRequest,
+  balancesOf,
   complete,
   journal,
   openHolds,
-  REQUEST_PICO,
-  standing
+  REQUEST_PICO
 } from "../ledger/Customers.ts"
-import { aMade, anImage, anImageNode, ends, finished, kept, passLeases } from "./Images.ts"
+import { aMade, anImage, anImageNode, ends, expireLeases, finished, storedImages } from "./Images.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 const impatient = { beginMillis: 400, transactionMillis: 600, connectMillis: 600 }
@@ -30,7 +30,7 @@ const impatient = { beginMillis: 400, transactionMillis: 600, connectMillis: 600
 const tally = (all: ReadonlyArray<string>) =>
   Object.fromEntries([...new Set(all)].map((one) => [one, all.filter((other) => other === one).length]))
 
-/** A node that reaches the database over a cable. */
+/** A node that reaches the database through a cable. */
 const wired = (options: Parameters<typeof anImageNode>[0] = {}) =>
   Effect.gen(function* () {
     const cable = yield* Cable.scoped((yield* TestDatabase).settings)
@@ -47,28 +47,28 @@ describe("image requests in Postgres", () => {
   layer(Layer.mergeAll(PgOpenHolds.layer(), PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("of a hundred of one account on two nodes, one runs and 99 are told to wait", () =>
+    it.scoped("run one at a time: of a hundred of one account on two nodes, 99 are refused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
         const images = Array.from({ length: 100 }, (_, i) => ({ admission: anImage(customer), node: nodes[i % 2] }))
-        const told = yield* Effect.all(
-          images.map(({ admission, node }) => node?.tried(admission) ?? Effect.die("no node")),
+        const results = yield* Effect.all(
+          images.map(({ admission, node }) => node?.tryBegin(admission) ?? Effect.die("no node")),
           atOnce
         )
-        expect(tally(told)).toEqual({ begun: 1, ImageConcurrencyLimit: 99 })
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
-        const winner = images[told.indexOf("begun")]?.admission ?? anImage(customer)
+        expect(tally(results)).toEqual({ begun: 1, ImageConcurrencyLimit: 99 })
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+        const winner = images[results.indexOf("begun")]?.admission ?? anImage(customer)
         expect(yield* nodes[0].finish(finished(winner))).toEqual(aMade)
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        expect(yield* kept(customer)).toEqual([
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* storedImages(customer)).toEqual([
           { state: "settled", keyed: false, review: null, ending: "complete", cost: REQUEST_PICO }
         ])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("of different accounts do not wait for each other", () =>
+    it.scoped("of different accounts run at the same time", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
         const node = yield* anImageNode()
@@ -76,7 +76,7 @@ describe("image requests in Postgres", () => {
         expect(
           tally(
             yield* Effect.all(
-              images.map((image) => node.tried(image)),
+              images.map((image) => node.tryBegin(image)),
               atOnce
             )
           )
@@ -89,52 +89,52 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("of fifty with one idempotency key, one is charged and 49 are told that it was used", () =>
+    it.scoped("with one idempotency key are charged once: of fifty, 49 are refused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
-        const told = yield* Effect.all(
+        const results = yield* Effect.all(
           Array.from({ length: 50 }, (_, i) => {
             const node = nodes[i % 2] ?? nodes[0]
             const admission = anImage(customer)
-            return Effect.tap(node.tried(admission, "once"), (told) =>
-              told === "begun" ? node.finish(finished(admission)) : Effect.void
+            return Effect.tap(node.tryBegin(admission, "once"), (begun) =>
+              begun === "begun" ? node.finish(finished(admission)) : Effect.void
             )
           }),
           atOnce
         )
-        expect(tally(told)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        // It is the customer's: somebody else's key of the same words is another.
+        expect(tally(results)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        // A key belongs to its customer: another customer can use the same text.
         const other = yield* aCustomer(RICH)
         const image = anImage(other)
-        expect(yield* nodes[0].tried(image, "once")).toBe("begun")
+        expect(yield* nodes[0].tryBegin(image, "once")).toBe("begun")
         yield* nodes[0].finish(finished(image))
       })
     )
 
-    it.scoped("that repeat the key of the one that runs are told so, before they are told to wait", () =>
+    it.scoped("with the key of the running request are refused for the key, not for the concurrency limit", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
         const image = anImage(customer)
         yield* node.begin(image, "k")
-        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
-        expect(yield* node.tried(anImage(customer), "other")).toBe("ImageConcurrencyLimit")
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* node.tryBegin(anImage(customer), "other")).toBe("ImageConcurrencyLimit")
         yield* node.finish(finished(image))
-        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
         const next = anImage(customer)
-        expect(yield* node.tried(next, "other")).toBe("begun")
+        expect(yield* node.tryBegin(next, "other")).toBe("begun")
         yield* node.finish(finished(next))
       })
     )
 
-    it.scoped("that are refused leave nothing behind, and their key free", () =>
+    it.scoped("leave no rows when they are refused, and their key stays free", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({})
         const node = yield* anImageNode()
-        expect(yield* node.tried(anImage(customer), "k")).toBe("InsufficientBalance")
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("InsufficientBalance")
         yield* Effect.flatMap(PaygAccounts, (accounts) =>
           accounts.credit({
             email: customer.user.email,
@@ -144,12 +144,12 @@ describe("image requests in Postgres", () => {
           })
         )
         yield* sql`UPDATE app_user SET status = 'blocked' WHERE id = ${customer.user.id}`
-        expect(yield* node.tried(anImage(customer), "k")).toBe("InvalidApiKey")
-        expect(yield* kept(customer)).toEqual([])
-        expect((yield* standing(customer)).payg).toEqual(WHOLE)
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("InvalidApiKey")
+        expect(yield* storedImages(customer)).toEqual([])
+        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
         yield* sql`UPDATE app_user SET status = 'active' WHERE id = ${customer.user.id}`
         const image = anImage(customer)
-        expect(yield* node.tried(image, "k")).toBe("begun")
+        expect(yield* node.tryBegin(image, "k")).toBe("begun")
         yield* node.finish(finished(image))
       })
     )
@@ -165,7 +165,7 @@ describe("image requests in Postgres", () => {
     ]
     for (const [state, review, ending, cost] of endings) {
       it.scoped(
-        `that end ${state} are charged ${cost} pico-USD, ${review === null ? "and nobody" : "and a person"} looks`,
+        `are charged ${cost} pico-USD when they end ${state}, ${review === null ? "without" : "with"} a review`,
         () =>
           Effect.gen(function* () {
             const customer = yield* aCustomer(RICH)
@@ -174,94 +174,92 @@ describe("image requests in Postgres", () => {
             yield* node.begin(image, "k")
             const outcome = outcomeOf(ends[state], true)
             expect(yield* node.finish(finished(image, outcome))).toEqual(outcome)
-            expect(yield* kept(customer)).toEqual([{ state, keyed: true, review, ending, cost }])
-            expect((yield* standing(customer)).payg).toEqual([100_000_000n - cost, 0n])
-            // Once only, whatever it is said to have come to then.
+            expect(yield* storedImages(customer)).toEqual([{ state, keyed: true, review, ending, cost }])
+            expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
+            // A second finish moves nothing, whatever its outcome is.
             expect(yield* node.finish(finished(image))).toBeUndefined()
-            expect((yield* standing(customer)).payg).toEqual([100_000_000n - cost, 0n])
+            expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
             expect(yield* Stores.brokenInvariants).toEqual([])
           })
       )
     }
 
-    it.scoped("are paid from the plan first", () =>
+    it.scoped("take from the plan first", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ ...RICH, planTokens: 96n })
         const node = yield* anImageNode()
         const image = anImage(customer)
         yield* node.begin(image)
         yield* node.finish(finished(image))
-        expect(yield* standing(customer)).toEqual({ plan: [0n, 0n], payg: [100_000_000n - 4_000n, 0n] })
+        expect(yield* balancesOf(customer)).toEqual({ plan: [0n, 0n], payg: [100_000_000n - 4_000n, 0n] })
       })
     )
 
-    it.scoped("of which nothing was sent to a supplier leave their key free", () =>
+    it.scoped("leave their key free when nothing was sent to a provider", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
         const [image, again] = [anImage(customer), anImage(customer)]
         yield* node.begin(image, "k")
         yield* node.finish(finished(image, outcomeOf(ends.timeout, false)))
-        expect(yield* kept(customer)).toEqual([
+        expect(yield* storedImages(customer)).toEqual([
           { state: "failed", keyed: false, review: null, ending: "failed", cost: 0n }
         ])
-        expect(yield* node.tried(again, "k")).toBe("begun")
+        expect(yield* node.tryBegin(again, "k")).toBe("begun")
         yield* node.finish(finished(again))
       })
     )
 
-    it.scoped("whose lease has passed are given up by the next one of their account, and come to nothing", () =>
+    it.scoped("are abandoned without a charge by the next request of their account after their lease expired", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
         const [image, next] = [anImage(customer), anImage(customer)]
         yield* dead.begin(image, "k")
-        yield* eventually(node.tried(next, "l"), (told) => told === "begun")
+        yield* eventually(node.tryBegin(next, "l"), (begun) => begun === "begun")
         expect(yield* dead.finish(finished(image))).toBeUndefined()
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
         yield* node.finish(finished(next))
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        expect(yield* kept(customer)).toEqual([
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* storedImages(customer)).toEqual([
           { state: "abandoned", keyed: true, review: "abandoned", ending: "failed", cost: 0n },
           { state: "settled", keyed: true, review: null, ending: "complete", cost: REQUEST_PICO }
         ])
-        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped(
-      "whose lease has passed are swept once, whoever comes first: nodes that sweep, or the one that made them",
-      () =>
-        Effect.gen(function* () {
-          const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
-          const nodes = yield* Effect.all([anImageNode(), anImageNode()])
-          const images = customers.map((customer) => anImage(customer))
-          yield* Effect.all(
-            images.map((image) => nodes[0].begin(image)),
-            atOnce
-          )
-          expect(yield* nodes[1].abandon).toBe(0)
-          yield* passLeases
-          const [swept, made] = yield* Effect.all(
-            [
-              Effect.all([nodes[0].abandon, nodes[1].abandon], atOnce),
-              Effect.all(
-                images.map((image) => nodes[0].finish(finished(image))),
-                atOnce
-              )
-            ],
-            atOnce
-          )
-          const finishedInTime = made.filter((outcome) => outcome !== undefined).length
-          expect(swept[0] + swept[1] + finishedInTime).toBe(40)
-          expect(yield* openHolds).toBe(0n)
-          expect(yield* nodes[1].abandon).toBe(0)
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
+    it.scoped("end once after their lease expired, by concurrent reapers or by their own node", () =>
+      Effect.gen(function* () {
+        const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
+        const nodes = yield* Effect.all([anImageNode(), anImageNode()])
+        const images = customers.map((customer) => anImage(customer))
+        yield* Effect.all(
+          images.map((image) => nodes[0].begin(image)),
+          atOnce
+        )
+        expect(yield* nodes[1].abandon).toBe(0)
+        yield* expireLeases
+        const [swept, made] = yield* Effect.all(
+          [
+            Effect.all([nodes[0].abandon, nodes[1].abandon], atOnce),
+            Effect.all(
+              images.map((image) => nodes[0].finish(finished(image))),
+              atOnce
+            )
+          ],
+          atOnce
+        )
+        const finishedInTime = made.filter((outcome) => outcome !== undefined).length
+        expect(swept[0] + swept[1] + finishedInTime).toBe(40)
+        expect(yield* openHolds).toBe(0n)
+        expect(yield* nodes[1].abandon).toBe(0)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
-    it.scoped("whose node is dead keep their account until their lease has passed, though their hold is settled", () =>
+    it.scoped("of a dead node block their account until their lease expires, though their hold is settled", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
@@ -269,19 +267,19 @@ describe("image requests in Postgres", () => {
         yield* dead.begin(image)
         yield* dead.nodes.leave
         expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(1)
-        expect((yield* standing(customer)).payg).toEqual(WHOLE)
-        expect(yield* node.tried(anImage(customer))).toBe("ImageConcurrencyLimit")
+        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+        expect(yield* node.tryBegin(anImage(customer))).toBe("ImageConcurrencyLimit")
         expect(yield* Stores.brokenInvariants).toEqual([])
-        yield* passLeases
+        yield* expireLeases
         expect(yield* node.abandon).toBe(1)
-        expect(yield* kept(customer)).toEqual([
+        expect(yield* storedImages(customer)).toEqual([
           { state: "abandoned", keyed: false, review: "abandoned", ending: "failed", cost: 0n }
         ])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("whose node was taken for dead deliver nothing, and free their account at once", () =>
+    it.scoped("of a node that was judged dead deliver nothing and free their account at once", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -290,12 +288,12 @@ describe("image requests in Postgres", () => {
         yield* node.nodes.leave
         yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
         expect(yield* node.finish(finished(image))).toBeUndefined()
-        expect(yield* kept(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
+        expect(yield* storedImages(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("count for nothing in the rankings, and are in the journal all the same", () =>
+    it.scoped("are in the journal, but do not count in the rankings", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -322,7 +320,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are forgotten by their key after 90 days, and by nothing else", () =>
+    it.scoped("lose only their key after 90 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -338,13 +336,13 @@ describe("image requests in Postgres", () => {
         yield* node.finish(finished(image))
         yield* age(89)
         expect(yield* node.forgetKeys).toBe(0)
-        expect(yield* node.tried(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
         yield* age(91)
         expect(yield* node.forgetKeys).toBe(1)
         expect(yield* node.forgetKeys).toBe(0)
-        expect(yield* kept(customer)).toMatchObject([{ state: "settled", keyed: false }])
+        expect(yield* storedImages(customer)).toMatchObject([{ state: "settled", keyed: false }])
         const again = anImage(customer)
-        expect(yield* node.tried(again, "k")).toBe("begun")
+        expect(yield* node.tryBegin(again, "k")).toBe("begun")
         yield* node.finish(finished(again))
       })
     )
@@ -357,14 +355,14 @@ describe("image requests in Postgres", () => {
           void node.cable.atNextCommit(fault)
           const image = anImage(customer)
           yield* node.begin(image, "k")
-          expect((yield* standing(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
-          expect(yield* kept(customer)).toMatchObject([{ state: "running", keyed: true }])
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
+          expect(yield* storedImages(customer)).toMatchObject([{ state: "running", keyed: true }])
           yield* node.finish(finished(image))
-          expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         })
       )
 
-      it.scoped(`end once, and can say how, when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`end once, with their outcome, when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
           const node = yield* wired()
@@ -372,50 +370,50 @@ describe("image requests in Postgres", () => {
           yield* node.begin(image)
           void node.cable.atNextCommit(fault)
           expect(yield* node.finish(finished(image))).toEqual(aMade)
-          expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
       )
     }
 
-    it.scoped("that could not begin in time are taken back when the database turns out to have begun them", () =>
+    it.scoped("are taken back when their begin was committed after their deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(impatient)
         const happened = node.cable.atNextCommit("response lost")
-        const beginning = yield* Effect.fork(node.tried(anImage(customer), "k"))
+        const beginning = yield* Effect.fork(node.tryBegin(anImage(customer), "k"))
         yield* Effect.promise(() => happened)
         node.cable.cut()
         expect(yield* Fiber.join(beginning)).toBe("Overloaded")
         node.cable.mend()
-        yield* eventually(kept(customer), (rows) => rows.every(({ state }) => state !== "running"))
+        yield* eventually(storedImages(customer), (rows) => rows.every(({ state }) => state !== "running"))
         const again = anImage(customer)
-        yield* eventually(node.tried(again, "k"), (told) => told === "begun")
+        yield* eventually(node.tryBegin(again, "k"), (begun) => begun === "begun")
         yield* node.finish(finished(again))
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("are refused at once when too many wait to begin, and none of them is begun later", () =>
+    it.scoped("are refused when too many wait to begin, and do not begin later", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired({ ...impatient, waiting: 3 })
         node.cable.cut()
-        const told = yield* Effect.all(
-          Array.from({ length: 8 }, () => node.tried(anImage(customer))),
+        const results = yield* Effect.all(
+          Array.from({ length: 8 }, () => node.tryBegin(anImage(customer))),
           atOnce
         )
-        expect(tally(told)).toEqual({ Overloaded: 8 })
+        expect(tally(results)).toEqual({ Overloaded: 8 })
         node.cable.mend()
         const image = anImage(customer)
-        yield* eventually(node.tried(image), (one) => one === "begun")
-        expect(yield* kept(customer)).toHaveLength(1)
+        yield* eventually(node.tryBegin(image), (one) => one === "begun")
+        expect(yield* storedImages(customer)).toHaveLength(1)
         yield* node.finish(finished(image))
       })
     )
 
-    it.scoped("end when the database is back, as what they are then: who left meanwhile is not charged", () =>
+    it.scoped("end with their current outcome when the database is back: a client that left is not charged", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(impatient)
@@ -429,42 +427,42 @@ describe("image requests in Postgres", () => {
         gone = true
         node.cable.mend()
         expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", told: { _tag: "Nobody" } })
-        expect((yield* standing(customer)).payg).toEqual(WHOLE)
+        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("wait for whoever keeps their account, and nobody else does", () =>
+    it.scoped("wait while another session locks their account, without delaying other customers", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))
         if (one === undefined || idle === undefined) return yield* Effect.die("no customers")
         const node = yield* anImageNode({ beginMillis: 1_500 })
         const image = anImage(one)
-        expect(yield* node.tried(image)).toBe("begun")
-        const [told, finishing] = yield* sql.withTransaction(
+        expect(yield* node.tryBegin(image)).toBe("begun")
+        const [begun, finishing] = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT FROM account WHERE user_id IN (${one.user.id}, ${idle.user.id}) FOR NO KEY UPDATE`
             const finishing = yield* Effect.forkScoped(node.finish(finished(image)))
-            const refused = yield* Effect.forkScoped(node.tried(anImage(idle)))
+            const refused = yield* Effect.forkScoped(node.tryBegin(anImage(idle)))
             yield* Effect.yieldNow()
             for (const other of [...others, ...others]) {
               const theirs = anImage(other)
-              const both = Effect.zipRight(node.tried(theirs), node.finish(finished(theirs)))
+              const both = Effect.zipRight(node.tryBegin(theirs), node.finish(finished(theirs)))
               expect(yield* Effect.timeout(both, "1 second")).toEqual(aMade)
             }
             return [yield* Fiber.join(refused), finishing] as const
           })
         )
-        expect(told).toBe("Overloaded")
+        expect(begun).toBe("Overloaded")
         expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(aMade)
-        expect((yield* standing(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        expect(yield* node.tried(anImage(idle))).toBe("begun")
+        expect((yield* balancesOf(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+        expect(yield* node.tryBegin(anImage(idle))).toBe("begun")
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("are finished while a node stops", () =>
+    it.scoped("finish while their node stops", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const image = anImage(customer)
@@ -480,7 +478,7 @@ describe("image requests in Postgres", () => {
     )
 
     const seed = Math.trunc(Math.random() * 2 ** 31)
-    it.scoped(`leave books that agree, whatever happens to them among requests of text (seed ${seed})`, () =>
+    it.scoped(`keep the ledger consistent among requests of text (seed ${seed})`, () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(
           Array.from({ length: 3 }, (_, i) => aCustomer({ usdMicro: 3n, planTokens: BigInt(i + 1) * 300n }))
@@ -496,15 +494,15 @@ describe("image requests in Postgres", () => {
           const admission = anImage(yield* pick(customers), BigInt(yield* Random.nextIntBetween(1, 900)))
           const key = yield* pick([undefined, "a", "b", "c", "d"])
           if (begins === undefined || other === undefined) return "no node"
-          const told = yield* begins.tried(admission, key)
-          if (told !== "begun") return told
+          const begun = yield* begins.tryBegin(admission, key)
+          if (begun !== "begun") return begun
           const what = yield* Random.nextIntBetween(0, 10)
-          // Its node dies; or it is swept before it ends.
-          if (what === 0) return told
-          if (what === 1) yield* Effect.zipRight(passLeases, other.abandon)
+          // The node dies, or the request is abandoned before it finishes.
+          if (what === 0) return begun
+          if (what === 1) yield* Effect.zipRight(expireLeases, other.abandon)
           const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)
           yield* begins.finish(finished(admission, outcome))
-          return told
+          return begun
         })
         const text = Effect.gen(function* () {
           const request = aRequest(yield* pick(customers), BigInt(yield* Random.nextIntBetween(1, 900)))
@@ -514,14 +512,14 @@ describe("image requests in Postgres", () => {
         const steps = Array.from({ length: 240 }, () =>
           Effect.flatMap(Random.next, (draw) => (draw < 0.6 ? image : draw < 0.97 ? text : Effect.as(sweep, "swept")))
         )
-        const told = yield* Effect.all(steps, { concurrency: 12 })
-        expect(tally(told).begun).toBeGreaterThan(5)
+        const results = yield* Effect.all(steps, { concurrency: 12 })
+        expect(tally(results).begun).toBeGreaterThan(5)
         expect(yield* Stores.brokenInvariants).toEqual([])
-        yield* passLeases
+        yield* expireLeases
         yield* nodes[0].abandon
         expect(yield* openHolds).toBe(0n)
         for (const customer of customers) {
-          const { payg, plan } = yield* standing(customer)
+          const { payg, plan } = yield* balancesOf(customer)
           expect([payg[1], plan[1]]).toEqual([0n, 0n])
         }
         expect(yield* Stores.brokenInvariants).toEqual([])

@@ -9,10 +9,10 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { Effect, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"
-import { aCustomer, aNode, aRequest, aRequestId, type Customer, complete, standing } from "../ledger/Customers.ts"
+import { aCustomer, aNode, aRequest, aRequestId, balancesOf, type Customer, complete } from "../ledger/Customers.ts"
 import { anImage, anImageNode, ends, finished } from "./Images.ts"
 
-/** An image of this customer that ended so. */
+/** An ended image request of this customer. */
 const anEnded = (customer: Customer, reason: ReviewReason) =>
   Effect.gen(function* () {
     const node = yield* anImageNode()
@@ -28,7 +28,7 @@ const WAIVED: Resolution = { _tag: "Waived" }
 const resolve = (requestId: RequestId, resolution: Resolution) =>
   Effect.flatMap(ImageReviews, ({ resolve }) => resolve(requestId, resolution, Stores.operator))
 
-const tried = (requestId: RequestId, resolution: Resolution) =>
+const tryResolve = (requestId: RequestId, resolution: Resolution) =>
   Effect.match(resolve(requestId, resolution), {
     onSuccess: () => "resolved" as const,
     onFailure: ({ _tag }) => _tag
@@ -36,7 +36,7 @@ const tried = (requestId: RequestId, resolution: Resolution) =>
 
 describe("reviews of images in Postgres", () => {
   layer(Layer.provideMerge(PgImageReviews.layer, Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped("wait, oldest first, until they are resolved", () =>
+    it.scoped("are listed oldest first until they are resolved", () =>
       Effect.gen(function* () {
         const { list } = yield* ImageReviews
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -59,7 +59,7 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("that are charged take the amount from the customer, and say so in the audit log", () =>
+    it.scoped("take the amount from the customer when they are charged, with an entry in the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 100n })
@@ -69,7 +69,7 @@ describe("reviews of images in Postgres", () => {
           balancePico: 70_000_000n,
           resolved: { resolution: charging(30n), operator: Stores.operator }
         })
-        expect((yield* standing(customer)).payg).toEqual([70_000_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([70_000_000n, 0n])
         expect(yield* sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${image}`).toEqual([
           {
             actor: Stores.operator.actor,
@@ -82,16 +82,16 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("are resolved once, however many do so at once, among requests of text", () =>
+    it.scoped("are resolved once by concurrent operators, among requests of text", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
         const image = yield* anEnded(customer, "abandoned")
         const texts = Array.from({ length: 20 }, () => aRequest(customer))
-        const [told] = yield* Effect.all(
+        const [results] = yield* Effect.all(
           [
             Effect.all(
-              Array.from({ length: 20 }, (_, i) => tried(image, i % 2 === 0 ? charging(10n) : WAIVED)),
+              Array.from({ length: 20 }, (_, i) => tryResolve(image, i % 2 === 0 ? charging(10n) : WAIVED)),
               { concurrency: "unbounded" }
             ),
             Effect.all(
@@ -101,36 +101,36 @@ describe("reviews of images in Postgres", () => {
           ],
           { concurrency: 2 }
         )
-        expect(told.filter((one) => one === "resolved")).toHaveLength(1)
-        expect(told.filter((one) => one === "ReviewResolved")).toHaveLength(19)
-        const [left] = (yield* standing(customer)).payg
+        expect(results.filter((one) => one === "resolved")).toHaveLength(1)
+        expect(results.filter((one) => one === "ReviewResolved")).toHaveLength(19)
+        const [left] = (yield* balancesOf(customer)).payg
         expect([98_000_000n, 88_000_000n]).toContain(left)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("charge nothing that the balance does not cover, nor what a running request has set aside", () =>
+    it.scoped("cannot charge more than the balance minus the holds of running requests", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
         const image = yield* anEnded(customer, "withheld")
         const text = aRequest(customer)
         yield* ledger.admit(text)
-        expect(yield* tried(image, charging(1n))).toBe("InsufficientBalance")
+        expect(yield* tryResolve(image, charging(1n))).toBe("InsufficientBalance")
         yield* ledger.settleLater({ ...complete(text), measure: () => complete(text).measure() })
-        expect(yield* tried(image, WAIVED)).toBe("resolved")
-        expect(yield* tried(image, charging(1n))).toBe("ReviewResolved")
-        expect(yield* tried(aRequestId(), WAIVED)).toBe("ReviewNotFound")
+        expect(yield* tryResolve(image, WAIVED)).toBe("resolved")
+        expect(yield* tryResolve(image, charging(1n))).toBe("ReviewResolved")
+        expect(yield* tryResolve(aRequestId(), WAIVED)).toBe("ReviewNotFound")
       })
     )
 
-    it.scoped("and image requests stay what they are: the database refuses a second end, and to forget them", () =>
+    it.scoped("and ended image requests are immutable: the database refuses updates and deletes", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
         const image = yield* anEnded(customer, "timeout")
         yield* resolve(image, WAIVED)
-        const lies = [
+        const forgeries = [
           `UPDATE image_request SET state = 'settled' WHERE request_id = '${image}'`,
           `UPDATE image_request SET state = 'running', finished_at = NULL WHERE request_id = '${image}'`,
           `UPDATE image_request SET key_digest = sha256('other') WHERE request_id = '${image}'`,
@@ -142,9 +142,9 @@ describe("reviews of images in Postgres", () => {
           `INSERT INTO image_request (request_id, user_id, lease_until)
             SELECT gen_random_uuid(), '${customer.user.id}', clock_timestamp() + interval '1 minute' FROM generate_series(1, 2)`
         ]
-        for (const lie of lies) {
-          const refusal = yield* Effect.flip(sql.unsafe(lie))
-          expect(sqlState(refusal), lie).toMatch(/^23/)
+        for (const forgery of forgeries) {
+          const refusal = yield* Effect.flip(sql.unsafe(forgery))
+          expect(sqlState(refusal), forgery).toMatch(/^23/)
         }
       })
     )

@@ -1,5 +1,5 @@
 /**
- * Customers with exact balances, requests that cost an exact amount, and the ledgers that serve them.
+ * Customers with exact balances, requests with an exact cost, and nodes with a ledger.
  *
  * One request, as {@link aRequest} makes it, is 96 tokens of input and 1 of output: at 1,000 and 4,000 pico-USD a token
  * exactly a tenth of a micro-USD.
@@ -42,7 +42,7 @@ export interface Customer {
   readonly model: Model
 }
 
-/** With so much pay-as-you-go credit, and so many tokens of the model. */
+/** A customer with pay-as-you-go credit and with plan tokens of a model. */
 export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTokens?: bigint }) =>
   Effect.gen(function* () {
     const user = balance.usdMicro === undefined ? yield* Stores.aUser : yield* Stores.aPayer(balance.usdMicro)
@@ -53,7 +53,7 @@ export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTo
     return customer
   })
 
-/** Gives a customer tokens. */
+/** Mints plan tokens for a customer. */
 export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.grant(user.id, model.id, tokens)
 
 export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
@@ -86,36 +86,35 @@ export const complete = (admission: Admission, input = 96n, output = 1n): Settle
 
 export const failed = (admission: Admission): SettlementRequest => ({ admission, measure: () => measured("failed") })
 
-/** The ledger as tests would rather have it. */
+/** The ledger with effects instead of callbacks. */
 const inEffects = (ledger: InferenceLedger["Type"]) => ({
   admit: (admission: Admission) =>
     Effect.uninterruptible(
       Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
     ),
-  settle: (settling: SettlementRequest) =>
-    Effect.async<Settled | undefined>((resume) => ledger.settle(settling, resume)),
-  settleLater: (settling: SettlementRequest) => Effect.sync(() => ledger.settleLater(settling)),
+  settle: (request: SettlementRequest) => Effect.async<Settled | undefined>((resume) => ledger.settle(request, resume)),
+  settleLater: (request: SettlementRequest) => Effect.sync(() => ledger.settleLater(request)),
   checkpoint: ledger.checkpoint
 })
 
-/** A node of its own with its ledger; stopped with the scope. */
+/** A new node with its ledger, stopped with the scope. */
 export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
-    // What a test does to a ledger on purpose need not be reported.
+    // Faults that a test causes on purpose need no log lines.
     const built = yield* Layer.build(
       PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     return { ledger: inEffects(Context.get(built, InferenceLedger)), nodes: Context.get(built, Nodes) }
   })
 
-export interface Standing {
+export interface CustomerBalances {
   readonly payg: readonly [remaining: bigint, pending: bigint]
   readonly plan: readonly [remaining: bigint, pending: bigint]
 }
 
-/** What a customer has left and what is set aside of it. */
-export const standing = ({ user }: Customer) =>
+/** The remaining and the pending amounts of a customer. */
+export const balancesOf = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const rows = yield* sql<{ kind: "payg" | "plan"; remaining: bigint; pending: bigint }>`
@@ -125,10 +124,10 @@ export const standing = ({ user }: Customer) =>
       const row = rows.find((found) => found.kind === kind)
       return [row?.remaining ?? 0n, row?.pending ?? 0n] as const
     }
-    return { payg: of("payg"), plan: of("plan") } satisfies Standing
+    return { payg: of("payg"), plan: of("plan") } satisfies CustomerBalances
   }).pipe(Effect.orDie)
 
-/** The endings in the journal of a customer, by request. */
+/** The endings of a customer's settlements, by request. */
 export const journal = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -143,7 +142,7 @@ export const openHolds = Effect.gen(function* () {
   return row?.count
 }).pipe(Effect.orDie)
 
-/** Ends the connections of every ledger, from the server's side; how many. */
+/** Terminates the backends of all ledger connections. Returns their number. */
 export const terminateLedgers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -151,7 +150,7 @@ export const terminateLedgers = Effect.gen(function* () {
   return rows.length
 }).pipe(Effect.orDie)
 
-/** How many statements wait for somebody's lock, even when asked inside a transaction. */
+/** The number of statements that wait for a lock. Also current when read inside a transaction. */
 export const lockWaits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SELECT pg_stat_clear_snapshot()`

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import {
-  type Call,
+  type BoundStatement,
   type ConnectionLimits,
   DedicatedConnection
 } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
@@ -28,7 +28,7 @@ const wired = (changes: Partial<ConnectionLimits> = {}) =>
     return { cable, connection: yield* opened(cable.settings, changes) }
   })
 
-const note = (...words: ReadonlyArray<string>): Call => ({
+const note = (...words: ReadonlyArray<string>): BoundStatement => ({
   statement: { name: "write_notes", text: "INSERT INTO note (word) SELECT unnest($1::text[])" },
   values: [words]
 })
@@ -43,19 +43,19 @@ const words = Effect.gen(function* () {
   return (yield* sql<{ word: string }>`SELECT word FROM note ORDER BY word`).map(({ word }) => word)
 })
 
-/** What the attempt failed with, and what it left in doubt. */
-const failing = <A>(attempt: (doubt: (result: A) => void) => Promise<unknown>) =>
+/** The error of a failing attempt, and the results that it reported as unknown commits. */
+const failing = <A>(attempt: (onUnknownCommit: (result: A) => void) => Promise<unknown>) =>
   Effect.promise(async () => {
-    const doubts: Array<A> = []
+    const unknown: Array<A> = []
     try {
-      await attempt((result) => doubts.push(result))
+      await attempt((result) => unknown.push(result))
     } catch (error) {
-      return { error, doubts }
+      return { error, unknown }
     }
     throw new Error("the transaction did not fail")
   })
 
-describe("a connection of the ledger's own", () => {
+describe("a dedicated connection", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
     const prepared = Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -63,18 +63,18 @@ describe("a connection of the ledger's own", () => {
       yield* sql`TRUNCATE note`
     })
 
-    it.scoped("writes all of a transaction or nothing, and works on after a refusal", () =>
+    it.scoped("writes all of a transaction or nothing, and still works after a refusal", () =>
       Effect.gen(function* () {
         yield* prepared
         const connection = yield* aConnection
         expect(yield* Effect.promise(() => connection.transact(writing("a", "b")))).toBe(2)
-        const refused = yield* failing((doubt: (n: number) => void) =>
-          connection.transact(writing("c", "forbidden"), doubt)
+        const refused = yield* failing((onUnknownCommit: (n: number) => void) =>
+          connection.transact(writing("c", "forbidden"), onUnknownCommit)
         )
-        expect(refused).toMatchObject({ error: { code: "23514" }, doubts: [] })
+        expect(refused).toMatchObject({ error: { code: "23514" }, unknown: [] })
         const thrown = yield* failing(() =>
-          connection.transact(async (ask) => {
-            await ask(note("d").statement, [["d"]])
+          connection.transact(async (query) => {
+            await query(note("d").statement, [["d"]])
             throw new RangeError("decided otherwise")
           })
         )
@@ -84,7 +84,7 @@ describe("a connection of the ledger's own", () => {
       })
     )
 
-    it.scoped("says what was refused first, though everything after it is refused too and heard of before", () =>
+    it.scoped("reports the first refusal, even when the refusal of a later statement is awaited first", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [
@@ -93,14 +93,14 @@ describe("a connection of the ledger's own", () => {
         ]
         yield* Effect.promise(() => connection.transact(writing("kept")))
         const refused = yield* failing(() =>
-          connection.transact(async (ask) => {
-            await ask(lockAll, [])
-            const impatient = other.transact(async (ask) => {
-              const [first, second] = [ask(lockAll, []), ask({ name: "one", text: "SELECT 1" }, [])]
+          connection.transact(async (query) => {
+            await query(lockAll, [])
+            const refusedLock = other.transact(async (query) => {
+              const [first, second] = [query(lockAll, []), query({ name: "one", text: "SELECT 1" }, [])]
               first.catch(() => {})
               return { result: await second, write: undefined }
             })
-            return { result: await impatient, write: undefined }
+            return { result: await refusedLock, write: undefined }
           })
         )
         expect(refused).toMatchObject({ error: { code: "55P03" } })
@@ -108,7 +108,7 @@ describe("a connection of the ledger's own", () => {
       })
     )
 
-    it.scoped("connects again when it was ended", () =>
+    it.scoped("reconnects after its backend was terminated", () =>
       Effect.gen(function* () {
         yield* prepared
         const connection = yield* aConnection
@@ -122,19 +122,19 @@ describe("a connection of the ledger's own", () => {
       })
     )
 
-    it.scoped("writes in one statement, without waiting for whoever has the row", () =>
+    it.scoped("writes in one statement without waiting for row locks", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [yield* aConnection, yield* aConnection]
         const rename = { statement: { name: "write_over", text: "UPDATE note SET word = 'b'" }, values: [] }
         yield* Effect.promise(() => connection.write(note("a"), () => {}))
-        const refused = yield* failing((doubt: (n: number) => void) =>
-          other.transact(async (ask) => {
-            await ask(lockAll, [])
-            return { result: await connection.write(rename, () => doubt(0)), write: undefined }
+        const refused = yield* failing((onUnknownCommit: (n: number) => void) =>
+          other.transact(async (query) => {
+            await query(lockAll, [])
+            return { result: await connection.write(rename, () => onUnknownCommit(0)), write: undefined }
           })
         )
-        expect(refused).toMatchObject({ error: { code: "55P03" }, doubts: [] })
+        expect(refused).toMatchObject({ error: { code: "55P03" }, unknown: [] })
         yield* Effect.promise(() => connection.write(rename, () => {}))
         expect(yield* words).toEqual(["b"])
       })
@@ -144,17 +144,17 @@ describe("a connection of the ledger's own", () => {
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`tells that it does not know what became of its one statement: ${fault}`, () =>
+      it.scoped(`reports an unknown commit of a single statement: ${fault}`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()
           yield* Effect.promise(() => connection.transact(writing()))
           void cable.atNextCommit(fault)
-          const lost = yield* failing((doubt: (n: number) => void) =>
-            connection.write(note("maybeCommitted"), () => doubt(1))
+          const lost = yield* failing((onUnknownCommit: (n: number) => void) =>
+            connection.write(note("maybeCommitted"), () => onUnknownCommit(1))
           )
           expect(lost.error).toBeInstanceOf(ConnectionLost)
-          expect(lost.doubts).toEqual([1])
+          expect(lost.unknown).toEqual([1])
           yield* Effect.promise(() => connection.transact(writing()))
           expect(yield* words).toEqual(written)
         })
@@ -165,37 +165,37 @@ describe("a connection of the ledger's own", () => {
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`tells that it does not know what became of a commit: ${fault}`, () =>
+      it.scoped(`reports an unknown commit of a transaction: ${fault}`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()
           yield* Effect.promise(() => connection.transact(writing()))
           void cable.atNextCommit(fault)
-          const lost = yield* failing((doubt: (n: number) => void) =>
-            connection.transact(writing("maybeCommitted"), doubt)
+          const lost = yield* failing((onUnknownCommit: (n: number) => void) =>
+            connection.transact(writing("maybeCommitted"), onUnknownCommit)
           )
           expect(lost.error).toBeInstanceOf(ConnectionLost)
-          expect(lost.doubts).toEqual([1])
+          expect(lost.unknown).toEqual([1])
           yield* Effect.promise(() => connection.transact(writing()))
           expect(yield* words).toEqual(written)
         })
       )
     }
 
-    it.scoped("does not wait longer than its limit for a server that hangs", () =>
+    it.scoped("stops waiting for a server that hangs at its timeout", () =>
       Effect.gen(function* () {
         yield* prepared
         const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })
         yield* Effect.promise(() => connection.transact(writing()))
         cable.freeze()
-        // Once on the connection it has, once on a new one.
+        // Once on the open connection, once on a new one.
         for (const _ of [1, 2]) {
-          const { error, doubts } = yield* Effect.timeout(
-            failing((doubt: (n: number) => void) => connection.transact(writing("never"), doubt)),
+          const { error, unknown } = yield* Effect.timeout(
+            failing((onUnknownCommit: (n: number) => void) => connection.transact(writing("never"), onUnknownCommit)),
             2_000
           )
           expect(error).toBeInstanceOf(ConnectionLost)
-          expect(doubts).toEqual([])
+          expect(unknown).toEqual([])
         }
         cable.mend()
         yield* Effect.retry(
@@ -206,17 +206,17 @@ describe("a connection of the ledger's own", () => {
       })
     )
 
-    it.scoped("ends what its predecessor had begun before it begins anything", () =>
+    it.scoped("ends the backend of the previous connection before it begins a transaction", () =>
       Effect.gen(function* () {
         yield* prepared
         const { cable, connection } = yield* wired()
         yield* Effect.promise(() => connection.transact(writing("contested")))
         const happened = cable.atNextCommit("commit stuck")
-        const stuck = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
+        const stuck = connection.transact(async (query) => ({ result: await query(lockAll, []), write: undefined }))
         yield* Effect.promise(() => happened)
         connection.cut()
         yield* failing(() => stuck)
-        const locked = connection.transact(async (ask) => ({ result: await ask(lockAll, []), write: undefined }))
+        const locked = connection.transact(async (query) => ({ result: await query(lockAll, []), write: undefined }))
         expect(
           yield* Effect.timeout(
             Effect.promise(() => locked),

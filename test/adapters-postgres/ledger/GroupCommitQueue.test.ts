@@ -1,7 +1,13 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
-import type { Patience } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
-import { GroupCommitQueue, type LaneLimits } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
-import { divided, type LedgerOutcome, type LedgerWork, NOBODY } from "@tollgate/adapters-postgres/ledger/LedgerWork"
+import { NO_USERS, partition } from "@tollgate/adapters-postgres/ledger/Batch"
+import type { LockWait } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
+import { GroupCommitQueue, type QueueLimits } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
+import {
+  type LedgerOutcome,
+  type LedgerRefusal,
+  type LedgerWork,
+  ledgerWork
+} from "@tollgate/adapters-postgres/ledger/LedgerWork"
 import type { QueueEvent } from "@tollgate/adapters-postgres/ledger/QueueEvent"
 import type { Admission, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -10,61 +16,71 @@ import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Either, Exit } from "effect"
 import { describe, expect, it, vi } from "vitest"
 
-const limits: LaneLimits = { batchSize: 4, waitingAdmissions: 6, unsettled: 5, admissionMillis: 60_000 }
+const limits: QueueLimits = { batchSize: 4, waitingAdmissions: 6, unsettled: 5, admissionMillis: 60_000 }
 
-/** A request "c1" is one of the user "c". */
+/** The first letter of a request id is the user: "c1" is a request of "c". */
 const admission = (requestId: string) =>
   ({ requestId, principal: { userId: requestId.slice(0, 1) } }) as unknown as Admission
-const settling = (requestId: string) =>
+const settlement = (requestId: string) =>
   ({ admission: admission(requestId), measure: () => requestId }) as unknown as SettlementRequest
 const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
 
-const idsOf = ({ settlings, admissions }: LedgerWork) => [
-  ...settlings.map(({ settling }) => `settle ${settling.admission.requestId}`),
+const idsOf = ({ settlements, admissions }: LedgerWork) => [
+  ...settlements.map(({ request }) => `settle ${request.admission.requestId}`),
   ...admissions.map(({ admission }) => `admit ${admission.requestId}`)
 ]
 
-/** Everything is done as asked. */
-const carriedOut = ({ settlings, admissions }: LedgerWork): LedgerOutcome => ({
-  busy: NOBODY,
-  settled: settlings.map(({ settling }) => settled(settling.admission.requestId)),
+/** Every request succeeds. */
+const committed = ({ settlements, admissions }: LedgerWork): LedgerOutcome => ({
+  contended: NO_USERS,
+  settled: settlements.map(({ request }) => settled(request.admission.requestId)),
   admitted: admissions.map(() => Either.right("held"))
 })
 
-/** The same, but for users whose rows somebody else has. */
-const carriedOutBut = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
-  const busy = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
-  return { ...carriedOut(divided(work, busy).others), busy }
+/** The same, except for users whose rows another session has locked. */
+const committedExcept = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
+  const contended = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
+  return { ...committed(partition(ledgerWork, work, contended).others), contended }
 }
 
 interface Transaction {
   readonly ids: ReadonlyArray<string>
   readonly work: LedgerWork
-  readonly doubt: (outcome: LedgerOutcome) => void
-  readonly patience: Patience
+  readonly onUnknownCommit: (outcome: LedgerOutcome) => void
+  readonly lockWait: LockWait
   readonly end: (outcome: LedgerOutcome) => void
   readonly commit: () => void
   readonly fail: (error: unknown) => void
 }
 
-/** A lane whose transactions end when the test says so. */
-const stage = (changes: Partial<LaneLimits> = {}) => {
+/** A queue whose transactions end when the test ends them. */
+const stage = (changes: Partial<QueueLimits> = {}) => {
   const transactions: Array<Transaction> = []
   const events: Array<QueueEvent> = []
-  const lane = new GroupCommitQueue(
+  const queue = new GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>(
+    ledgerWork,
     { ...limits, ...changes },
-    (work, doubt, patience) =>
+    (work, onUnknownCommit, lockWait) =>
       new Promise((end, fail) => {
-        transactions.push({ ids: idsOf(work), work, doubt, patience, fail, end, commit: () => end(carriedOut(work)) })
+        transactions.push({
+          ids: idsOf(work),
+          work,
+          onUnknownCommit,
+          lockWait,
+          fail,
+          end,
+          commit: () => end(committed(work))
+        })
       }),
     (event) => events.push(event)
   )
-  const answers: Record<string, unknown> = {}
+  const results: Record<string, unknown> = {}
   const admit = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids) lane.admit(admission(id), (exit) => Object.assign(answers, { [`admit ${id}`]: shown(exit) }))
+    for (const id of ids) queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: shown(exit) }))
   }
   const settle = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids) lane.settle(settling(id), (exit) => Object.assign(answers, { [`settle ${id}`]: shown(exit) }))
+    for (const id of ids)
+      queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: shown(exit) }))
   }
   const transaction = (n: number) =>
     eventually(() => {
@@ -72,7 +88,7 @@ const stage = (changes: Partial<LaneLimits> = {}) => {
       if (found === undefined) throw new Error(`only ${transactions.length} transactions were begun`)
       return found
     })
-  return { lane, transactions, transaction, events, answers, admit, settle }
+  return { queue, transactions, transaction, events, results, admit, settle }
 }
 
 const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
@@ -83,24 +99,24 @@ const shown = (exit: Exit.Exit<unknown, unknown>) =>
     onFailure: (cause) => (cause._tag === "Fail" ? (cause.error as { _tag: string })._tag : cause._tag)
   })
 
-describe("a lane", () => {
-  it("starts at once when idle, and gathers while it is busy", async () => {
-    const { transaction, admit, settle, answers } = stage()
+describe("the group commit queue", () => {
+  it("starts a batch at once when idle, and gathers requests while a transaction runs", async () => {
+    const { transaction, admit, settle, results } = stage()
     admit("a", "b")
     const first = await transaction(0)
     expect(first.ids).toEqual(["admit a", "admit b"])
     admit("c")
     settle("x")
-    expect(answers).toEqual({})
+    expect(results).toEqual({})
     first.commit()
     const second = await transaction(1)
-    expect(answers).toEqual({ "admit a": "nothing", "admit b": "nothing" })
+    expect(results).toEqual({ "admit a": "nothing", "admit b": "nothing" })
     expect(second.ids).toEqual(["settle x", "admit c"])
     second.commit()
-    await eventually(() => expect(answers).toMatchObject({ "settle x": settled("x"), "admit c": "nothing" }))
+    await eventually(() => expect(results).toMatchObject({ "settle x": settled("x"), "admit c": "nothing" }))
   })
 
-  it("puts no more than its bound into a batch", async () => {
+  it("limits the size of a batch", async () => {
     const { transaction, admit } = stage()
     admit("a", "b", "c", "d", "e", "f")
     expect((await transaction(0)).ids).toHaveLength(4)
@@ -108,18 +124,18 @@ describe("a lane", () => {
     expect((await transaction(1)).ids).toEqual(["admit e", "admit f"])
   })
 
-  it("answers each with what its transaction decided", async () => {
-    const { transaction, admit, settle, answers } = stage()
+  it("calls back each request with the decision of its transaction", async () => {
+    const { transaction, admit, settle, results } = stage()
     admit("poor", "swept")
     settle("again")
     const first = await transaction(0)
     first.end({
-      busy: NOBODY,
+      contended: NO_USERS,
       settled: [undefined],
       admitted: [Either.left(new InsufficientBalance()), Either.right("gone")]
     })
     await eventually(() =>
-      expect(answers).toEqual({
+      expect(results).toEqual({
         "admit poor": "InsufficientBalance",
         "admit swept": "Overloaded",
         "settle again": "nothing"
@@ -127,86 +143,90 @@ describe("a lane", () => {
     )
   })
 
-  it("refuses admissions beyond its queue, and takes them again when there is room", async () => {
-    const { transaction, admit, answers } = stage()
+  it("refuses admissions when it is full, and accepts them again when there is room", async () => {
+    const { transaction, admit, results } = stage()
     admit("a")
     const first = await transaction(0)
     admit("b", "c", "d", "e", "f", "g", "too many")
-    expect(answers).toEqual({ "admit too many": "Overloaded" })
+    expect(results).toEqual({ "admit too many": "Overloaded" })
     first.commit()
     await transaction(1)
     admit("h")
-    expect(answers["admit h"]).toBeUndefined()
+    expect(results["admit h"]).toBeUndefined()
   })
 
-  it("never refuses a settlement, but admissions while too many wait", async () => {
-    const { transaction, admit, settle, answers } = stage()
+  it("never refuses a settlement, but refuses admissions while too many settlements wait", async () => {
+    const { transaction, admit, settle, results } = stage()
     settle("a")
     await transaction(0)
     settle("b", "c", "d", "e", "f", "g")
     admit("late")
-    expect(answers).toEqual({ "admit late": "Overloaded" })
+    expect(results).toEqual({ "admit late": "Overloaded" })
     for (const n of [0, 1, 2]) (await transaction(n)).commit()
-    await eventually(() => expect(Object.values(answers)).toHaveLength(8))
-    admit("welcome")
-    expect((await transaction(3)).ids).toEqual(["admit welcome"])
+    await eventually(() => expect(Object.values(results)).toHaveLength(8))
+    admit("next")
+    expect((await transaction(3)).ids).toEqual(["admit next"])
   })
 
-  it("answers an admission within its time though its transaction hangs, and gives the hold back that it made", async () => {
-    const { transaction, admit, settle, answers } = stage({ admissionMillis: 50 })
+  it("refuses an admission at its deadline while its transaction hangs, and releases the hold that it made", async () => {
+    const { transaction, admit, settle, results } = stage({ admissionMillis: 50 })
     admit("slow")
-    settle("patient")
+    settle("x")
     const hanging = await transaction(0)
     admit("queued")
-    await eventually(() => expect(answers).toEqual({ "admit slow": "Overloaded", "admit queued": "Overloaded" }))
+    await eventually(() => expect(results).toEqual({ "admit slow": "Overloaded", "admit queued": "Overloaded" }))
     hanging.commit()
     const next = await transaction(1)
     expect(next.ids).toEqual(["settle slow"])
-    expect(next.work.settlings[0]?.settling.measure()).toMatchObject({ ending: "failed", charge: { source: "none" } })
-    expect(answers).toMatchObject({ "admit slow": "Overloaded", "settle patient": settled("patient") })
+    expect(next.work.settlements[0]?.request.measure()).toMatchObject({ ending: "failed", charge: { source: "none" } })
+    expect(results).toMatchObject({ "admit slow": "Overloaded", "settle x": settled("x") })
   })
 
-  it("tries again what met trouble, says so once it lasts, and says when it is over", async () => {
-    const { transaction, admit, settle, events, answers } = stage()
+  it("retries after transient errors, and reports the outage and its end once", async () => {
+    const { transaction, admit, settle, events, results } = stage()
     admit("a")
     settle("x")
     for (const n of [0, 1, 2]) (await transaction(n)).fail(new ConnectionLost("gone"))
     const fourth = await transaction(3)
     expect(fourth.ids).toEqual(["settle x", "admit a"])
     fourth.commit()
-    await eventually(() => expect(answers).toEqual({ "admit a": "nothing", "settle x": settled("x") }))
-    expect(events.map(({ _tag }) => _tag)).toEqual(["Troubled", "Recovered"])
+    await eventually(() => expect(results).toEqual({ "admit a": "nothing", "settle x": settled("x") }))
+    expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
-  it("tells the next attempt what the last one came to, when nobody knows whether it was committed", async () => {
+  it("passes the result of an attempt with an unknown commit outcome to the next attempt", async () => {
     const { transaction, admit, settle } = stage()
     admit("a")
     settle("x")
     const first = await transaction(0)
     expect(first.work).toMatchObject({
-      settlings: [{ maybeCommitted: undefined }],
+      settlements: [{ maybeCommitted: undefined }],
       admissions: [{ maybeCommitted: false }]
     })
-    first.doubt(carriedOut(first.work))
+    first.onUnknownCommit(committed(first.work))
     first.fail(new ConnectionLost("gone"))
     expect((await transaction(1)).work).toMatchObject({
-      settlings: [{ maybeCommitted: settled("x") }],
+      settlements: [{ maybeCommitted: settled("x") }],
       admissions: [{ maybeCommitted: true }]
     })
   })
 
-  it("does not repeat an admission that was refused meanwhile, but gives back what it may have held", async () => {
-    const { transaction, admit, answers } = stage({ admissionMillis: 50 })
-    admit("doubtful", "other")
+  it("does not retry an admission that was refused in the meantime, but releases the hold that it may have made", async () => {
+    const { transaction, admit, results } = stage({ admissionMillis: 50 })
+    admit("uncertain", "other")
     const first = await transaction(0)
-    first.doubt({ busy: NOBODY, settled: [], admitted: [Either.right("held"), Either.left(new InsufficientBalance())] })
-    await eventually(() => expect(answers).toEqual({ "admit doubtful": "Overloaded", "admit other": "Overloaded" }))
+    first.onUnknownCommit({
+      contended: NO_USERS,
+      settled: [],
+      admitted: [Either.right("held"), Either.left(new InsufficientBalance())]
+    })
+    await eventually(() => expect(results).toEqual({ "admit uncertain": "Overloaded", "admit other": "Overloaded" }))
     first.fail(new ConnectionLost("gone"))
-    expect((await transaction(1)).ids).toEqual(["settle doubtful"])
+    expect((await transaction(1)).ids).toEqual(["settle uncertain"])
   })
 
-  it("isolates the one row the database will not take", async () => {
-    const { lane, transactions, admit, settle, answers, events } = stage({ batchSize: 64, unsettled: 64 })
+  it("isolates the one row that the database rejects", async () => {
+    const { queue, transactions, admit, settle, results, events } = stage({ batchSize: 64, unsettled: 64 })
     const requests = Array.from({ length: 50 }, (_, i) => `${i}`)
     settle(...requests)
     admit("a")
@@ -217,139 +237,139 @@ describe("a lane", () => {
         if (ids.includes("settle 13")) fail(new Error("poison"))
         else commit()
       }
-      expect(Object.keys(answers)).toHaveLength(51)
+      expect(Object.keys(results)).toHaveLength(51)
     })
-    expect(Object.keys(answers).filter((name) => answers[name] === "Die")).toEqual(["settle 13"])
+    expect(Object.keys(results).filter((name) => results[name] === "Die")).toEqual(["settle 13"])
     expect(events).toMatchObject([{ _tag: "SettlementRejected", admission: { requestId: "13" } }])
-    expect(lane.unsettled).toBe(0)
+    expect(queue.unsettled).toBe(0)
   })
 
-  describe("whose user's rows somebody else keeps", () => {
-    it("does everybody else's work, and tries that user's by itself, in its order, until it is done", async () => {
-      const { transaction, admit, settle, answers, events } = stage()
+  describe("while another session locks the rows of a user", () => {
+    it("serves all other users, and retries the requests of that user separately and in order", async () => {
+      const { transaction, admit, settle, results, events } = stage()
       settle("c1", "a1", "c2")
       admit("c3")
       const first = await transaction(0)
       settle("c4", "a2")
-      first.end(carriedOutBut(first.work, "c"))
+      first.end(committedExcept(first.work, "c"))
       const second = await transaction(1)
-      expect(second).toMatchObject({ ids: ["settle a2"], patience: "some" })
-      expect(answers).toEqual({ "settle a1": settled("a1") })
+      expect(second).toMatchObject({ ids: ["settle a2"], lockWait: "bounded" })
+      expect(results).toEqual({ "settle a1": settled("a1") })
       settle("c5")
       second.commit()
       const third = await transaction(2)
       expect(third).toMatchObject({ ids: ["settle c1", "settle c2", "settle c4", "settle c5", "admit c3"] })
-      expect(third.patience).toBe("none")
+      expect(third.lockWait).toBe("none")
       admit("c6")
-      third.end(carriedOutBut(third.work, "c"))
+      third.end(committedExcept(third.work, "c"))
       const fourth = await transaction(3)
       expect(fourth.ids).toEqual([...third.ids, "admit c6"])
       settle("c7")
       fourth.commit()
       const fifth = await transaction(4)
-      expect(fifth).toMatchObject({ ids: ["settle c7"], patience: "some" })
+      expect(fifth).toMatchObject({ ids: ["settle c7"], lockWait: "bounded" })
       fifth.commit()
-      await eventually(() => expect(Object.keys(answers)).toHaveLength(9))
-      expect(events).toEqual([{ _tag: "RowsKept", userIds: ["c"] }])
+      await eventually(() => expect(Object.keys(results)).toHaveLength(9))
+      expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("tries all such users in turn, however much there is to do for one of them", async () => {
+    it("retries all contended users in turn, however many requests one of them has", async () => {
       const { transaction, settle } = stage({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
       const first = await transaction(0)
-      first.end(carriedOutBut(first.work, "c", "d"))
+      first.end(committedExcept(first.work, "c", "d"))
       const second = await transaction(1)
       expect(second.ids).toEqual(["settle c1", "settle c2"])
-      second.end(carriedOutBut(second.work, "c"))
+      second.end(committedExcept(second.work, "c"))
       expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
     })
 
-    it("refuses that user's admissions in their time, does not make them afterwards, and does not forget", async () => {
-      const { transaction, transactions, admit, answers } = stage({ admissionMillis: 300 })
+    it("refuses that user's admissions at their deadline, does not make them later, and remembers the contention", async () => {
+      const { transaction, transactions, admit, results } = stage({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)
-      first.end(carriedOutBut(first.work, "c"))
+      first.end(committedExcept(first.work, "c"))
       const second = await transaction(1)
-      await eventually(() => expect(answers).toEqual({ "admit c1": "Overloaded" }))
-      second.end(carriedOutBut(second.work, "c"))
+      await eventually(() => expect(results).toEqual({ "admit c1": "Overloaded" }))
+      second.end(committedExcept(second.work, "c"))
       admit("a1")
       ;(await transaction(2)).commit()
-      await eventually(() => expect(answers).toMatchObject({ "admit a1": "nothing" }))
+      await eventually(() => expect(results).toMatchObject({ "admit a1": "nothing" }))
       admit("c2")
-      expect(await transaction(3)).toMatchObject({ ids: ["admit c2"], patience: "none" })
+      expect(await transaction(3)).toMatchObject({ ids: ["admit c2"], lockWait: "none" })
       expect(transactions).toHaveLength(4)
     })
 
-    it("still knows what an attempt in doubt had come to", async () => {
+    it("keeps the result of an attempt with an unknown commit outcome", async () => {
       const { transaction, admit, settle } = stage()
       admit("c1")
       settle("c2", "a1")
       const first = await transaction(0)
-      first.doubt(carriedOut(first.work))
+      first.onUnknownCommit(committed(first.work))
       first.fail(new ConnectionLost("gone"))
       const second = await transaction(1)
-      second.doubt(carriedOutBut(second.work, "c"))
-      second.end(carriedOutBut(second.work, "c"))
+      second.onUnknownCommit(committedExcept(second.work, "c"))
+      second.end(committedExcept(second.work, "c"))
       expect((await transaction(2)).work).toMatchObject({
-        settlings: [{ maybeCommitted: settled("c2") }],
+        settlements: [{ maybeCommitted: settled("c2") }],
         admissions: [{ maybeCommitted: true }]
       })
     })
 
-    it("on closing tries on for as long as is given, and says how much is left", async () => {
-      const { lane, transaction, admit, settle, answers } = stage()
+    it("retries until the flush timeout when it closes, and returns the number of settlements left", async () => {
+      const { queue, transaction, admit, settle, results } = stage()
       settle("c1")
       admit("c2")
       const first = await transaction(0)
-      first.end(carriedOutBut(first.work, "c"))
-      const closing = lane.close(5_000)
+      first.end(committedExcept(first.work, "c"))
+      const closing = queue.close(5_000)
       const second = await transaction(1)
-      expect(answers).toEqual({ "admit c2": "Overloaded" })
+      expect(results).toEqual({ "admit c2": "Overloaded" })
       expect(second.ids).toEqual(["settle c1"])
       second.commit()
       expect(await closing).toBe(0)
-      expect(answers).toMatchObject({ "settle c1": settled("c1") })
+      expect(results).toMatchObject({ "settle c1": settled("c1") })
 
       const other = stage()
       other.settle("c1")
       const before = await other.transaction(0)
-      before.end(carriedOutBut(before.work, "c"))
+      before.end(committedExcept(before.work, "c"))
       await other.transaction(1)
-      expect(await other.lane.close(20)).toBe(1)
-      expect(other.answers).toEqual({ "settle c1": "Die" })
+      expect(await other.queue.close(20)).toBe(1)
+      expect(other.results).toEqual({ "settle c1": "Die" })
     })
   })
 
-  it("on closing refuses who waits, writes every settlement, and takes no admission any more", async () => {
-    const { lane, transaction, admit, settle, answers } = stage()
+  it("refuses waiting and new admissions when it closes, and writes every settlement", async () => {
+    const { queue, transaction, admit, settle, results } = stage()
     settle("x")
     const first = await transaction(0)
     admit("waiting")
     settle("y")
-    const closing = lane.close(5_000)
-    expect(answers).toEqual({ "admit waiting": "Overloaded" })
+    const closing = queue.close(5_000)
+    expect(results).toEqual({ "admit waiting": "Overloaded" })
     first.commit()
     ;(await transaction(1)).commit()
     expect(await closing).toBe(0)
-    expect(answers).toMatchObject({ "settle x": settled("x"), "settle y": settled("y") })
+    expect(results).toMatchObject({ "settle x": settled("x"), "settle y": settled("y") })
     admit("too late")
     settle("too late")
-    expect(answers).toMatchObject({ "admit too late": "Overloaded", "settle too late": "Die" })
+    expect(results).toMatchObject({ "admit too late": "Overloaded", "settle too late": "Die" })
   })
 
-  it("on closing gives up after a while, and says how much is left", async () => {
-    const { lane, transaction, settle, answers } = stage()
+  it("stops at the flush timeout when it closes, and returns the number of settlements left", async () => {
+    const { queue, transaction, settle, results } = stage()
     settle("x", "y")
     await transaction(0)
-    expect(await lane.close(20)).toBe(2)
-    expect(answers).toEqual({ "settle x": "Die", "settle y": "Die" })
+    expect(await queue.close(20)).toBe(2)
+    expect(results).toEqual({ "settle x": "Die", "settle y": "Die" })
   })
 })
 
-it("an overloaded lane says when to come back", () => {
-  const { lane } = stage({ waitingAdmissions: 0 })
-  const answers: Array<unknown> = []
-  lane.admit(admission("a"), (exit) => answers.push(exit))
-  expect(answers).toEqual([Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))])
+it("an overloaded queue returns the retry delay", () => {
+  const { queue } = stage({ waitingAdmissions: 0 })
+  const results: Array<unknown> = []
+  queue.admit(admission("a"), (exit) => results.push(exit))
+  expect(results).toEqual([Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))])
 })

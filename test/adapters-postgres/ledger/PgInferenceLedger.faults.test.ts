@@ -10,18 +10,18 @@ import {
   aCustomer,
   aNode,
   aRequest,
+  balancesOf,
   complete,
   journal,
   openHolds,
   REQUEST_PICO,
-  standing,
   terminateLedgers
 } from "./Customers.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 const impatient: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
 
-/** A node that reaches the database over a cable. */
+/** A node that reaches the database through a cable. */
 const wired = (options: Partial<LedgerOptions> = {}) =>
   Effect.gen(function* () {
     const cable = yield* Cable.scoped((yield* TestDatabase).settings)
@@ -31,12 +31,12 @@ const wired = (options: Partial<LedgerOptions> = {}) =>
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
 
-describe("when the database is in trouble, the ledger", () => {
+describe("the ledger during database faults", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("loses nothing and does nothing twice while its connections are killed under load", () =>
+    it.scoped("settles every request exactly once while its connections are terminated under load", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 4 }, () => aCustomer({ usdMicro: 100n })))
-        const { ledger } = yield* aNode({ batchSize: 8, lanes: 2 })
+        const { ledger } = yield* aNode({ batchSize: 8, queues: 2 })
         const requests = Array.from({ length: 1_200 }, (_, i) => {
           const [customer] = customers.slice(i % customers.length)
           return customer === undefined ? Effect.void : served(ledger, aRequest(customer))
@@ -51,7 +51,7 @@ describe("when the database is in trouble, the ledger", () => {
         expect(killed).toBeGreaterThan(2)
         for (const customer of customers) {
           expect((yield* journal(customer)).size).toBe(300)
-          expect((yield* standing(customer)).payg).toEqual([70_000_000n, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([70_000_000n, 0n])
         }
         expect(yield* openHolds).toBe(0n)
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -67,16 +67,16 @@ describe("when the database is in trouble, the ledger", () => {
           void cable.atNextCommit(fault)
           const requests = Array.from({ length: 9 }, () => aRequest(customer))
           yield* Effect.all(requests.map(ledger.admit), atOnce)
-          expect((yield* standing(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
+          expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
           yield* Effect.all(
             requests.map((request) => ledger.settle(complete(request))),
             atOnce
           )
-          expect((yield* standing(customer)).payg).toEqual([0n, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([0n, 0n])
         })
       )
 
-      it.scoped(`settles once, and can say how, when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`settles once, and returns the settlement, when the connection breaks at the commit: ${fault}`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
@@ -84,13 +84,13 @@ describe("when the database is in trouble, the ledger", () => {
           yield* ledger.admit(request)
           void cable.atNextCommit(fault)
           expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
-          expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
           expect((yield* journal(customer)).size).toBe(1)
         })
       )
     }
 
-    it.scoped("serves though the server refuses to begin the transaction and takes what comes with it", () =>
+    it.scoped("serves when the server refuses the BEGIN but executes the statements after it", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired()
@@ -98,12 +98,12 @@ describe("when the database is in trouble, the ledger", () => {
         cable.garbleNextBegin()
         yield* ledger.admit(request)
         expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
-        expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("refuses within the deadline while it is away, and serves again when it is back", () =>
+    it.scoped("refuses within the deadline while the database is down, and serves again when it is back", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired(impatient)
@@ -119,11 +119,11 @@ describe("when the database is in trouble, the ledger", () => {
         cable.mend()
         expect(yield* Fiber.join(settled)).toBeDefined()
         yield* served(ledger, aRequest(customer))
-        expect((yield* standing(customer)).payg).toEqual([800_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
       })
     )
 
-    it.scoped("refuses within the deadline while it hangs, and leaves no hold of whom it refused", () =>
+    it.scoped("refuses within the deadline while the database hangs, and leaves no hold of a refused request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired(impatient)
@@ -134,12 +134,12 @@ describe("when the database is in trouble, the ledger", () => {
         cable.mend()
         yield* served(ledger, aRequest(customer))
         yield* eventually(openHolds, (count) => count === 0n)
-        expect((yield* standing(customer)).payg).toEqual([800_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("gives back the hold of an admission that was refused for its deadline and committed all the same", () =>
+    it.scoped("releases the hold of an admission that was committed after its deadline", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -153,11 +153,11 @@ describe("when the database is in trouble, the ledger", () => {
         )
         yield* eventually(journal(customer), (settled) => settled.size === 1)
         expect(yield* journal(customer)).toEqual(new Map([[request.requestId, "failed"]]))
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 0n])
       })
     )
 
-    it.scoped("stops in time though it cannot settle, and the holds stay for the sweep", () =>
+    it.scoped("stops at the flush timeout when it cannot settle, and leaves the holds for the sweep", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const request = aRequest(customer)
@@ -170,7 +170,7 @@ describe("when the database is in trouble, the ledger", () => {
           })
         )
         yield* Effect.timeout(stopped, 5_000)
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, REQUEST_PICO])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, REQUEST_PICO])
       })
     )
   })

@@ -10,16 +10,16 @@ import {
   aCustomer,
   aNode,
   aRequest,
+  balancesOf,
   type Customer,
   complete,
   failed,
   journal,
   mint,
-  openHolds,
-  standing
+  openHolds
 } from "./Customers.ts"
 
-/** What happens to one request; the nodes are two living ones and one that is taken for dead. */
+/** The events of one request. Two of the nodes are alive, and one is considered dead. */
 interface Story {
   readonly customer: 0 | 1 | 2
   readonly node: 0 | 1 | 2
@@ -44,22 +44,22 @@ const story: FastCheck.Arbitrary<Story> = FastCheck.record({
 const RUNS = 4
 const PER_RUN = 150
 
-describe("whatever two ledgers, sweeps, credits and mints do at once", () => {
+describe("concurrent ledgers, sweeps, credits and mints", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped("every admitted request is settled exactly once and the books balance", () =>
+    it.scoped("settle every admitted request exactly once and keep the ledger balanced", () =>
       Effect.gen(function* () {
         const { credit } = yield* PaygAccounts
         const holds = yield* OpenHolds
         const nodes = yield* Effect.all([
           aNode({ batchSize: 9 }),
-          aNode({ batchSize: 4, lanes: 2 }),
+          aNode({ batchSize: 4, queues: 2 }),
           aNode({ batchSize: 6 })
         ])
         const [, , mortal] = nodes
         yield* mortal.nodes.leave
         let operations = 0
 
-        const tell = ({ node, input, output, end, also }: Story, customer: Customer) =>
+        const play = ({ node, input, output, end, also }: Story, customer: Customer) =>
           Effect.gen(function* () {
             const { ledger } = nodes[node]
             const request = aRequest(customer, input, output)
@@ -101,18 +101,20 @@ describe("whatever two ledgers, sweeps, credits and mints do at once", () => {
             aCustomer({ usdMicro: 1n, planTokens: 1_500n }),
             aCustomer({ planTokens: 900n })
           ])
-          const told = yield* Effect.forEach(stories, (one) => tell(one, customers[one.customer]), { concurrency: 40 })
+          const settledIds = yield* Effect.forEach(stories, (one) => play(one, customers[one.customer]), {
+            concurrency: 40
+          })
           yield* Effect.forEach(nodes, ({ nodes }) => nodes.leave)
           yield* Effect.all([holds.sweep, holds.sweep], { concurrency: 2 })
 
           expect(yield* openHolds).toBe(0n)
           expect(yield* Stores.brokenInvariants).toEqual([])
           const journals = yield* Effect.forEach(customers, journal)
-          for (const requestId of told) {
+          for (const requestId of settledIds) {
             if (requestId !== undefined) expect(journals.filter((found) => found.has(requestId))).toHaveLength(1)
           }
           for (const customer of customers) {
-            const { payg, plan } = yield* standing(customer)
+            const { payg, plan } = yield* balancesOf(customer)
             expect([payg[1], plan[1]]).toEqual([0n, 0n])
           }
         }

@@ -10,16 +10,16 @@ import {
   aCustomer,
   aNode,
   aRequest,
+  balancesOf,
   type Customer,
   complete,
   journal,
   mint,
-  REQUEST_PICO,
-  standing
+  REQUEST_PICO
 } from "./Customers.ts"
 
-/** What nobody may be held up for longer than because of somebody else's rows. */
-const HELD_UP_MILLIS = 1_000
+/** The longest delay that locked rows of one customer may cause for another customer. */
+const MAX_DELAY_MILLIS = 1_000
 
 type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]
 
@@ -29,8 +29,8 @@ const served = (ledger: Ledger, request: ReturnType<typeof aRequest>) =>
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
 
-/** Somebody who locks rows and then does nothing, until told. */
-const somebody = Effect.gen(function* () {
+/** Another session that locks rows and keeps its transaction open. */
+const anotherSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -41,8 +41,8 @@ const somebody = Effect.gen(function* () {
     (client) => Effect.promise(() => client.end())
   )
   return {
-    keep: (lock: string) => Effect.promise(() => client.query(`BEGIN; ${lock}`)),
-    letGo: Effect.promise(() => client.query("ROLLBACK"))
+    lock: (statement: string) => Effect.promise(() => client.query(`BEGIN; ${statement}`)),
+    unlock: Effect.promise(() => client.query("ROLLBACK"))
   }
 })
 
@@ -50,10 +50,10 @@ const accountsOf = ({ user }: Customer, kind: "payg" | "plan") =>
   `SELECT FROM account WHERE kind = '${kind}' AND user_id = '${user.id}' FOR NO KEY UPDATE`
 const holdOf = (requestId: RequestId) => `SELECT FROM inference_hold WHERE request_id = '${requestId}' FOR UPDATE`
 
-describe("while somebody keeps rows of a customer, the ledger", () => {
+describe("while another session locks rows of a customer, the ledger", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    for (const kept of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`serves everybody else and that one when it is over: ${kept}`, () =>
+    for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
+      it.scoped(`serves all other customers, and that customer after the unlock: ${locked}`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
@@ -62,8 +62,10 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
           const { ledger } = yield* aNode({ admissionMillis: 1_500 })
           const request = aRequest(one)
           yield* Effect.all([ledger.admit(request), served(ledger, aRequest(other))])
-          const { keep, letGo } = yield* somebody
-          yield* keep(kept === "hold" ? holdOf(request.requestId) : accountsOf(one, kept === "plan" ? "plan" : "payg"))
+          const { lock, unlock } = yield* anotherSession
+          yield* lock(
+            locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
+          )
           const settled = yield* Effect.forkScoped(ledger.settle(complete(request)))
           const refused = yield* Effect.forkScoped(Effect.timed(Effect.flip(ledger.admit(aRequest(one)))))
           const waits: Array<number> = []
@@ -73,20 +75,20 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
             yield* served(ledger, aRequest(other))
             waits.push(performance.now() - begunAt)
           }
-          expect(Math.max(...waits)).toBeLessThan(HELD_UP_MILLIS)
-          // Held up once, and not again and again.
+          expect(Math.max(...waits)).toBeLessThan(MAX_DELAY_MILLIS)
+          // Only the first batch is delayed, not every batch.
           expect(waits.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
           const [time, refusal] = yield* refused.await.pipe(Effect.flatten)
           expect(refusal).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
           expect(Duration.toMillis(time)).toBeLessThan(1_700)
           expect(yield* journal(one)).toEqual(new Map())
 
-          yield* letGo
+          yield* unlock
           expect(yield* Effect.timeout(settled.await, "500 millis")).toEqual(
             Exit.succeed(expect.objectContaining({ settlement: expect.objectContaining({ planTokens: 97n }) }))
           )
           expect(yield* journal(one)).toEqual(new Map([[request.requestId, "complete"]]))
-          expect(yield* standing(one)).toEqual({ plan: [0n, 0n], payg: [9_000_000n, 0n] })
+          expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [9_000_000n, 0n] })
           yield* served(ledger, aRequest(one))
           expect((yield* journal(one)).size).toBe(2)
           expect(yield* Stores.brokenInvariants).toEqual([])
@@ -94,13 +96,13 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
       )
     }
 
-    it.scoped("serves that customer's other models, beside others who use the one whose plan is kept", () =>
+    it.scoped("serves that customer's other models, and other customers of the model whose plan is locked", () =>
       Effect.gen(function* () {
         const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
         const other = { ...another, model: yield* Stores.aModel("n") }
         yield* mint({ ...one, model: other.model }, 97n)
         const { ledger } = yield* aNode({ batchSize: 8 })
-        yield* (yield* somebody).keep(accountsOf(one, "plan"))
+        yield* (yield* anotherSession).lock(accountsOf(one, "plan"))
         const requests = Array.from({ length: 20 }, (_, i) => aRequest(i % 2 === 0 ? one : other))
         const [time] = yield* Effect.timed(
           Effect.all(
@@ -113,7 +115,7 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
       })
     )
 
-    it.scoped("on two nodes neither loses nor repeats anything of them, and holds nobody up", () =>
+    it.scoped("settles every request exactly once on two nodes, and delays no other customer", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aCustomer({ usdMicro: 100n }), yield* aCustomer({ usdMicro: 100n })]
         const nodes = yield* Effect.all([aNode({ batchSize: 8 }), aNode({ batchSize: 8 })])
@@ -121,35 +123,35 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
           ledger: (nodes[i % 2] ?? nodes[0]).ledger,
           request: aRequest(i % 4 < 2 ? one : other)
         }))
-        const { keep, letGo } = yield* somebody
-        yield* keep(accountsOf(one, "payg"))
+        const { lock, unlock } = yield* anotherSession
+        yield* lock(accountsOf(one, "payg"))
         const serving = yield* Effect.forkScoped(
           Effect.forEach(requests, ({ ledger, request }) => served(ledger, request), { concurrency: "unbounded" })
         )
         yield* eventually(journal(other), (settled) => settled.size === 200)
         expect(yield* journal(one)).toEqual(new Map())
-        yield* letGo
+        yield* unlock
         yield* Effect.timeout(serving.await.pipe(Effect.flatten), "5 seconds")
         for (const customer of [one, other]) {
           expect((yield* journal(customer)).size).toBe(200)
-          expect((yield* standing(customer)).payg).toEqual([100_000_000n - 200n * REQUEST_PICO, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - 200n * REQUEST_PICO, 0n])
         }
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("stops in time, and the holds of what it could not write stay for the sweep", () =>
+    it.scoped("stops at the flush timeout, and leaves the holds of unwritten settlements for the sweep", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aCustomer({ usdMicro: 1n }), yield* aCustomer({ usdMicro: 1n })]
-        const [kept, free] = [aRequest(one), aRequest(other)]
-        const { keep } = yield* somebody
+        const [blocked, free] = [aRequest(one), aRequest(other)]
+        const { lock } = yield* anotherSession
         const settled = yield* Effect.scoped(
           Effect.gen(function* () {
             const { ledger } = yield* aNode({ flushMillis: 600 })
-            yield* Effect.all([ledger.admit(kept), ledger.admit(free)])
-            yield* keep(accountsOf(one, "payg"))
-            const settled = yield* Effect.forkDaemon(ledger.settle(complete(kept)))
+            yield* Effect.all([ledger.admit(blocked), ledger.admit(free)])
+            yield* lock(accountsOf(one, "payg"))
+            const settled = yield* Effect.forkDaemon(ledger.settle(complete(blocked)))
             yield* Effect.yieldNow()
             yield* ledger.settleLater(complete(free))
             return settled
@@ -158,9 +160,9 @@ describe("while somebody keeps rows of a customer, the ledger", () => {
         expect(yield* settled.await).toMatchObject({ _tag: "Failure", cause: { _tag: "Die" } })
         expect(yield* journal(other)).toEqual(new Map([[free.requestId, "complete"]]))
         expect(yield* sql`SELECT request_id FROM inference_hold WHERE user_id = ${one.user.id}`).toEqual([
-          { request_id: kept.requestId }
+          { request_id: blocked.requestId }
         ])
-        expect((yield* standing(one)).payg).toEqual([1_000_000n, REQUEST_PICO])
+        expect((yield* balancesOf(one)).payg).toEqual([1_000_000n, REQUEST_PICO])
       })
     )
   })

@@ -13,6 +13,7 @@ import {
   aNode,
   aRequest,
   aRequestId,
+  balancesOf,
   type Customer,
   complete,
   failed,
@@ -20,11 +21,10 @@ import {
   lockWaits,
   measured,
   mint,
-  REQUEST_PICO,
-  standing
+  REQUEST_PICO
 } from "./Customers.ts"
 
-/** One micro-USD more, which is ten requests. */
+/** Credits one micro-USD, the cost of ten requests. */
 const credit = ({ user }: Customer) =>
   Effect.flatMap(PaygAccounts, (accounts) =>
     accounts.credit({
@@ -40,7 +40,7 @@ const HUNDRED = Array.from({ length: 100 })
 
 describe("the ledger of inference in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("of two hundred requests at once, on a balance for ten, it admits exactly ten", () =>
+    it.scoped("admits exactly ten of two hundred concurrent requests when the balance covers ten", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -50,11 +50,11 @@ describe("the ledger of inference in Postgres", () => {
         )
         expect(outcomes.filter(Either.isRight)).toHaveLength(10)
         expect(outcomes.find(Either.isLeft)).toEqual(Either.left(new InsufficientBalance()))
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 1_000_000n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 1_000_000n])
       })
     )
 
-    it.scoped("two nodes that compete for that balance admit exactly ten together", () =>
+    it.scoped("admits exactly ten on two nodes that share the balance", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])
@@ -63,18 +63,18 @@ describe("the ledger of inference in Postgres", () => {
           atOnce
         )
         expect(outcomes.filter(Either.isRight)).toHaveLength(10)
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 1_000_000n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 1_000_000n])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("a request is charged once, what was set aside beyond it is given back", () =>
+    it.scoped("charges a request once and releases the rest of its hold", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
         const request = aRequest(customer, 96n, 100n)
         yield* ledger.admit(request)
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 496_000n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 496_000n])
         expect(yield* ledger.settle(complete(request))).toEqual({
           measured: measured("complete"),
           settlement: {
@@ -85,12 +85,12 @@ describe("the ledger of inference in Postgres", () => {
             writeoffPico: 0n
           }
         })
-        expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("the journal keeps what was measured", () =>
+    it.scoped("writes the measured usage to the journal", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -128,13 +128,13 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("the plan pays first, pay-as-you-go the rest, and what neither has is written off", () =>
+    it.scoped("takes from the plan first, then from pay-as-you-go, and writes off the rest", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 100n })
         const { ledger } = yield* aNode()
         const [first, second] = [aRequest(customer, 150n, 10n), aRequest(customer, 10n, 1n)]
         yield* ledger.admit(first)
-        expect(yield* standing(customer)).toEqual({ plan: [100n, 100n], payg: [1_000_000n, 90_000n] })
+        expect(yield* balancesOf(customer)).toEqual({ plan: [100n, 100n], payg: [1_000_000n, 90_000n] })
         expect((yield* ledger.settle(complete(first, 150n, 10n)))?.settlement).toEqual({
           costPico: 190_000n,
           planTokens: 100n,
@@ -148,12 +148,12 @@ describe("the ledger of inference in Postgres", () => {
           paygPico: 910_000n,
           writeoffPico: 3_100_000n
         })
-        expect(yield* standing(customer)).toEqual({ plan: [0n, 0n], payg: [0n, 0n] })
+        expect(yield* balancesOf(customer)).toEqual({ plan: [0n, 0n], payg: [0n, 0n] })
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("a plan minted while the request ran pays for it", () =>
+    it.scoped("takes from a plan that was minted while the request ran", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -161,12 +161,12 @@ describe("the ledger of inference in Postgres", () => {
         yield* ledger.admit(request)
         yield* mint(customer, 1_000n)
         expect((yield* ledger.settle(complete(request)))?.settlement).toMatchObject({ planTokens: 97n, paygPico: 0n })
-        expect(yield* standing(customer)).toEqual({ plan: [903n, 0n], payg: [1_000_000n, 0n] })
+        expect(yield* balancesOf(customer)).toEqual({ plan: [903n, 0n], payg: [1_000_000n, 0n] })
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.scoped("credit that came while the request ran pays for what it used beyond the balance", () =>
+    it.scoped("takes the excess over the balance from credit that arrived while the request ran", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -177,11 +177,11 @@ describe("the ledger of inference in Postgres", () => {
           paygPico: 1_500_000n,
           writeoffPico: 0n
         })
-        expect((yield* standing(customer)).payg).toEqual([500_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([500_000n, 0n])
       })
     )
 
-    it.scoped("so does a first credit, where there was no pay-as-you-go at all", () =>
+    it.scoped("takes the excess from a first credit of a customer without a pay-as-you-go account", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ planTokens: 97n })
         const { ledger } = yield* aNode()
@@ -196,7 +196,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("who was refused is admitted once there is credit, whatever anybody remembers", () =>
+    it.scoped("admits a refused customer after a credit, even with cached balances", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -207,19 +207,19 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("when nothing was delivered the whole hold is given back", () =>
+    it.scoped("releases the whole hold when nothing was delivered", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 50n })
         const { ledger } = yield* aNode()
         const request = aRequest(customer)
         yield* ledger.admit(request)
         expect((yield* ledger.settle(failed(request)))?.settlement.costPico).toBe(0n)
-        expect(yield* standing(customer)).toEqual({ plan: [50n, 0n], payg: [1_000_000n, 0n] })
+        expect(yield* balancesOf(customer)).toEqual({ plan: [50n, 0n], payg: [1_000_000n, 0n] })
         expect(yield* journal(customer)).toEqual(new Map([[request.requestId, "failed"]]))
       })
     )
 
-    it.scoped("settling again, in whatever way and from whatever node, moves nothing", () =>
+    it.scoped("moves nothing when a request is settled again, on any node", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const [{ ledger }, { ledger: another }] = yield* Effect.all([aNode(), aNode()])
@@ -232,12 +232,12 @@ describe("the ledger of inference in Postgres", () => {
         expect(outcomes.filter((settled) => settled !== undefined)).toHaveLength(1)
         yield* ledger.settleLater(failed(request))
         expect(yield* ledger.settle(complete(request))).toBeUndefined()
-        expect((yield* standing(customer)).payg).toEqual([900_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
         expect(yield* journal(customer)).toEqual(new Map([[request.requestId, "complete"]]))
       })
     )
 
-    it.scoped("what is to be charged is asked when it is decided, not when it is handed over", () =>
+    it.scoped("measures the charge when the settlement is decided, not when it is queued", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -245,14 +245,14 @@ describe("the ledger of inference in Postgres", () => {
         const [before, request] = [aRequest(customer), aRequest(customer)]
         yield* Effect.all([ledger.admit(before), ledger.admit(request)])
         let left = false
-        const settling = { admission: request, measure: () => measured(left ? "failed" : "complete") }
-        // Whoever has the account makes one settlement wait, and that one the next; the client leaves meanwhile.
+        const settlement = { admission: request, measure: () => measured(left ? "failed" : "complete") }
+        // The locked account delays the first settlement, which delays the next one; the client leaves in the meantime.
         const settled = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT id FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
             yield* Effect.forkScoped(ledger.settle(failed(before)))
             yield* Effect.repeat(lockWaits, { until: (count) => count === 1n })
-            const settled = yield* Effect.forkScoped(ledger.settle(settling))
+            const settled = yield* Effect.forkScoped(ledger.settle(settlement))
             yield* Effect.yieldNow()
             left = true
             return settled
@@ -261,22 +261,22 @@ describe("the ledger of inference in Postgres", () => {
         expect((yield* settled.await).pipe((exit) => exit._tag === "Success" && exit.value?.measured.ending)).toBe(
           "failed"
         )
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 0n])
       })
     )
 
-    it.scoped("a revoked key is refused whatever anybody remembers", () =>
+    it.scoped("refuses a revoked key, even with cached balances", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
         yield* ledger.admit(aRequest(customer))
         yield* (yield* ApiKeys).revoke(customer.principal.keyId, Stores.operator)
         expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new InvalidApiKey({ reason: "unknown" }))
-        expect((yield* standing(customer)).payg).toEqual([1_000_000n, REQUEST_PICO])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, REQUEST_PICO])
       })
     )
 
-    it.scoped("the key of a blocked user is refused too", () =>
+    it.scoped("refuses the key of a blocked user", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -286,7 +286,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("who never had a balance is refused, unless the model costs nothing", () =>
+    it.scoped("refuses a customer without a balance, unless the model is free", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({})
         const { ledger } = yield* aNode()
@@ -298,7 +298,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("checkpoints are kept on this node's open holds, and on no others", () =>
+    it.scoped("saves checkpoints on the open holds of its node only", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -318,18 +318,18 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("a checkpoint does not wait for a hold that is being settled", () =>
+    it.scoped("saves checkpoints without waiting for a hold that is being settled", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
-        const [busy, idle] = [aRequest(customer), aRequest(customer)]
-        yield* Effect.all([ledger.admit(busy), ledger.admit(idle)])
+        const [locked, idle] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(locked), ledger.admit(idle)])
         const { charged } = measured("complete", 5n, 3n).charge
         yield* sql.withTransaction(
           Effect.gen(function* () {
-            yield* sql`SELECT FROM inference_hold WHERE request_id = ${busy.requestId} FOR UPDATE`
-            yield* ledger.checkpoint([busy, idle].map(({ requestId }) => ({ requestId, checkpoint: charged })))
+            yield* sql`SELECT FROM inference_hold WHERE request_id = ${locked.requestId} FOR UPDATE`
+            yield* ledger.checkpoint([locked, idle].map(({ requestId }) => ({ requestId, checkpoint: charged })))
           })
         )
         expect(
@@ -338,36 +338,38 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("a settlement the database will not take keeps its hold, and does not stop fifty others", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 100n })
-        const { ledger } = yield* aNode()
-        const requests = Array.from({ length: 51 }, () => aRequest(customer))
-        yield* Effect.all(requests.map(ledger.admit), atOnce)
-        const exits = yield* Effect.all(
-          requests.map((admission, i) =>
-            Effect.exit(
-              ledger.settle(
-                i === 17
-                  ? { admission, measure: () => ({ ...measured("complete"), durationMillis: 3_000_000_000 }) }
-                  : complete(admission)
+    it.scoped(
+      "keeps the hold of a settlement that the database rejects, and writes the fifty others of its batch",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 100n })
+          const { ledger } = yield* aNode()
+          const requests = Array.from({ length: 51 }, () => aRequest(customer))
+          yield* Effect.all(requests.map(ledger.admit), atOnce)
+          const exits = yield* Effect.all(
+            requests.map((admission, i) =>
+              Effect.exit(
+                ledger.settle(
+                  i === 17
+                    ? { admission, measure: () => ({ ...measured("complete"), durationMillis: 3_000_000_000 }) }
+                    : complete(admission)
+                )
               )
-            )
-          ),
-          atOnce
-        )
-        expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
-          [17, "Die"]
-        ])
-        expect((yield* journal(customer)).size).toBe(50)
-        expect((yield* standing(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-        // What ails it may pass.
-        yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))
-      })
+            ),
+            atOnce
+          )
+          expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
+            [17, "Die"]
+          ])
+          expect((yield* journal(customer)).size).toBe(50)
+          expect((yield* balancesOf(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+          // The request can be settled later with valid figures.
+          yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))
+        })
     )
 
-    it.scoped("an admission the database will not take fails alone", () =>
+    it.scoped("fails only the admission that the database rejects", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
@@ -380,11 +382,11 @@ describe("the ledger of inference in Postgres", () => {
         expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
           [7, "Die"]
         ])
-        expect((yield* standing(customer)).payg).toEqual([100_000_000n, 19n * REQUEST_PICO])
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, 19n * REQUEST_PICO])
       })
     )
 
-    it.scoped("what is handed over for settlement is settled before the ledger stops", () =>
+    it.scoped("writes all queued settlements before it stops", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const requests = HUNDRED.map(() => aRequest(customer))
@@ -396,16 +398,16 @@ describe("the ledger of inference in Postgres", () => {
           })
         )
         expect((yield* journal(customer)).size).toBe(100)
-        expect((yield* standing(customer)).payg).toEqual([90_000_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([90_000_000n, 0n])
       })
     )
 
-    it.scoped("several lanes keep one set of books", () =>
+    it.scoped("keeps the ledger consistent with several queues", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(
           Array.from({ length: 8 }, () => aCustomer({ usdMicro: 10n, planTokens: 500n }))
         )
-        const { ledger } = yield* aNode({ lanes: 3, batchSize: 5 })
+        const { ledger } = yield* aNode({ queues: 3, batchSize: 5 })
         yield* Effect.all(
           customers.flatMap((customer) =>
             Array.from({ length: 12 }, () => {
@@ -417,7 +419,7 @@ describe("the ledger of inference in Postgres", () => {
         )
         for (const customer of customers) {
           expect((yield* journal(customer)).size).toBe(12)
-          expect((yield* standing(customer)).plan).toEqual([0n, 0n])
+          expect((yield* balancesOf(customer)).plan).toEqual([0n, 0n])
         }
         expect(yield* Stores.brokenInvariants).toEqual([])
       })

@@ -9,17 +9,17 @@ import {
   aCustomer,
   aNode,
   aRequest,
+  balancesOf,
   complete,
   journal,
   measured,
   openHolds,
-  REQUEST_PICO,
-  standing
+  REQUEST_PICO
 } from "./Customers.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
-/** As if the node had not been heard of for so long. */
+/** Moves the last heartbeat of a node into the past. */
 const silence = (node: NodeId, seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -35,7 +35,7 @@ describe("open holds in Postgres", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(Layer.provide(quiet)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("are listed with who they are for, and whether anybody is still there to settle them", () =>
+    it.scoped("are listed with their customer, and with whether their node is dead", () =>
       Effect.gen(function* () {
         const { list, sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
@@ -67,7 +67,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("of a node that is heard of are nobody else's business", () =>
+    it.scoped("are not swept while their node sends heartbeats", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -83,89 +83,89 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("of a node that fell silent, left, or is unknown are settled at what was delivered", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { sweep } = yield* OpenHolds
-        const customer = yield* aCustomer({ usdMicro: 1n })
-        const nodes = yield* Effect.all([aNode(), aNode(), aNode()])
-        const requests = [aRequest(customer), aRequest(customer), aRequest(customer)] as const
-        yield* Effect.all(nodes.map(({ ledger }, i) => ledger.admit(requests[i] ?? requests[0])))
-        yield* nodes[0].ledger.checkpoint([{ requestId: requests[0].requestId, checkpoint: delivered(10n, 5n) }])
-        yield* silence(nodes[0].nodes.self, 31)
-        yield* nodes[1].nodes.leave
-        yield* sql`DELETE FROM gateway_node WHERE id = ${nodes[2].nodes.self}`
-        expect(yield* sweep).toBe(3)
-        expect(yield* sweep).toBe(0)
-        expect(yield* journal(customer)).toEqual(
-          new Map([
-            [requests[0].requestId, "orphaned"],
-            [requests[1].requestId, "failed"],
-            [requests[2].requestId, "failed"]
-          ])
-        )
-        expect((yield* standing(customer)).payg).toEqual([970_000n, 0n])
-        expect(
-          yield* sql`SELECT usage_source, charged_input, charged_output, cost_pico FROM settlement
-            WHERE request_id = ${requests[0].requestId}`
-        ).toEqual([{ usage_source: "checkpoint", charged_input: 10n, charged_output: 5n, cost_pico: 30_000n }])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
-    )
-
     it.scoped(
-      "are settled once, whoever comes first: sweeps of several nodes, or the node that was taken for dead",
+      "are settled at their checkpoints when their node stopped its heartbeat, deregistered, or is unknown",
       () =>
         Effect.gen(function* () {
-          const customer = yield* aCustomer({ usdMicro: 100n })
-          const { ledger, nodes } = yield* aNode({ batchSize: 10 })
-          const requests = Array.from({ length: 200 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), atOnce)
-          yield* nodes.leave
-          const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
-          const sweeps = sweepers.map((node) =>
-            Effect.provide(
-              Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
-              node
-            )
+          const sql = yield* SqlClient.SqlClient
+          const { sweep } = yield* OpenHolds
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const nodes = yield* Effect.all([aNode(), aNode(), aNode()])
+          const requests = [aRequest(customer), aRequest(customer), aRequest(customer)] as const
+          yield* Effect.all(nodes.map(({ ledger }, i) => ledger.admit(requests[i] ?? requests[0])))
+          yield* nodes[0].ledger.checkpoint([{ requestId: requests[0].requestId, checkpoint: delivered(10n, 5n) }])
+          yield* silence(nodes[0].nodes.self, 31)
+          yield* nodes[1].nodes.leave
+          yield* sql`DELETE FROM gateway_node WHERE id = ${nodes[2].nodes.self}`
+          expect(yield* sweep).toBe(3)
+          expect(yield* sweep).toBe(0)
+          expect(yield* journal(customer)).toEqual(
+            new Map([
+              [requests[0].requestId, "orphaned"],
+              [requests[1].requestId, "failed"],
+              [requests[2].requestId, "failed"]
+            ])
           )
-          const [swept, settled] = yield* Effect.all(
-            [
-              Effect.all(sweeps, atOnce),
-              Effect.all(
-                requests.map((request) => ledger.settle(complete(request))),
-                atOnce
-              )
-            ],
-            atOnce
-          )
-          const bySweep = swept.reduce((sum, n) => sum + n, 0)
-          const byOwner = settled.filter((outcome) => outcome !== undefined).length
-          expect(bySweep + byOwner).toBe(200)
-          expect((yield* journal(customer)).size).toBe(200)
-          expect((yield* standing(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
+          expect((yield* balancesOf(customer)).payg).toEqual([970_000n, 0n])
+          expect(
+            yield* sql`SELECT usage_source, charged_input, charged_output, cost_pico FROM settlement
+            WHERE request_id = ${requests[0].requestId}`
+          ).toEqual([{ usage_source: "checkpoint", charged_input: 10n, charged_output: 5n, cost_pico: 30_000n }])
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
     )
 
-    it.scoped("are passed over while somebody else has them in hand", () =>
+    it.scoped("are settled once by concurrent sweeps of several nodes and by the node that was judged dead", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger, nodes } = yield* aNode({ batchSize: 10 })
+        const requests = Array.from({ length: 200 }, () => aRequest(customer))
+        yield* Effect.all(requests.map(ledger.admit), atOnce)
+        yield* nodes.leave
+        const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
+        const sweeps = sweepers.map((node) =>
+          Effect.provide(
+            Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
+            node
+          )
+        )
+        const [swept, settled] = yield* Effect.all(
+          [
+            Effect.all(sweeps, atOnce),
+            Effect.all(
+              requests.map((request) => ledger.settle(complete(request))),
+              atOnce
+            )
+          ],
+          atOnce
+        )
+        const bySweep = swept.reduce((sum, n) => sum + n, 0)
+        const byOwner = settled.filter((outcome) => outcome !== undefined).length
+        expect(bySweep + byOwner).toBe(200)
+        expect((yield* journal(customer)).size).toBe(200)
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("are skipped while another session has locked them", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, nodes } = yield* aNode()
-        const [busy, free] = [aRequest(customer), aRequest(customer)]
-        yield* Effect.all([ledger.admit(busy), ledger.admit(free)])
+        const [locked, free] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(locked), ledger.admit(free)])
         yield* nodes.leave
         const swept = yield* sql.withTransaction(
-          Effect.zipRight(sql`SELECT FROM inference_hold WHERE request_id = ${busy.requestId} FOR UPDATE`, sweep)
+          Effect.zipRight(sql`SELECT FROM inference_hold WHERE request_id = ${locked.requestId} FOR UPDATE`, sweep)
         )
         expect(swept).toBe(1)
         expect(yield* sweep).toBe(1)
       })
     )
 
-    it.scoped("are passed over while somebody has the account they are on, and nobody waits for that", () =>
+    it.scoped("are skipped without waiting while another session has locked their account", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { sweep } = yield* OpenHolds
@@ -185,7 +185,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("that cannot be settled do not keep the others", () =>
+    it.scoped("are settled even when others of the batch cannot be settled", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { sweep } = yield* OpenHolds
@@ -204,7 +204,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are swept in chunks until none is left", () =>
+    it.scoped("are swept in batches until none is left", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1_000n })
@@ -215,7 +215,7 @@ describe("open holds in Postgres", () => {
         )
         yield* nodes.leave
         expect(yield* sweep).toBe(1_100)
-        expect((yield* standing(customer)).payg).toEqual([1_000_000_000n, 0n])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000_000n, 0n])
       })
     )
   })

@@ -18,7 +18,7 @@ describe("whatever resellers, customers and providers do at once", () => {
         const model = (yield* (yield* Catalogs).load).models.find(({ publicName }) => publicName === "m")
         if (model === undefined) return yield* Effect.dieMessage("there is no model")
         const connections = yield* Effect.all(Array.from({ length: CONNECTIONS }, () => Programme.anotherNode))
-        const nodes = yield* Effect.all([aNode({ batchSize: 5, lanes: 2 }), aNode({ batchSize: 3 })])
+        const nodes = yield* Effect.all([aNode({ batchSize: 5, queues: 2 }), aNode({ batchSize: 3 })])
 
         const done = { credited: 0, minted: 0, revoked: 0 }
         for (let round = 0; round < ROUNDS; round++) {

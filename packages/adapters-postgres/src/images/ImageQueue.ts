@@ -1,235 +1,180 @@
 /**
- * The image requests of one node, a transaction each: those that begin on one connection, those that end on another, so
- * that nobody who wants to begin keeps anybody from being settled.
+ * The image requests of one node, each in a transaction of its own: one queue begins requests, another one finishes
+ * them, so requests that wait to begin do not delay settlements.
  *
- * To begin is refused when too many wait or it takes too long; to finish never is, and is tried again until the database
- * is back. An answer that comes too late, or of which nobody knows whether it was committed, is taken back. Whoever
- * finds that somebody keeps a row of theirs lets the others go first.
+ * Both are group commit queues with batches of one. A request that begins after its caller was refused, or whose commit
+ * outcome is unknown, is taken back on the connection that began it: a new connection ends its predecessor first, so the
+ * outcome of the earlier commit is certain then.
  */
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { type ImageOutcome, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import * as Exit from "effect/Exit"
-import { isLocked, isTransient } from "../client/SqlErrorClass.ts"
-import { afterBackoff } from "../client/Transact.ts"
-import type { DedicatedConnection, Patience } from "../ledger/DedicatedConnection.ts"
-import { type Chunk, inChunks } from "../ledger/InChunks.ts"
-import { abandon, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
+import { isLocked } from "../client/SqlErrorClass.ts"
+import {
+  type AdmissionResult,
+  type Admitted,
+  NO_USERS,
+  type Outcome,
+  type SettlementResult,
+  userOf,
+  type Work,
+  type WorkKind
+} from "../ledger/Batch.ts"
+import type { DedicatedConnection, LockWait } from "../ledger/DedicatedConnection.ts"
+import { GroupCommitQueue, type RunTransaction } from "../ledger/GroupCommitQueue.ts"
+import { reap } from "../ledger/OrphanReaper.ts"
+import type { QueueEvent } from "../ledger/QueueEvent.ts"
+import { abandonExpired, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
 
-export interface ImageLaneLimits {
-  /** Longer than a request may take, so that it passes only when its node is gone. */
+export interface ImageQueueLimits {
+  /** Longer than a request may take, so that a lease expires only when its node is gone. */
   readonly leaseSeconds: number
   /** Requests that may wait to begin. */
   readonly waiting: number
-  /** Whoever wants to begin is answered within this time, whatever the database does. */
+  /** The deadline for beginning a request, whatever state the database is in. */
   readonly beginMillis: number
 }
 
-export type ImageBegun = Exit.Exit<void, BeginRefusal | Overloaded>
-
-/** What a lane tells its operator. */
-export type ImageLaneEvent =
-  | { readonly _tag: "Troubled"; readonly error: unknown }
-  | { readonly _tag: "Rejected"; readonly requestIds: ReadonlyArray<RequestId>; readonly error: unknown }
-
-interface Waiting {
-  readonly image: ImageAdmission
-  /** An attempt may have begun it; nobody knows the outcome of its commit. */
-  maybeCommitted: boolean
-  /** Absent once it was answered. */
-  answer: ((begun: ImageBegun) => void) | undefined
+export interface ImageConnections {
+  readonly beginner: DedicatedConnection
+  readonly finisher: DedicatedConnection
 }
 
-interface Finishing {
-  readonly finished: FinishedImage
-  /** What an attempt came to whose commit nobody knows the outcome of. */
-  maybeCommitted: ImageOutcome | undefined
+const REAPED_BATCH_SIZE = 100
+
+/** No caller knows that the request began, so nothing was sent to a provider. */
+const NOT_SENT = outcomeOf({ _tag: "Failed", error: new Overloaded({ retryAfterSeconds: 1 }) }, false)
+
+const imageWork: WorkKind<ImageAdmission, FinishedImage> = {
+  admissionOf: ({ admission }) => admission,
+  release: ({ admission }) => ({ admission, outcome: () => NOT_SENT, durationMillis: 0 })
 }
 
-const OVERLOADED = new Overloaded({ retryAfterSeconds: 1 })
-const ABANDONED_AT_ONCE = 100
-
-/** Nobody heard that it had begun, so nothing was sent anywhere. */
-const taken = outcomeOf({ _tag: "Failed", error: OVERLOADED }, false)
+type ImageWork = Work<ImageAdmission, FinishedImage, ImageOutcome>
+type ImageBatchOutcome = Outcome<ImageOutcome, BeginRefusal>
+type OnUnknownCommit = (outcome: ImageBatchOutcome) => void
+type Queue = GroupCommitQueue<ImageAdmission, FinishedImage, ImageOutcome, BeginRefusal>
 
 export class ImageQueue {
   readonly #nodeId: NodeId
-  readonly #limits: ImageLaneLimits
-  readonly #beginner: DedicatedConnection
-  readonly #finisher: DedicatedConnection
-  readonly #tell: (event: ImageLaneEvent) => void
-  readonly #begins = new OneAtATime()
-  readonly #finishes = new OneAtATime()
-  /** Everything that waits for its turn, has it, or will come again. */
-  readonly #underWay = new Set<Promise<unknown>>()
-  #waiting = 0
-  #unfinished = 0
-  #open = true
-  #stopped = false
+  readonly #limits: ImageQueueLimits
+  readonly #connections: ImageConnections
+  readonly #begins: Queue
+  readonly #finishes: Queue
+  /** The reaper shares the connection of the queue that finishes requests. */
+  readonly #finisherTurns = new Turns()
 
   constructor(
     nodeId: NodeId,
-    limits: ImageLaneLimits,
-    connections: { readonly beginner: DedicatedConnection; readonly finisher: DedicatedConnection },
-    tell: (event: ImageLaneEvent) => void
+    limits: ImageQueueLimits,
+    connections: ImageConnections,
+    report: (event: QueueEvent) => void
   ) {
     this.#nodeId = nodeId
     this.#limits = limits
-    this.#beginner = connections.beginner
-    this.#finisher = connections.finisher
-    this.#tell = tell
+    this.#connections = connections
+    const queue = (runTransaction: RunTransaction<ImageAdmission, FinishedImage, ImageOutcome, BeginRefusal>): Queue =>
+      new GroupCommitQueue(
+        imageWork,
+        {
+          batchSize: 1,
+          waitingAdmissions: limits.waiting,
+          unsettled: Number.POSITIVE_INFINITY,
+          admissionMillis: limits.beginMillis
+        },
+        runTransaction,
+        report
+      )
+    this.#begins = queue((work, onUnknownCommit, lockWait) =>
+      this.#run(connections.beginner, work, onUnknownCommit, lockWait)
+    )
+    this.#finishes = queue((work, onUnknownCommit, lockWait) =>
+      this.#finisherTurns.run(() => this.#run(connections.finisher, work, onUnknownCommit, lockWait))
+    )
   }
 
-  begin(image: ImageAdmission, answer: (begun: ImageBegun) => void): void {
-    if (!this.#open || this.#waiting >= this.#limits.waiting) {
-      answer(Exit.fail(OVERLOADED))
-      return
-    }
-    const waiting: Waiting = { image, maybeCommitted: false, answer }
-    const late = setTimeout(() => reply(waiting, Exit.fail(OVERLOADED)), this.#limits.beginMillis)
-    this.#waiting += 1
-    void this.#inTurn(this.#begins, (patience) => this.#begin(waiting, patience)).finally(() => {
-      clearTimeout(late)
-      this.#waiting -= 1
+  begin(image: ImageAdmission, callback: (result: AdmissionResult<BeginRefusal>) => void): void {
+    this.#begins.admit(image, callback)
+  }
+
+  finish(finished: FinishedImage, callback: (result: SettlementResult<ImageOutcome>) => void): void {
+    this.#finishes.settle(finished, callback)
+  }
+
+  /** Abandons requests whose lease has expired. It never waits for locks, so it does not delay requests that finish. */
+  abandonExpired(onRejected: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void): Promise<number> {
+    return reap({
+      maxBatchSize: REAPED_BATCH_SIZE,
+      transact: (work) => this.#finisherTurns.run(() => this.#connections.finisher.transact(work, undefined, "none")),
+      reapBatch: abandonExpired,
+      onRejected
     })
   }
 
-  finish(finished: FinishedImage): Promise<ImageOutcome | undefined> {
-    this.#unfinished += 1
-    const finishing: Finishing = { finished, maybeCommitted: undefined }
-    return this.#inTurn(this.#finishes, (patience) => this.#finish(this.#finisher, finishing, patience)).finally(() => {
-      this.#unfinished -= 1
-    })
-  }
-
-  abandon(): Promise<number> {
-    // Whoever waits to be finished does not wait for what can be given up later as well.
-    const giveUp: Chunk = (passedOver, atMost, locked) =>
-      this.#finisher.transact((ask) => abandon(ask, passedOver, atMost, locked), undefined, "none")
-    const passOver = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
-      this.#tell({ _tag: "Rejected", requestIds, error })
-    return this.#finishes.run(() => inChunks(ABANDONED_AT_ONCE, giveUp, passOver))
-  }
-
-  /** Begins nothing more and finishes what there is to finish, for as long as is given; how many are left over. */
+  /** Begins no more requests and finishes until the flush timeout. Returns the number of requests left. */
   async close(flushMillis: number): Promise<number> {
-    this.#open = false
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, flushMillis)
-    })
-    const idle = async () => {
-      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
-    }
-    await Promise.race([idle(), late])
-    clearTimeout(timer)
-    this.#stopped = true
-    return this.#unfinished
+    const takenBack = this.#begins.close(flushMillis)
+    // Requests that finish in the current turn of the event loop are still accepted.
+    await nextTurn()
+    const finished = this.#finishes.close(flushMillis)
+    return (await takenBack) + (await finished)
   }
 
-  async #begin(waiting: Waiting, patience: Patience): Promise<void> {
-    for (let attempt = 0; !this.#stopped && stillWanted(waiting); attempt++) {
-      if (!this.#open && !waiting.maybeCommitted) break
-      try {
-        const begun = await this.#beginner.transact(
-          (ask) => begin(ask, waiting.image, this.#nodeId, this.#limits.leaseSeconds),
-          (doubtful) => {
-            if (doubtful._tag === "Right" && doubtful.right === "begun") waiting.maybeCommitted = true
-          },
-          patience
-        )
-        if (begun._tag === "Left") reply(waiting, Exit.fail(begun.left))
-        else if (begun.right === "gave up") continue
-        else if (begun.right === "gone") reply(waiting, Exit.fail(OVERLOADED))
-        else if (!reply(waiting, Exit.void)) await this.#takeBack(waiting.image)
-        return
-      } catch (error) {
-        if (isLocked(error)) throw error
-        if (!isTransient(error)) {
-          this.#tell({ _tag: "Rejected", requestIds: [waiting.image.admission.requestId], error })
-          reply(waiting, Exit.die(error))
-          return
-        }
-        await this.#afterTrouble(attempt, error)
-      }
-    }
-    reply(waiting, Exit.fail(OVERLOADED))
-  }
-
-  /** On the connection that began it: what it has in doubt has come to its end before that does anything else. */
-  async #takeBack({ admission }: ImageAdmission): Promise<void> {
-    const finished = { admission, outcome: () => taken, durationMillis: 0 }
-    const finishing: Finishing = { finished, maybeCommitted: undefined }
-    const take = (patience: Patience) => this.#finish(this.#beginner, finishing, patience)
-    await take("some").catch((error) => {
-      if (isLocked(error)) void this.#inTurn(this.#begins, take).catch(() => undefined)
-    })
-  }
-
-  async #finish(
+  async #run(
     connection: DedicatedConnection,
-    finishing: Finishing,
-    patience: Patience
-  ): Promise<ImageOutcome | undefined> {
-    const { finished } = finishing
-    for (let attempt = 0; !this.#stopped; attempt++) {
-      try {
-        return await connection.transact(
-          (ask) => finish(ask, finished, finishing.maybeCommitted),
-          (doubtful) => {
-            finishing.maybeCommitted = doubtful
-          },
-          patience
+    { admissions: [admission], settlements: [settlement] }: ImageWork,
+    onUnknownCommit: OnUnknownCommit,
+    lockWait: LockWait
+  ): Promise<ImageBatchOutcome> {
+    try {
+      if (settlement !== undefined) {
+        const { maybeCommitted, request } = settlement
+        const result = await connection.transact(
+          (query) => finish(query, request, maybeCommitted),
+          (result) => onUnknownCommit(settledAs(result)),
+          lockWait
         )
-      } catch (error) {
-        if (isLocked(error)) throw error
-        if (!isTransient(error)) {
-          this.#tell({ _tag: "Rejected", requestIds: [finished.admission.requestId], error })
-          throw error
-        }
-        await this.#afterTrouble(attempt, error)
+        return settledAs(result)
       }
+      if (admission === undefined) return NOTHING_DONE
+      return admittedAs(await this.#begin(connection, admission.admission, onUnknownCommit, lockWait))
+    } catch (error) {
+      if (!isLocked(error)) throw error
+      const entry = settlement ?? admission
+      return entry === undefined ? NOTHING_DONE : { ...NOTHING_DONE, contended: new Set([userOf(imageWork, entry)]) }
     }
-    throw new Error("the image requests stopped before this one was finished")
   }
 
-  /** Whoever meets a lock that is kept goes to the end of the queue, and does not wait for it there again. */
-  #inTurn<A>(queue: OneAtATime, task: (patience: Patience) => Promise<A>): Promise<A> {
-    const inTurn = async (): Promise<A> => {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await queue.run(() => task(attempt === 0 ? "some" : "none"))
-        } catch (error) {
-          if (!isLocked(error)) throw error
-          await this.#afterTrouble(attempt, error)
-        }
-      }
+  async #begin(
+    connection: DedicatedConnection,
+    image: ImageAdmission,
+    onUnknownCommit: OnUnknownCommit,
+    lockWait: LockWait
+  ): Promise<Admitted<BeginRefusal>> {
+    for (;;) {
+      const begun = await connection.transact(
+        (query) => begin(query, image, this.#nodeId, this.#limits.leaseSeconds),
+        (result) => {
+          if (result !== "begin again") onUnknownCommit(admittedAs(result))
+        },
+        lockWait
+      )
+      if (begun !== "begin again") return begun
     }
-    const underWay = inTurn().finally(() => this.#underWay.delete(underWay))
-    this.#underWay.add(underWay)
-    return underWay
-  }
-
-  async #afterTrouble(attempt: number, error: unknown): Promise<void> {
-    if (attempt === 1) this.#tell({ _tag: "Troubled", error })
-    await afterBackoff(attempt)
   }
 }
 
-const stillWanted = ({ answer, maybeCommitted }: Waiting): boolean => answer !== undefined || maybeCommitted
+const NOTHING_DONE: ImageBatchOutcome = { contended: NO_USERS, settled: [], admitted: [] }
 
-/** The first answer counts; whether this was it. */
-const reply = (waiting: Waiting, begun: ImageBegun): boolean => {
-  const { answer } = waiting
-  waiting.answer = undefined
-  answer?.(begun)
-  return answer !== undefined
-}
+const settledAs = (result: ImageOutcome | undefined): ImageBatchOutcome => ({ ...NOTHING_DONE, settled: [result] })
 
-/** One task after the other, in the order in which they were given. */
-class OneAtATime {
+const admittedAs = (result: Admitted<BeginRefusal>): ImageBatchOutcome => ({ ...NOTHING_DONE, admitted: [result] })
+
+/** Runs tasks one after the other, in the order in which they were added. */
+class Turns {
   #last: Promise<unknown> = Promise.resolve()
 
   run<A>(task: () => Promise<A>): Promise<A> {

@@ -1,54 +1,54 @@
 /**
- * Image requests as rows: running from when they begin, ended once.
+ * Image requests as rows: inserted as running, ended once.
  *
- * A transaction locks them before holds and accounts. Those of one user that begin a request come one after the other,
- * so that each sees what the one before has left.
+ * A transaction locks them before holds and accounts. Transactions that begin a request of the same user are serialised,
+ * so each sees the rows that the previous one wrote.
  */
 import { createHash } from "node:crypto"
 import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import { type EndState, type ImageState, reviewOf } from "@tollgate/domain/images/ImageOutcome"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { columnsOf } from "../client/SqlValues.ts"
-import type { Ask, Statement } from "../ledger/DedicatedConnection.ts"
+import type { Query, Statement } from "../ledger/DedicatedConnection.ts"
 import type { Part, WriteStatement } from "../ledger/WriteStatement.ts"
 
-/** What a new request of a user meets: itself, one that runs, or one of the same key. */
-export interface StandingImage {
+/** A row that affects a new request of a user: the request itself, a running one, or one with the same key. */
+export interface RelatedImage {
   readonly requestId: RequestId
   readonly running: boolean
   readonly leaseAlive: boolean
   readonly sameKey: boolean
 }
 
-/** The key itself is stored nowhere. */
+/** Only the digest of a key is stored. */
 const digestOf = (idempotencyKey: string | undefined): Buffer | null =>
   idempotencyKey === undefined ? null : createHash("sha256").update(idempotencyKey).digest()
 
-/** Keeps others that begin a request of this user waiting, then locks what is there. */
-export const lockStanding = async (
-  ask: Ask,
+/** Serialises the transactions that begin a request of this user, then locks the related rows. */
+export const lockRelated = async (
+  query: Query,
   { admission: { principal, requestId }, idempotencyKey }: ImageAdmission
-): Promise<ReadonlyArray<StandingImage>> => {
+): Promise<ReadonlyArray<RelatedImage>> => {
   const [, rows] = await Promise.all([
-    ask(SERIALISE, [principal.userId]),
-    ask(LOCK_STANDING, [requestId, principal.userId, digestOf(idempotencyKey)])
+    query(SERIALISE, [principal.userId]),
+    query(LOCK_RELATED, [requestId, principal.userId, digestOf(idempotencyKey)])
   ])
   return rows.map((row) => {
-    const [id, running, leaseAlive, sameKey] = row as StandingRow
+    const [id, running, leaseAlive, sameKey] = row as RelatedRow
     return { requestId: RequestId(id), running, leaseAlive, sameKey }
   })
 }
 
-type StandingRow = readonly [requestId: string, running: boolean, leaseAlive: boolean, sameKey: boolean]
+type RelatedRow = readonly [requestId: string, running: boolean, leaseAlive: boolean, sameKey: boolean]
 
-/** Any number of its own, the same in every version of this program. */
+/** The lock number is arbitrary, but must be the same in every version of the server. */
 const SERIALISE: Statement = {
   name: "serialise_images",
   text: "SELECT pg_advisory_xact_lock(843620177, hashtext($1::text))"
 }
 
-const LOCK_STANDING: Statement = {
-  name: "lock_standing_images",
+const LOCK_RELATED: Statement = {
+  name: "lock_related_images",
   text: `
     SELECT request_id, state = 'running', lease_until > clock_timestamp(), coalesce(key_digest = $3::bytea, false)
     FROM image_request
@@ -57,9 +57,9 @@ const LOCK_STANDING: Statement = {
     FOR UPDATE`
 }
 
-/** The state of a request that nobody else can change now. */
-export const lockState = async (ask: Ask, requestId: RequestId): Promise<ImageState | undefined> => {
-  const [row] = await ask(LOCK_STATE, [requestId])
+/** Locks a request and reads its state. */
+export const lockState = async (query: Query, requestId: RequestId): Promise<ImageState | undefined> => {
+  const [row] = await query(LOCK_STATE, [requestId])
   return row?.[0] as ImageState | undefined
 }
 
@@ -68,13 +68,13 @@ const LOCK_STATE: Statement = {
   text: "SELECT state FROM image_request WHERE request_id = $1::uuid FOR UPDATE"
 }
 
-/** Requests whose lease has passed, but for these, and but for those that somebody has in hand. */
+/** Locks requests whose lease has expired, except the excluded ones and those that another session has locked. */
 export const lockExpired = async (
-  ask: Ask,
-  passedOver: ReadonlyArray<RequestId>,
-  atMost: number
+  query: Query,
+  excluded: ReadonlyArray<RequestId>,
+  batchSize: number
 ): Promise<ReadonlyArray<RequestId>> =>
-  (await ask(LOCK_EXPIRED, [passedOver, atMost])).map(([requestId]) => RequestId(requestId as string))
+  (await query(LOCK_EXPIRED, [excluded, batchSize])).map(([requestId]) => RequestId(requestId as string))
 
 const LOCK_EXPIRED: Statement = {
   name: "lock_expired_images",
@@ -130,7 +130,7 @@ const END: Part = {
   precondition: (first) => `(SELECT count(*) FROM image_ended) = cardinality($${first}::uuid[])`
 }
 
-/** Ends running requests and queues those that somebody has to look at: all of them or, where one has ended, none. */
+/** Ends running requests and queues reviews: of all of them, or of none when one of them has ended already. */
 export const endImages = (images: ReadonlyArray<EndedImage>): WriteStatement => ({
   part: END,
   values: ENDED.arrays(images)

@@ -1,5 +1,5 @@
 /**
- * The transactions of image requests: one that begins, one that ends, and those that are given up.
+ * The transactions of image requests: one begins a request, one finishes it, one abandons expired requests.
  *
  * Rows are locked in the order image request, hold, accounts. The rules that decide are the domain's.
  */
@@ -12,53 +12,54 @@ import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { decideHold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
-import type { Ask, Decided, Statement } from "../ledger/DedicatedConnection.ts"
+import type { Admitted } from "../ledger/Batch.ts"
+import type { BoundStatement, Decided, Query, Statement } from "../ledger/DedicatedConnection.ts"
 import { insertHolds, lockedHold, lockHolds, lockingHolds, readPrices, validKeys } from "../ledger/HoldRows.ts"
 import { ownerOf } from "../ledger/LedgerWork.ts"
 import { lockAccounts } from "../ledger/LockedRows.ts"
+import type { ReapedBatch } from "../ledger/OrphanReaper.ts"
 import { type NewSettlement, settleHold, settleHolds } from "../ledger/SettlementRows.ts"
 import { inOneStatement } from "../ledger/WriteStatement.ts"
-import { beginImage, endImages, lockExpired, lockStanding, lockState } from "./ImageRows.ts"
+import { beginImage, endImages, lockExpired, lockRelated, lockState } from "./ImageRows.ts"
 
 export type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
 
-/**
- * `gave up`: a request of the account whose lease had passed was in the way and is so no more; ask again. `gone`: an
- * earlier attempt at this one has begun it, and it has ended since.
- */
-export type Begun = Either.Either<"begun" | "gave up" | "gone", BeginRefusal>
+/** `begin again`: the transaction abandoned a request of the account whose lease had expired. */
+export type Begun = Admitted<BeginRefusal> | "begin again"
 
-/** How long a client should leave an account alone that is making an image. */
+/** Retry delay for a client whose account is making an image. */
 const RETRY_AFTER_SECONDS = 5
 
-const BEGUN: Begun = Either.right("begun")
-const GAVE_UP: Begun = Either.right("gave up")
+const HELD: Begun = Either.right("held")
 const GONE: Begun = Either.right("gone")
 
 export const begin = async (
-  ask: Ask,
+  query: Query,
   image: ImageAdmission,
   nodeId: NodeId,
   leaseSeconds: number
 ): Promise<Decided<Begun>> => {
   const { admission } = image
-  const standing = await lockStanding(ask, image)
-  const itself = standing.find(({ requestId }) => requestId === admission.requestId)
-  if (itself !== undefined) return decided(itself.running ? BEGUN : GONE)
-  if (standing.some(({ sameKey }) => sameKey)) return refused(new IdempotencyKeyReused())
-  const running = standing.find(({ running }) => running)
+  const related = await lockRelated(query, image)
+  const itself = related.find(({ requestId }) => requestId === admission.requestId)
+  if (itself !== undefined) return decided(itself.running ? HELD : GONE)
+  if (related.some(({ sameKey }) => sameKey)) return refused(new IdempotencyKeyReused())
+  const running = related.find(({ running }) => running)
   if (running?.leaseAlive) return refused(new ImageConcurrencyLimit({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
-  if (running !== undefined) return { ...(await giveUp(ask, [running.requestId])), result: GAVE_UP }
+  if (running !== undefined) return { result: "begin again", write: await abandon(query, [running.requestId]) }
 
   const owner = ownerOf(admission)
-  const [keys, accounts] = await Promise.all([ask(READ_KEY, [[admission.principal.keyId]]), lockAccounts(ask, [owner])])
+  const [keys, accounts] = await Promise.all([
+    query(READ_KEY, [[admission.principal.keyId]]),
+    lockAccounts(query, [owner])
+  ])
   if (keys.length === 0) return refused(new InvalidApiKey({ reason: "unknown" }))
   const hold = decideHold(admission.estimate, admission.price, accounts.of(owner))
   if (Either.isLeft(hold)) return refused(hold.left)
   const held = hold.right
-  accounts.keep(owner, held)
+  accounts.set(owner, held)
   return {
-    result: BEGUN,
+    result: HELD,
     write: inOneStatement([
       beginImage(image, leaseSeconds),
       ...accounts.changes,
@@ -73,23 +74,23 @@ const refused = (refusal: BeginRefusal): Decided<Begun> => decided(Either.left(r
 const READ_KEY: Statement = { name: "valid_image_key", text: validKeys("$1") }
 
 /**
- * Undefined where the request was given up before. `perhaps` is what an attempt came to whose commit nobody knows the
- * outcome of.
+ * The result is undefined when the request was abandoned before. `maybeCommitted` is the result of an attempt whose
+ * commit outcome is unknown.
  */
 export const finish = async (
-  ask: Ask,
+  query: Query,
   { admission, durationMillis, outcome }: FinishedImage,
   maybeCommitted: ImageOutcome | undefined
 ): Promise<Decided<ImageOutcome | undefined>> => {
   const { price, requestId } = admission
-  const state = await lockState(ask, requestId)
+  const state = await lockState(query, requestId)
   if (state !== "running")
     return { result: state === maybeCommitted?.state ? maybeCommitted : undefined, write: undefined }
   const owner = ownerOf(admission)
-  const [holds, accounts] = await Promise.all([lockHolds(ask, [requestId]), lockAccounts(ask, [owner])])
+  const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
   const hold = holds.get(requestId)
-  // Its node was taken for dead, so it has been settled with nothing.
-  if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([givenUp(requestId)])]) }
+  // Its node was judged dead, so its hold has been settled without a charge.
+  if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
   const result = outcome()
   const { charge, dispatched, ending } = result
   const measured: Measured = { ending, charge, ttftMillis: undefined, durationMillis }
@@ -104,38 +105,36 @@ export const finish = async (
   }
 }
 
-/** Requests whose lease has passed, as many as are taken at once; `locked` is told which. */
-export const abandon = async (
-  ask: Ask,
-  passedOver: ReadonlyArray<RequestId>,
-  atMost: number,
-  locked: (requestIds: ReadonlyArray<RequestId>) => void
-): Promise<Decided<number>> => {
-  const requestIds = await lockExpired(ask, passedOver, atMost)
-  locked(requestIds)
-  return requestIds.length === 0 ? { result: 0, write: undefined } : giveUp(ask, requestIds)
+/** Abandons a batch of requests whose lease has expired. */
+export const abandonExpired = async (
+  query: Query,
+  excluded: ReadonlyArray<RequestId>,
+  batchSize: number,
+  onLocked: (requestIds: ReadonlyArray<RequestId>) => void
+): Promise<Decided<ReapedBatch>> => {
+  const requestIds = await lockExpired(query, excluded, batchSize)
+  onLocked(requestIds)
+  const result: ReapedBatch = { taken: requestIds.length, skipped: [] }
+  return { result, write: requestIds.length === 0 ? undefined : await abandon(query, requestIds) }
 }
 
-/** Of requests that are locked. Those of dead nodes may have been settled before, with nothing as well. */
-const giveUp = async (ask: Ask, requestIds: ReadonlyArray<RequestId>): Promise<Decided<number>> => {
-  const holds = (await ask(LOCK_HOLDS, [requestIds])).map(lockedHold)
-  const ends = endImages(requestIds.map(givenUp))
-  if (holds.length === 0) return { result: requestIds.length, write: inOneStatement([ends]) }
+/** Ends locked requests without a charge. The holds of dead nodes may have been settled before, also without one. */
+const abandon = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<BoundStatement | undefined> => {
+  const holds = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
+  const ends = endImages(requestIds.map(abandoned))
+  if (holds.length === 0) return inOneStatement([ends])
   const [prices, accounts] = await Promise.all([
     readPrices(
-      ask,
+      query,
       holds.map(({ priceId }) => priceId)
     ),
-    lockAccounts(ask, holds)
+    lockAccounts(query, holds)
   ])
   const settlements = holds.map(
     ({ hold, modelId, priceId, requestId, userId }): NewSettlement =>
       settleHold({ requestId, owner: { userId, modelId }, hold }, NOTHING, prices(priceId), accounts)
   )
-  return {
-    result: requestIds.length,
-    write: inOneStatement([ends, settleHolds(settlements), ...accounts.changes])
-  }
+  return inOneStatement([ends, settleHolds(settlements), ...accounts.changes])
 }
 
 const LOCK_HOLDS = lockingHolds(
@@ -144,7 +143,7 @@ const LOCK_HOLDS = lockingHolds(
 )
 
 const LEFT: ImageOutcome = outcomeOf({ _tag: "Left", usage: undefined }, true)
-const givenUp = (requestId: RequestId) => ({ requestId, state: LEFT.state, dispatched: LEFT.dispatched })
+const abandoned = (requestId: RequestId) => ({ requestId, state: LEFT.state, dispatched: LEFT.dispatched })
 
-/** When its node died nobody knows, so neither how long it took. */
+/** The time of the node's death is unknown, so no duration is recorded. */
 const NOTHING: Measured = { ending: "failed", charge: LEFT.charge, ttftMillis: undefined, durationMillis: 0 }

@@ -1,9 +1,10 @@
 /**
- * Image requests in Postgres: one running of an account over all nodes, each settled once.
+ * Image requests in Postgres: one running request an account over all nodes, each settled once.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { Nodes } from "@tollgate/application/operations/Nodes"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
@@ -11,15 +12,16 @@ import { PgSettings } from "../client/PgSettings.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { transact } from "../client/Transact.ts"
 import { type ConnectionLimits, DedicatedConnection } from "../ledger/DedicatedConnection.ts"
-import { type ImageLaneEvent, type ImageLaneLimits, ImageQueue } from "./ImageQueue.ts"
+import { logged } from "../ledger/QueueEvent.ts"
+import { ImageQueue, type ImageQueueLimits } from "./ImageQueue.ts"
 
-export interface ImageRequestsOptions extends ImageLaneLimits, ConnectionLimits {
-  /** How long shutting down may wait for requests that end. */
+export interface ImageRequestsOptions extends ImageQueueLimits, ConnectionLimits {
+  /** Limit for the time that a shutdown waits for requests that finish. */
   readonly flushMillis: number
 }
 
 export const defaults: ImageRequestsOptions = {
-  // A request has 120 seconds, and some more for the database to be away while it ends.
+  // A request may take 120 seconds; the rest covers a short outage of the database while it finishes.
   leaseSeconds: 150,
   waiting: 256,
   beginMillis: 5_000,
@@ -35,18 +37,24 @@ export const make = (options: ImageRequestsOptions = defaults) =>
     const sql = yield* SqlClient.SqlClient
     const { self } = yield* Nodes
     const runtime = yield* Effect.runtime<never>()
+    const oneAtATime = yield* Effect.makeSemaphore(1)
     const connection = Effect.acquireRelease(
       Effect.sync(() => new DedicatedConnection(settings, options)),
       (own) => Effect.sync(() => own.close())
     )
     const connections = { beginner: yield* connection, finisher: yield* connection }
-    const lane = new ImageQueue(self, options, connections, (event) => void Runtime.runFork(runtime)(logged(event)))
-    yield* Effect.addFinalizer(() => closed(lane, options))
+    const log = logged("images")
+    const queue = new ImageQueue(self, options, connections, (event) => void Runtime.runFork(runtime)(log(event)))
+    yield* Effect.addFinalizer(() => closed(queue, options))
+    const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+      void Runtime.runFork(runtime)(
+        Effect.annotateLogs(Effect.logError(`an image request cannot be abandoned: ${describe(error)}`), { requestIds })
+      )
 
     return ImageRequests.of({
-      begin: (image) => Effect.async((resume) => lane.begin(image, (begun) => resume(begun))),
-      finish: (finished) => Effect.promise(() => lane.finish(finished)),
-      abandon: Effect.promise(() => lane.abandon()),
+      begin: (image) => Effect.async((resume) => queue.begin(image, resume)),
+      finish: (finished) => Effect.async((resume) => queue.finish(finished, resume)),
+      abandon: oneAtATime.withPermits(1)(Effect.promise(() => queue.abandonExpired(onRejected))),
       forgetKeys: Effect.provideService(forgetKeys, SqlClient.SqlClient, sql)
     })
   })
@@ -56,27 +64,20 @@ export const layer = (
 ): Layer.Layer<ImageRequests, never, PgSettings | Nodes | SqlClient.SqlClient> =>
   Layer.scoped(ImageRequests, make({ ...defaults, ...options }))
 
-const closed = (lane: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
+const closed = (queue: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
   Effect.flatMap(
-    Effect.promise(() => lane.close(flushMillis)),
+    Effect.promise(() => queue.close(flushMillis)),
     (left) =>
       left === 0
         ? Effect.void
         : Effect.logError(
-            "stopped with image requests unfinished; they are given up when their leases have passed"
+            "stopped with unfinished image requests; they will be abandoned when their leases expire"
           ).pipe(Effect.annotateLogs({ left }))
   )
 
-const logged = (event: ImageLaneEvent): Effect.Effect<void> =>
-  event._tag === "Troubled"
-    ? Effect.logWarning(`an image request waits for the database: ${describe(event.error)}`)
-    : Effect.logError(`the database will not take an image request: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestIds: event.requestIds })
-      )
+const FORGET_BATCH_SIZE = 1_000
 
-const FORGOTTEN_AT_ONCE = 1_000
-
-/** Chunk by chunk, each in a transaction of its own. */
+/** Batch by batch, each in a transaction of its own. */
 const forgetKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
@@ -84,11 +85,11 @@ const forgetKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.fla
     UPDATE image_request SET key_digest = NULL WHERE request_id IN (
       SELECT request_id FROM image_request
       WHERE key_digest IS NOT NULL AND started_at < clock_timestamp() - interval '90 days'
-      ORDER BY started_at LIMIT ${FORGOTTEN_AT_ONCE} FOR UPDATE SKIP LOCKED)
+      ORDER BY started_at LIMIT ${FORGET_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
     RETURNING request_id`
 ).pipe(
   transact,
   Effect.flatMap(({ length }) =>
-    length < FORGOTTEN_AT_ONCE ? Effect.succeed(length) : Effect.map(forgetKeys, (more) => length + more)
+    length < FORGET_BATCH_SIZE ? Effect.succeed(length) : Effect.map(forgetKeys, (more) => length + more)
   )
 )

@@ -1,7 +1,8 @@
 /**
- * The queue of image requests that a person looks at, in Postgres.
+ * The reviews of image requests by an operator, in Postgres.
  *
- * The review is locked before the balance, so two who resolve the same come one after the other, and the second is told.
+ * The review is locked before the balance, so two operators who resolve the same review are serialised, and the second
+ * one is refused.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,77 +1,156 @@
 /**
- * Requests that share a transaction, and who waits for what becomes of them.
+ * Requests that share a transaction, and the callbacks that wait for its outcome.
+ *
+ * Generic over two kinds of work: requests of text share transactions, and every image request has one of its own. `A`
+ * is a request for admission, `S` a request for settlement, `R` the result of a settlement, and `E` a refusal.
  */
-import type { Admission, Measured, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
-import * as Charge from "@tollgate/domain/inference/Charge"
-import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type * as Either from "effect/Either"
 import type * as Exit from "effect/Exit"
-import type { AdmissionEntry, LedgerOutcome, LedgerWork, SettlingEntry } from "./LedgerWork.ts"
 
-export type Admit = Exit.Exit<void, InsufficientBalance | InvalidApiKey | Overloaded>
-export type Settle = Exit.Exit<Settled | undefined>
+export interface HasAdmission {
+  readonly admission: Admission
+}
 
-export interface WaitingAdmission extends AdmissionEntry {
+export interface WorkKind<A, S> {
+  readonly admissionOf: (request: A) => Admission
+  /** The settlement that returns the hold of a request that is not sent to a provider. */
+  readonly release: (request: A) => S
+}
+
+export interface AdmissionEntry<A> {
+  readonly admission: A
+  /** Whether an attempt whose commit outcome is unknown may have made the hold. */
+  readonly maybeCommitted: boolean
+}
+
+export interface SettlementEntry<S, R> {
+  readonly request: S
+  /** Result of an attempt whose commit outcome is unknown. */
+  readonly maybeCommitted: R | undefined
+}
+
+export interface Work<A, S, R> {
+  readonly settlements: ReadonlyArray<SettlementEntry<S, R>>
+  readonly admissions: ReadonlyArray<AdmissionEntry<A>>
+}
+
+/** `gone`: an earlier attempt made the hold, and it has been settled since. */
+export type Admitted<E> = Either.Either<"held" | "gone", E>
+
+/** In the order of the work, without the requests of contended users. */
+export interface Outcome<R, E> {
+  /** Another session has locked rows of these users, so nothing was done for them. */
+  readonly contended: ReadonlySet<UserId>
+  readonly settled: ReadonlyArray<R | undefined>
+  readonly admitted: ReadonlyArray<Admitted<E>>
+}
+
+export const NO_USERS: ReadonlySet<UserId> = new Set()
+
+export type AdmissionResult<E> = Exit.Exit<void, E | Overloaded>
+export type SettlementResult<R> = Exit.Exit<R | undefined>
+
+export interface WaitingAdmission<A, E> extends AdmissionEntry<A> {
   maybeCommitted: boolean
   readonly since: number
-  /** Absent once it was answered. */
-  answer: ((admit: Admit) => void) | undefined
+  /** Undefined after it was called. */
+  callback: ((result: AdmissionResult<E>) => void) | undefined
 }
 
-export interface WaitingSettling extends SettlingEntry {
-  maybeCommitted: Settled | undefined
-  readonly answer: ((settle: Settle) => void) | undefined
+export interface WaitingSettlement<S, R> extends SettlementEntry<S, R> {
+  maybeCommitted: R | undefined
+  readonly callback: ((result: SettlementResult<R>) => void) | undefined
 }
 
-export interface Batch extends LedgerWork {
-  readonly settlings: ReadonlyArray<WaitingSettling>
-  readonly admissions: ReadonlyArray<WaitingAdmission>
+export interface Batch<A, S, R, E> extends Work<A, S, R> {
+  readonly settlements: ReadonlyArray<WaitingSettlement<S, R>>
+  readonly admissions: ReadonlyArray<WaitingAdmission<A, E>>
 }
 
-export const EMPTY: Batch = { settlings: [], admissions: [] }
+export const EMPTY = { settlements: [], admissions: [] } as const
 
-export const size = ({ settlings, admissions }: Batch): number => settlings.length + admissions.length
+export const size = ({ settlements, admissions }: Work<unknown, unknown, unknown>): number =>
+  settlements.length + admissions.length
 
-export const halves = ({ settlings, admissions }: Batch): ReadonlyArray<Batch> => {
-  if (settlings.length > 0 && admissions.length > 0) {
+export const userOf = <A, S extends HasAdmission>(
+  { admissionOf }: WorkKind<A, S>,
+  entry: AdmissionEntry<A> | SettlementEntry<S, unknown>
+): UserId => ("request" in entry ? entry.request.admission : admissionOf(entry.admission)).principal.userId
+
+/** Splits work into the requests of these users and the rest. */
+export const partition = <
+  A,
+  S extends HasAdmission,
+  AE extends AdmissionEntry<A>,
+  SE extends SettlementEntry<S, unknown>
+>(
+  kind: WorkKind<A, S>,
+  work: { readonly settlements: ReadonlyArray<SE>; readonly admissions: ReadonlyArray<AE> },
+  users: ReadonlySet<UserId>
+) => {
+  if (users.size === 0) return { theirs: { settlements: [], admissions: [] }, others: work }
+  const isTheirs = (entry: AE | SE) => users.has(userOf(kind, entry))
+  const isOthers = (entry: AE | SE) => !isTheirs(entry)
+  return {
+    theirs: { settlements: work.settlements.filter(isTheirs), admissions: work.admissions.filter(isTheirs) },
+    others: { settlements: work.settlements.filter(isOthers), admissions: work.admissions.filter(isOthers) }
+  }
+}
+
+/** Bisects a batch that the database refuses. */
+export const halves = <A, S, R, E>({
+  settlements,
+  admissions
+}: Batch<A, S, R, E>): ReadonlyArray<Batch<A, S, R, E>> => {
+  if (settlements.length > 0 && admissions.length > 0) {
     return [
-      { settlings, admissions: [] },
-      { settlings: [], admissions }
+      { settlements, admissions: [] },
+      { settlements: [], admissions }
     ]
   }
-  const s = Math.floor(settlings.length / 2)
+  const s = Math.floor(settlements.length / 2)
   const a = Math.floor(admissions.length / 2)
   return [
-    { settlings: settlings.slice(0, s), admissions: admissions.slice(0, a) },
-    { settlings: settlings.slice(s), admissions: admissions.slice(a) }
+    { settlements: settlements.slice(0, s), admissions: admissions.slice(0, a) },
+    { settlements: settlements.slice(s), admissions: admissions.slice(a) }
   ]
 }
 
-/** The first answer counts; whether this was it. */
-export const reply = (waiting: WaitingAdmission, admit: Admit): boolean => {
-  const { answer } = waiting
-  waiting.answer = undefined
-  answer?.(admit)
-  return answer !== undefined
+/** Only the first reply reaches the callback. Returns whether this was the first. */
+export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionResult<E>): boolean => {
+  const { callback } = waiting
+  waiting.callback = undefined
+  callback?.(result)
+  return callback !== undefined
 }
 
-const NOT_SERVED: Measured = { ending: "failed", charge: Charge.nothing, ttftMillis: undefined, durationMillis: 0 }
-
-/** Gives back what was held for a request that nobody will send anywhere. */
-export const release = (admission: Admission): SettlementRequest => ({ admission, measure: () => NOT_SERVED })
-
-/** Takes down what the batch has come to if its commit was carried out, which nobody knows. */
-export const doubted = ({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void => {
-  for (const [i, waiting] of settlings.entries()) waiting.maybeCommitted = settled[i]
+/** Records the outcome that the batch has if its commit succeeded, which is unknown. */
+export const recordUnknownCommit = <A, S, R, E>(
+  { settlements, admissions }: Batch<A, S, R, E>,
+  { settled, admitted }: Outcome<R, E>
+): void => {
+  for (const [i, waiting] of settlements.entries()) waiting.maybeCommitted = settled[i]
   for (const [i, waiting] of admissions.entries()) waiting.maybeCommitted = admitted[i]?._tag === "Right"
 }
 
-/** For another attempt: an admission that was refused in the meantime is not made, and given back if it has been. */
-export const stillWanted = ({ settlings, admissions }: Batch): Batch => {
-  const refused = admissions.filter(({ answer }) => answer === undefined)
-  if (refused.length === 0) return { settlings, admissions }
+/**
+ * The batch of the next attempt. An admission that was refused in the meantime is left out; when an earlier attempt may
+ * have made its hold, the hold is released instead.
+ */
+export const withoutRefused = <A, S, R, E>(
+  { release }: WorkKind<A, S>,
+  { settlements, admissions }: Batch<A, S, R, E>
+): Batch<A, S, R, E> => {
+  const refused = admissions.filter(({ callback }) => callback === undefined)
+  if (refused.length === 0) return { settlements, admissions }
   const released = refused
     .filter(({ maybeCommitted }) => maybeCommitted)
-    .map(({ admission }) => ({ settling: release(admission), maybeCommitted: undefined, answer: undefined }))
-  return { settlings: [...settlings, ...released], admissions: admissions.filter(({ answer }) => answer !== undefined) }
+    .map(({ admission }) => ({ request: release(admission), maybeCommitted: undefined, callback: undefined }))
+  return {
+    settlements: [...settlements, ...released],
+    admissions: admissions.filter(({ callback }) => callback !== undefined)
+  }
 }

@@ -1,15 +1,15 @@
 /**
- * One connection to the database with one user, reopened when it breaks.
+ * A connection to the database with one user, reopened when it breaks.
  *
- * Its statements are prepared once and planned for looking rows up by key. A transaction costs two round trips: one
- * begins it and asks, one writes and commits; one that only writes is a single statement. None takes longer than its time
- * limit, whatever has become of the server: the socket is cut then. A new connection first sees to it that what its
- * predecessor had begun has ended, so that whoever looks afterwards sees for certain whether it was committed.
+ * Statements are prepared once and planned for lookups by key. A transaction costs two round trips: one begins it and
+ * reads, one writes and commits. A transaction that only writes is a single statement. Each has a timeout that also
+ * covers a server that hangs: the socket is destroyed then. A new connection first ends the backend of the previous one,
+ * so a later read shows for certain whether the last transaction of the previous one was committed.
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
-import { ConnectionLost, isConnectionLost } from "../client/SqlErrorClass.ts"
+import { ConnectionLost, isConnectionLost, mayHaveCommitted } from "../client/SqlErrorClass.ts"
 
 /** A statement of fixed text, prepared under its name. */
 export interface Statement {
@@ -18,26 +18,26 @@ export interface Statement {
 }
 
 /** A statement with its parameters. */
-export interface Call {
+export interface BoundStatement {
   readonly statement: Statement
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Rows come back as arrays of columns. */
+/** Each row is an array of its columns. */
 export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
-export type Ask = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
+export type Query = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
 
-/** What a transaction came to, and what it has to write for that, if anything. */
+/** The result of a transaction, and the statement that writes it, if any. */
 export interface Decided<A> {
   readonly result: A
-  readonly write: Call | undefined
+  readonly write: BoundStatement | undefined
 }
 
 export interface ConnectionLimits {
   readonly connectMillis: number
-  /** For a whole transaction, seen from here; the server gives up on a statement after the same time. */
+  /** For a whole transaction, measured here. The server cancels a statement after the same time. */
   readonly transactionMillis: number
-  /** A transaction that asks waits for a lock at most this long. */
+  /** Lock timeout of a transaction that reads. */
   readonly lockMillis: number
 }
 
@@ -46,25 +46,25 @@ interface Open {
   readonly socket: Socket
 }
 
-/** Names a backend for as long as the server runs; process ids alone are used again. */
+/** Identifies a backend while the server runs; a process id alone can be reused. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-/** How long a transaction waits for a lock: as long as the connection's limit says, or not at all. */
-export type Patience = "some" | "none"
+/** How long a transaction waits for a lock: up to the limit of the connection, or not at all. */
+export type LockWait = "bounded" | "none"
 
-/** Whoever asks first waits for locks, but not for whoever forgot that they have one. */
-const beginning = (lockMillis: number): string =>
+/** Lock waits are bounded, so a forgotten transaction cannot block the ledger. */
+const beginWith = (lockMillis: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
 
-/** Milliseconds; 0 would be for ever. */
-const NOT_AT_ALL = 1
+/** The shortest lock timeout in milliseconds; 0 would disable the timeout. */
+const NO_LOCK_WAIT_MILLIS = 1
 
 const NO_BACKEND: Backend = [0, "-infinity"]
 
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
-  readonly #begin: Readonly<Record<Patience, string>>
+  readonly #begin: Readonly<Record<LockWait, string>>
   #open: Open | undefined
   #opening: Socket | undefined
   #closed = false
@@ -73,26 +73,26 @@ export class DedicatedConnection {
   constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
     this.#settings = settings
     this.#limits = limits
-    this.#begin = { some: beginning(limits.lockMillis), none: beginning(NOT_AT_ALL) }
+    this.#begin = { bounded: beginWith(limits.lockMillis), none: beginWith(NO_LOCK_WAIT_MILLIS) }
   }
 
   /**
-   * Fails with {@link ConnectionLost}, with the database's refusal, or with what `work` throws; nothing was written
-   * then. Only when the connection breaks at the commit nobody knows, and `doubt` is told what it would have come to.
-   * One at a time.
+   * Fails with {@link ConnectionLost}, with the refusal of the database, or with the exception of `work`; then nothing
+   * was written. Only when the connection breaks at the commit is the outcome unknown: `onUnknownCommit` is called with
+   * the result that a successful commit would have had. Callers run one transaction at a time.
    */
   async transact<A>(
-    work: (ask: Ask) => Promise<Decided<A>>,
-    doubt: (result: A) => void = ignore,
-    patience: Patience = "some"
+    work: (query: Query) => Promise<Decided<A>>,
+    onUnknownCommit: (result: A) => void = ignore,
+    lockWait: LockWait = "bounded"
   ): Promise<A> {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
-    // What is refused first is why the rest is, whichever of them the work hears of first.
+    // The first refusal causes the refusals of the later statements, so it is the one to report.
     let refused: unknown
     try {
-      const begun = query(client, this.#begin[patience])
+      const begun = simpleQuery(client, this.#begin[lockWait])
       begun.catch(ignore)
       const { result, write } = await work(async (statement, values) => {
         try {
@@ -106,30 +106,30 @@ export class DedicatedConnection {
       try {
         await commit(client, write)
       } catch (error) {
-        if (mayHaveCommitted(error)) doubt(result)
+        if (mayHaveCommitted(error)) onUnknownCommit(result)
         throw error
       }
       return result
     } catch (error) {
-      const why = refused ?? error
-      await this.#abandon(open, why)
-      throw why
+      const cause = refused ?? error
+      await this.#rollBack(open, cause)
+      throw cause
     } finally {
       clearTimeout(timer)
     }
   }
 
   /**
-   * A transaction of one statement. It does not wait for locks: who holds one is changing what was decided over. `doubt`
-   * is called when the connection breaks and nobody knows whether it was carried out.
+   * A transaction of one statement. It does not wait for locks, because the holder of a lock is changing rows that the
+   * decision was made over. `onUnknownCommit` is called when the connection breaks and the outcome is unknown.
    */
-  async write({ statement, values }: Call, doubt: () => void): Promise<void> {
+  async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
     const open = this.#open ?? (await this.#connect())
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
     try {
       await prepared(open.client, statement, values)
     } catch (error) {
-      if (mayHaveCommitted(error)) doubt()
+      if (mayHaveCommitted(error)) onUnknownCommit()
       if (isConnectionLost(error)) this.#drop(open)
       throw error
     } finally {
@@ -137,27 +137,27 @@ export class DedicatedConnection {
     }
   }
 
-  /** What is under way is lost; the next transaction opens another connection. */
+  /** Drops the running transaction; the next one opens another connection. */
   cut(): void {
     this.#opening?.destroy()
     if (this.#open !== undefined) this.#drop(this.#open)
   }
 
-  /** For good, also where a connection is just being opened: it would keep the process alive. */
+  /** Closes for good, also a connection that is just being opened: it would keep the process alive. */
   close(): void {
     this.#closed = true
     this.cut()
   }
 
   async #connect(): Promise<Open> {
-    if (this.#closed) throw new ConnectionLost("the connection was closed here")
+    if (this.#closed) throw new ConnectionLost("the connection was closed by this process")
     const socket = new Socket()
     this.#opening = socket
     const client = new Pg.Client({
       ...this.#settings,
       pipeline: true,
       application_name: "tollgate ledger",
-      // The timer below ends the whole of it, which includes more than connecting.
+      // The timer below covers connecting and the statements after it.
       connectionTimeoutMillis: 0,
       stream: () => socket
     })
@@ -167,8 +167,8 @@ export class DedicatedConnection {
     const timer = setTimeout(() => socket.destroy(), this.#limits.connectMillis)
     try {
       await client.connect().catch(lost)
-      await query(client, setUp(this.#limits))
-      await this.#succeed(client)
+      await simpleQuery(client, setUp(this.#limits))
+      await this.#endPredecessor(client)
     } catch (error) {
       socket.destroy()
       throw error
@@ -180,18 +180,19 @@ export class DedicatedConnection {
     return open
   }
 
-  /** Ends the backend before this one, should it still be there, and remembers this one. */
-  async #succeed(client: Pg.Client): Promise<void> {
-    const { rows: ended } = await prepared(client, END, [...this.#backend, this.#limits.connectMillis])
-    if (ended.some(([gone]) => gone !== true)) throw new ConnectionLost("the earlier connection has not ended yet")
-    const { rows } = await query(client, OWN)
+  /** Ends the previous backend if it still runs, and stores the identity of this one. */
+  async #endPredecessor(client: Pg.Client): Promise<void> {
+    const { rows: ended } = await prepared(client, END_BACKEND, [...this.#backend, this.#limits.connectMillis])
+    if (ended.some(([gone]) => gone !== true))
+      throw new ConnectionLost("the backend of the previous connection has not ended yet")
+    const { rows } = await simpleQuery(client, OWN_BACKEND)
     const [[pid, startedAt] = NO_BACKEND] = rows
     this.#backend = [pid, startedAt]
   }
 
-  /** Waits for everything that was sent. */
-  async #abandon(open: Open, error: unknown): Promise<void> {
-    const rolledBack = await query(open.client, "ROLLBACK").then(
+  /** Waits for the responses to all statements that were sent. */
+  async #rollBack(open: Open, error: unknown): Promise<void> {
+    const rolledBack = await simpleQuery(open.client, "ROLLBACK").then(
       () => true,
       () => false
     )
@@ -204,44 +205,40 @@ export class DedicatedConnection {
   }
 }
 
-// Plans are kept, so one made while the tables were small must not scan them.
+// Plans are cached, so a plan made while a table was small must not scan it.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};
-  SET lock_timeout = ${NOT_AT_ALL};
+  SET lock_timeout = ${NO_LOCK_WAIT_MILLIS};
   SET default_transaction_isolation = 'read committed';
   SET default_transaction_read_only = off;
   SET plan_cache_mode = force_generic_plan;
   SET enable_seqscan = off`
 
-const OWN = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+const OWN_BACKEND = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
-const END: Statement = {
+const END_BACKEND: Statement = {
   name: "end_backend",
   text: `
     SELECT pg_terminate_backend(pid, $3)
     FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::text::timestamptz`
 }
 
-type Answer = Pg.QueryArrayResult<Array<unknown>>
+type Response = Pg.QueryArrayResult<Array<unknown>>
 
-const query = (client: Pg.Client, text: string): Promise<Answer> =>
+const simpleQuery = (client: Pg.Client, text: string): Promise<Response> =>
   client.query<Array<unknown>>({ text, rowMode: "array" }).catch(lost)
 
-const prepared = (client: Pg.Client, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Answer> =>
+const prepared = (client: Pg.Client, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Response> =>
   client.query<Array<unknown>>({ name, text, values: [...values], rowMode: "array" }).catch(lost)
 
-const commit = async (client: Pg.Client, write: Call | undefined): Promise<void> => {
+const commit = async (client: Pg.Client, write: BoundStatement | undefined): Promise<void> => {
   const written = write && prepared(client, write.statement, write.values)
-  const [committed] = await Promise.all([query(client, "COMMIT"), written])
-  if (committed.command !== "COMMIT") throw new ConnectionLost("the server answered a commit with a rollback")
+  const [committed] = await Promise.all([simpleQuery(client, "COMMIT"), written])
+  if (committed.command !== "COMMIT") throw new ConnectionLost("the server rolled back instead of committing")
 }
 
-/** A server that refuses a statement has not committed; one that shuts down may have. */
-const mayHaveCommitted = (error: unknown): boolean =>
-  !(error instanceof Pg.DatabaseError) || error.code?.startsWith("57") === true
-
-/** The driver's own errors, unlike the server's, all say that the connection is gone. */
+/** Every error of the driver, unlike those of the server, means that the connection is lost. */
 const lost = (error: unknown): never => {
   throw error instanceof Pg.DatabaseError ? error : new ConnectionLost(error instanceof Error ? error.message : "")
 }

@@ -1,86 +1,97 @@
 /**
- * The queue of a share of the users: while one batch commits, the next one gathers.
+ * The group commit queue: while one batch commits, the next batch gathers.
  *
- * An idle lane starts at once; a busy one takes everything that waits, up to a bound, into one transaction. Admissions
- * are refused when too much is queued or when they have waited for too long; settlements never are, so too many of
- * them refuse admissions instead. A batch that meets trouble is tried again until the trouble is over; one that holds
- * a row the database will not take is halved until that row is alone. Users whose rows somebody else keeps wait by
- * themselves.
+ * An idle queue starts at once. A working one puts all waiting requests, up to a limit, into its next transaction.
+ * Admissions are refused when too many requests wait or when their deadline passes. Settlements are never refused; too
+ * many of them refuse admissions instead. A batch that fails with a transient error is retried until it succeeds. A
+ * batch with a row that the database rejects is bisected until that row is alone. Requests whose rows another session
+ * has locked wait separately.
  */
-import type { Admission, LedgerLoad, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
+import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import { isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
 import {
-  type Admit,
+  type AdmissionResult,
   type Batch,
-  doubted,
   EMPTY,
+  type HasAdmission,
   halves,
-  release,
+  type Outcome,
+  partition,
+  recordUnknownCommit,
   reply,
-  type Settle,
+  type SettlementResult,
   size,
-  stillWanted,
   type WaitingAdmission,
-  type WaitingSettling
+  type WaitingSettlement,
+  type Work,
+  type WorkKind,
+  withoutRefused
 } from "./Batch.ts"
 import { ContendedUsers } from "./ContendedUsers.ts"
-import type { Patience } from "./DedicatedConnection.ts"
-import { divided, type LedgerOutcome, type LedgerWork } from "./LedgerWork.ts"
+import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 
-export interface LaneLimits {
-  /** Admissions, and settlements, in one transaction. */
+export interface QueueLimits {
+  /** Admissions, and settlements, in one transaction. A batch of one holds one request of either kind. */
   readonly batchSize: number
   /** Admissions that may wait for their transaction. */
   readonly waitingAdmissions: number
   /** Settlements that may wait before admissions are refused. */
   readonly unsettled: number
-  /** An admission is answered within this time, whatever the database does. */
+  /** The deadline of an admission, whatever state the database is in. */
   readonly admissionMillis: number
 }
 
-/** Carries out work in one transaction; `doubt` takes what it came to when the outcome of the commit is unknown. */
-export type CarryOut = (
-  work: LedgerWork,
-  doubt: (outcome: LedgerOutcome) => void,
-  patience: Patience
-) => Promise<LedgerOutcome>
+/** Runs one transaction. Calls `onUnknownCommit` with its outcome when the connection breaks at the commit. */
+export type RunTransaction<A, S, R, E> = (
+  work: Work<A, S, R>,
+  onUnknownCommit: (outcome: Outcome<R, E>) => void,
+  lockWait: LockWait
+) => Promise<Outcome<R, E>>
 
-const OVERLOADED: Admit = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
-const STOPPED: Settle = Exit.die(new Error("the ledger stopped before the settlement was written"))
-const LOOKS_PER_DEADLINE = 10
+const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
+const CHECKS_PER_DEADLINE = 10
 
-export class GroupCommitQueue {
-  readonly #limits: LaneLimits
-  readonly #carryOut: CarryOut
-  readonly #tell: (event: QueueEvent) => void
-  #admissions: Array<WaitingAdmission> = []
-  #settlings: Array<WaitingSettling> = []
-  #batch: Batch = EMPTY
-  readonly #busy = new ContendedUsers()
-  /** What became of batches that are over, still to be told. */
-  readonly #decided: Array<() => void> = []
+export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
+  readonly #kind: WorkKind<A, S>
+  readonly #limits: QueueLimits
+  readonly #runTransaction: RunTransaction<A, S, R, E>
+  readonly #report: (event: QueueEvent) => void
+  readonly #contended: ContendedUsers<A, S, R, E>
+  #admissions: Array<WaitingAdmission<A, E>> = []
+  #settlements: Array<WaitingSettlement<S, R>> = []
+  #batch: Batch<A, S, R, E> = EMPTY
+  /** Deliveries of outcomes of committed batches that have not run yet. */
+  readonly #deliveries: Array<() => void> = []
   #working = false
-  #idle: () => void = () => {}
+  #onIdle: () => void = () => {}
   #watching = false
   #open = true
   #stopped = false
-  #troubledSince: number | undefined
+  #unavailableSince: number | undefined
   #transactions = 0
   #transactionMillis = 0
 
-  constructor(limits: LaneLimits, carryOut: CarryOut, tell: (event: QueueEvent) => void) {
+  constructor(
+    kind: WorkKind<A, S>,
+    limits: QueueLimits,
+    runTransaction: RunTransaction<A, S, R, E>,
+    report: (event: QueueEvent) => void
+  ) {
+    this.#kind = kind
     this.#limits = limits
-    this.#carryOut = carryOut
-    this.#tell = tell
+    this.#runTransaction = runTransaction
+    this.#report = report
+    this.#contended = new ContendedUsers(kind)
   }
 
   get unsettled(): number {
-    return this.#settlings.length + this.#batch.settlings.length + this.#busy.settlings.length
+    return this.#settlements.length + this.#batch.settlements.length + this.#contended.settlements.length
   }
 
   get load(): LedgerLoad {
@@ -92,159 +103,164 @@ export class GroupCommitQueue {
     }
   }
 
-  admit(admission: Admission, answer: (admit: Admit) => void): void {
+  admit(admission: A, callback: (result: AdmissionResult<E>) => void): void {
     const { waitingAdmissions, unsettled } = this.#limits
-    const isBusy = this.#busy.has(admission.principal.userId)
-    const waiting = isBusy ? this.#busy.admissions : this.#admissions
+    const isContended = this.#contended.has(this.#kind.admissionOf(admission).principal.userId)
+    const waiting = isContended ? this.#contended.admissions : this.#admissions
     if (!this.#open || waiting.length >= waitingAdmissions || this.unsettled >= unsettled) {
-      answer(OVERLOADED)
+      callback(OVERLOADED)
       return
     }
-    const entry = { admission, maybeCommitted: false, since: performance.now(), answer }
-    if (isBusy) this.#busy.add({ settlings: [], admissions: [entry] })
+    const entry = { admission, maybeCommitted: false, since: performance.now(), callback }
+    if (isContended) this.#contended.add({ settlements: [], admissions: [entry] })
     else this.#admissions.push(entry)
     this.#watch()
     this.#wake()
   }
 
-  settle(settling: SettlementRequest, answer?: (settle: Settle) => void): void {
+  settle(request: S, callback?: (result: SettlementResult<R>) => void): void {
     if (this.#stopped) {
-      answer?.(STOPPED)
+      callback?.(STOPPED)
       return
     }
-    const entry = { settling, maybeCommitted: undefined, answer }
-    if (this.#busy.has(settling.admission.principal.userId)) this.#busy.add({ settlings: [entry], admissions: [] })
-    else this.#settlings.push(entry)
+    const entry = { request, maybeCommitted: undefined, callback }
+    if (this.#contended.has(request.admission.principal.userId))
+      this.#contended.add({ settlements: [entry], admissions: [] })
+    else this.#settlements.push(entry)
     this.#wake()
   }
 
-  /** Takes no more admissions and settles what there is to settle, for as long as is given; how many are left over. */
+  /** Refuses admissions from now on and writes settlements until the flush timeout. Returns the number left unwritten. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
-    for (const waiting of [...this.#admissions.splice(0), ...this.#busy.admissions]) reply(waiting, OVERLOADED)
-    if (this.#working || this.#busy.waiting) {
+    for (const waiting of [...this.#admissions.splice(0), ...this.#contended.admissions]) reply(waiting, OVERLOADED)
+    if (this.#working || this.#contended.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
-        this.#idle = () => {
+        this.#onIdle = () => {
           clearTimeout(timer)
           resolve()
         }
       })
     }
     this.#stopped = true
-    const left = new Set([...this.#batch.settlings, ...this.#settlings.splice(0), ...this.#busy.settlings])
-    for (const { answer } of left) answer?.(STOPPED)
+    const left = new Set([...this.#batch.settlements, ...this.#settlements.splice(0), ...this.#contended.settlements])
+    for (const { callback } of left) callback?.(STOPPED)
     return left.size
   }
 
   get #waitingAdmissions(): number {
-    return this.#admissions.length + this.#batch.admissions.length + this.#busy.admissions.length
+    return this.#admissions.length + this.#batch.admissions.length + this.#contended.admissions.length
   }
 
   #wake(): void {
     if (this.#working) return
     this.#working = true
-    // What arrives in the same turn of the event loop shares the transaction.
+    // Requests that arrive in the same turn of the event loop share the transaction.
     setImmediate(() => void this.#work())
   }
 
   async #work(): Promise<void> {
     do {
-      while (!this.#stopped && (this.#admissions.length + this.#settlings.length > 0 || this.#busy.due)) {
-        const patience = this.#busy.due ? "none" : "some"
-        this.#batch = this.#next(patience)
-        const finished = this.#finish(this.#batch, patience)
-        // Those who waited for the batch before go on while the database is busy with this one.
-        this.#tellDecided()
+      while (!this.#stopped && (this.#admissions.length + this.#settlements.length > 0 || this.#contended.due)) {
+        const lockWait = this.#contended.due ? "none" : "bounded"
+        this.#batch = this.#next(lockWait)
+        const finished = this.#finish(this.#batch, lockWait)
+        // The callbacks of the previous batch run while the database works on this one.
+        this.#deliver()
         await finished
         this.#batch = EMPTY
       }
-    } while (this.#tellDecided())
+    } while (this.#deliver())
     this.#working = false
-    if (!this.#busy.waiting) this.#idle()
-    else if (!this.#stopped) this.#busy.whenDue(() => this.#wake())
+    if (!this.#contended.waiting) this.#onIdle()
+    else if (!this.#stopped) this.#contended.whenDue(() => this.#wake())
   }
 
-  #next(patience: Patience): Batch {
+  #next(lockWait: LockWait): Batch<A, S, R, E> {
     const { batchSize } = this.#limits
-    if (patience === "none") return this.#busy.take(batchSize)
-    return { settlings: this.#settlings.splice(0, batchSize), admissions: this.#admissions.splice(0, batchSize) }
+    if (lockWait === "none") return this.#contended.take(batchSize)
+    const settlements = this.#settlements.splice(0, batchSize)
+    const isFull = batchSize === 1 && settlements.length === 1
+    return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
-  /** Whether there was anything to tell, which may have brought more work. */
-  #tellDecided(): boolean {
-    const decided = this.#decided.splice(0)
-    for (const tell of decided) tell()
-    return decided.length > 0
+  /** Returns whether there were outcomes to deliver: their callbacks may have queued more work. */
+  #deliver(): boolean {
+    const deliveries = this.#deliveries.splice(0)
+    for (const deliver of deliveries) deliver()
+    return deliveries.length > 0
   }
 
-  async #finish(batch: Batch, patience: Patience): Promise<void> {
+  async #finish(batch: Batch<A, S, R, E>, lockWait: LockWait): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
-      const wanted = attempt === 0 && patience === "some" ? batch : stillWanted(batch)
-      if (size(wanted) === 0) return
+      const work = attempt === 0 && lockWait === "bounded" ? batch : withoutRefused(this.#kind, batch)
+      if (size(work) === 0) return
       try {
         const begunAt = performance.now()
-        const doubt = (outcome: LedgerOutcome) => doubted(divided(wanted, outcome.busy).others, outcome)
-        const outcome = await this.#carryOut(wanted, doubt, patience)
+        const onUnknownCommit = (outcome: Outcome<R, E>) =>
+          recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
+        const outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
         this.#transactions += 1
         this.#transactionMillis += performance.now() - begunAt
-        this.#recovered()
-        const { others, theirs } = divided(wanted, outcome.busy)
-        if (patience === "none") this.#queue(this.#busy.release(others))
-        if (size(theirs) > 0) this.#leaveOut(theirs, outcome.busy)
-        this.#decided.push(() => this.#answer(others, outcome))
+        this.#reportRecovery()
+        const { others, theirs } = partition(this.#kind, work, outcome.contended)
+        if (lockWait === "none") this.#queue(this.#contended.release(others))
+        if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
+        this.#deliveries.push(() => this.#complete(others, outcome))
         return
       } catch (error) {
         if (isTransient(error)) {
-          if (attempt > 0) this.#troubled(error)
+          if (attempt > 0) this.#reportOutage(error)
           await afterBackoff(attempt)
-        } else if (size(wanted) === 1) {
-          this.#reject(wanted, error)
+        } else if (size(work) === 1) {
+          this.#reject(work, error)
           return
         } else {
-          for (const half of halves(wanted)) await this.#finish(half, patience)
+          for (const half of halves(work)) await this.#finish(half, lockWait)
           return
         }
       }
     }
   }
 
-  /** What waits for the same users waits with it. */
-  #leaveOut(tried: Batch, users: ReadonlySet<UserId>): void {
-    if (!this.#open) for (const waiting of tried.admissions) reply(waiting, OVERLOADED)
-    if (this.#busy.none) this.#tell({ _tag: "RowsKept", userIds: [...users] })
-    const { others, theirs } = divided({ settlings: this.#settlings, admissions: this.#admissions }, users)
-    this.#busy.putBack(tried)
-    this.#busy.add(theirs)
-    this.#settlings = []
+  /** Moves the requests of contended users, and all later requests of these users, out of the queue. */
+  #separate(failed: Batch<A, S, R, E>, users: ReadonlySet<UserId>): void {
+    if (!this.#open) for (const waiting of failed.admissions) reply(waiting, OVERLOADED)
+    if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
+    const queued = { settlements: this.#settlements, admissions: this.#admissions }
+    const { others, theirs } = partition(this.#kind, queued, users)
+    this.#contended.putBack(failed)
+    this.#contended.add(theirs)
+    this.#settlements = []
     this.#admissions = []
     this.#queue(others)
   }
 
-  #queue({ settlings, admissions }: Batch): void {
-    this.#settlings.push(...settlings)
+  #queue({ settlements, admissions }: Batch<A, S, R, E>): void {
+    this.#settlements.push(...settlements)
     this.#admissions.push(...admissions)
   }
 
-  #answer({ settlings, admissions }: Batch, { settled, admitted }: LedgerOutcome): void {
-    for (const [i, { answer }] of settlings.entries()) answer?.(Exit.succeed(settled[i]))
+  #complete({ settlements, admissions }: Batch<A, S, R, E>, { settled, admitted }: Outcome<R, E>): void {
+    for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
     for (const [i, waiting] of admissions.entries()) {
       const outcome = admitted[i]
       if (outcome === undefined) continue
       if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
       else if (outcome.right === "gone") reply(waiting, OVERLOADED)
-      // Refused in the meantime, so nobody else will give the hold back.
-      else if (!reply(waiting, Exit.void)) this.settle(release(waiting.admission))
+      // The admission was refused before its commit, so its caller never settles the hold.
+      else if (!reply(waiting, Exit.void)) this.settle(this.#kind.release(waiting.admission))
     }
   }
 
-  #reject({ settlings, admissions }: Batch, error: unknown): void {
-    for (const { settling, answer } of settlings) {
-      this.#tell({ _tag: "SettlementRejected", admission: settling.admission, error })
-      answer?.(Exit.die(error))
+  #reject({ settlements, admissions }: Batch<A, S, R, E>, error: unknown): void {
+    for (const { request, callback } of settlements) {
+      this.#report({ _tag: "SettlementRejected", admission: request.admission, error })
+      callback?.(Exit.die(error))
     }
     for (const waiting of admissions) {
-      this.#tell({ _tag: "AdmissionRejected", admission: waiting.admission, error })
+      this.#report({ _tag: "AdmissionRejected", admission: this.#kind.admissionOf(waiting.admission), error })
       reply(waiting, Exit.die(error))
     }
   }
@@ -252,28 +268,29 @@ export class GroupCommitQueue {
   #watch(): void {
     if (this.#watching) return
     this.#watching = true
-    const tick = this.#limits.admissionMillis / LOOKS_PER_DEADLINE
+    const tick = this.#limits.admissionMillis / CHECKS_PER_DEADLINE
     setTimeout(() => {
       this.#watching = false
-      // Who cannot wait for the next look is answered now.
+      // Refuses now every admission whose deadline passes before the next check.
       const late = performance.now() - this.#limits.admissionMillis + tick
-      const isLate = ({ since }: WaitingAdmission) => since <= late
-      const all = [...this.#batch.admissions, ...this.#admissions, ...this.#busy.admissions]
+      const isLate = ({ since }: WaitingAdmission<A, E>) => since <= late
+      const all = [...this.#batch.admissions, ...this.#admissions, ...this.#contended.admissions]
       for (const waiting of all.filter(isLate)) reply(waiting, OVERLOADED)
       this.#admissions = this.#admissions.filter((waiting) => !isLate(waiting))
       if (this.#waitingAdmissions > 0) this.#watch()
     }, tick).unref()
   }
 
-  #troubled(error: unknown): void {
-    if (this.#troubledSince !== undefined) return
-    this.#troubledSince = performance.now()
-    this.#tell({ _tag: "Troubled", error })
+  #reportOutage(error: unknown): void {
+    if (this.#unavailableSince !== undefined) return
+    this.#unavailableSince = performance.now()
+    this.#report({ _tag: "DatabaseUnavailable", error })
   }
 
-  #recovered(): void {
-    if (this.#troubledSince === undefined) return
-    this.#tell({ _tag: "Recovered", afterMillis: Math.round(performance.now() - this.#troubledSince) })
-    this.#troubledSince = undefined
+  #reportRecovery(): void {
+    if (this.#unavailableSince === undefined) return
+    const afterMillis = Math.round(performance.now() - this.#unavailableSince)
+    this.#unavailableSince = undefined
+    this.#report({ _tag: "DatabaseRecovered", afterMillis })
   }
 }

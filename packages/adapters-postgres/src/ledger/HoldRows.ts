@@ -12,7 +12,7 @@ import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { arrayOf, columnsOf } from "../client/SqlValues.ts"
-import type { Ask, DedicatedConnection, Statement } from "./DedicatedConnection.ts"
+import type { DedicatedConnection, Query, Statement } from "./DedicatedConnection.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
 export interface NewHold {
@@ -76,29 +76,29 @@ export const lockingHolds = (name: string, selection: string): Statement => ({
 })
 
 /** Locks the holds of these requests. A settled request has none. */
-export const lockHolds = async (ask: Ask, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
+export const lockHolds = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
   if (requestIds.length === 0) return new Map()
-  const locked = (await ask(LOCK, [requestIds])).map(lockedHold)
+  const locked = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
 /** Locks those of the holds that no other session has locked, and reads the users of the others. */
 export const lockFreeHolds = async (
-  ask: Ask,
+  query: Query,
   requestIds: ReadonlyArray<RequestId>
 ): Promise<{ readonly free: Map<RequestId, Hold>; readonly contended: ReadonlyArray<UserId> }> => {
   if (requestIds.length === 0) return { free: new Map(), contended: [] }
-  const [locked, all] = await Promise.all([ask(LOCK_FREE, [requestIds]), ask(READ_USERS, [requestIds])])
+  const [locked, all] = await Promise.all([query(LOCK_FREE_HOLDS, [requestIds]), query(READ_HOLD_USERS, [requestIds])])
   const free = new Map(locked.map(lockedHold).map(({ requestId, hold }) => [requestId, hold]))
   const rows = all as unknown as ReadonlyArray<[requestId: RequestId, userId: UserId]>
   return { free, contended: rows.filter(([requestId]) => !free.has(requestId)).map(([, userId]) => userId) }
 }
 
 const OF_REQUESTS = "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE"
-const LOCK = lockingHolds("lock_holds", OF_REQUESTS)
-const LOCK_FREE = lockingHolds("lock_free_holds", `${OF_REQUESTS} SKIP LOCKED`)
+const LOCK_HOLDS = lockingHolds("lock_holds", OF_REQUESTS)
+const LOCK_FREE_HOLDS = lockingHolds("lock_free_holds", `${OF_REQUESTS} SKIP LOCKED`)
 
-const READ_USERS: Statement = {
+const READ_HOLD_USERS: Statement = {
   name: "read_hold_users",
   text: "SELECT request_id, user_id FROM inference_hold WHERE request_id = ANY ($1::uuid[])"
 }
@@ -163,8 +163,8 @@ const SAVE_CHECKPOINTS: Statement = {
 }
 
 /** The prices of holds. A price row never changes. */
-export const readPrices = async (ask: Ask, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
-  const rows = await ask(READ_PRICES, [[...new Set(priceIds)]])
+export const readPrices = async (query: Query, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
+  const rows = await query(READ_PRICES, [[...new Set(priceIds)]])
   const prices = new Map(
     rows.map((row) => {
       const [id, input, cacheWrite, cacheRead, output] = row as PriceRow

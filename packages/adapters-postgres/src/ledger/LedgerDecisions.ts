@@ -1,7 +1,7 @@
 /**
- * Decides the work of one transaction, one request after the other, by the rules of the domain.
+ * Decisions of one transaction, one request after the other, by the rules of the domain.
  *
- * Settlements come first, so that what they give back serves the admissions of the same transaction.
+ * Settlements come first, so the amounts that they release can be held by the admissions of the same transaction.
  */
 import type { Admission, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -10,28 +10,28 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
 import type { BalanceCache } from "./BalanceCache.ts"
-import type { Call } from "./DedicatedConnection.ts"
+import { NO_USERS } from "./Batch.ts"
+import type { BoundStatement } from "./DedicatedConnection.ts"
 import { insertHolds, type NewHold } from "./HoldRows.ts"
 import {
-  type Admitted,
+  type LedgerAdmitted,
   type LedgerOutcome,
+  type LedgerSettlement,
   type LedgerWork,
-  NOBODY,
-  ownerOf,
-  type SettlingEntry
+  ownerOf
 } from "./LedgerWork.ts"
 import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts"
 import type { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 
-/** What is known besides the balances. */
+/** Facts that decisions need besides the balances. */
 export interface Facts {
-  /** The hold that this request is settled in place of. */
+  /** The hold that the settlement of this request replaces. */
   readonly hold: (requestId: RequestId) => Hold | undefined
-  /** What a request comes to that has no hold any more. */
-  readonly settledBefore: (entry: SettlingEntry) => Settled | undefined
-  /** What an admission comes to without another look at the balances. */
-  readonly admittedBefore: (admission: Admission) => Admitted | undefined
+  /** The result of a request that has no hold any more. */
+  readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
+  /** The result of an admission that is known without its balances. */
+  readonly admittedBefore: (admission: Admission) => LedgerAdmitted | undefined
 }
 
 export class LedgerDecisions {
@@ -41,15 +41,15 @@ export class LedgerDecisions {
   readonly #holds: Array<NewHold> = []
 
   constructor(
-    { settlings, admissions }: LedgerWork,
+    { settlements, admissions }: LedgerWork,
     accounts: WorkingBalances,
     facts: Facts,
-    busy: ReadonlySet<UserId> = NOBODY
+    contended: ReadonlySet<UserId> = NO_USERS
   ) {
     this.#accounts = accounts
     const taken = new Set<RequestId>()
-    const settled = settlings.map((entry): Settled | undefined => {
-      const { admission, measure } = entry.settling
+    const settled = settlements.map((entry): Settled | undefined => {
+      const { admission, measure } = entry.request
       const { requestId, price } = admission
       const hold = taken.has(requestId) ? undefined : facts.hold(requestId)
       if (hold === undefined) return facts.settledBefore(entry)
@@ -58,21 +58,21 @@ export class LedgerDecisions {
       this.#settlements.push(row)
       return { measured: row.measured, settlement: row.settlement }
     })
-    const admitted = admissions.map(({ admission }): Admitted => {
+    const admitted = admissions.map(({ admission }): LedgerAdmitted => {
       const before = facts.admittedBefore(admission)
       if (before !== undefined) return before
       const owner = ownerOf(admission)
       return Either.map(decideHold(admission.estimate, admission.price, accounts.of(owner)), (held) => {
-        accounts.keep(owner, held)
+        accounts.set(owner, held)
         this.#holds.push({ admission, held })
         return "held"
       })
     })
-    this.outcome = { busy, settled, admitted }
+    this.outcome = { contended, settled, admitted }
   }
 
-  /** Holds before accounts, as every transaction locks them. */
-  write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): Call | undefined {
+  /** Holds come before accounts, the order in which every transaction locks them. */
+  write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): BoundStatement | undefined {
     return inOneStatement([
       ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
       ...accounts,
@@ -80,10 +80,10 @@ export class LedgerDecisions {
     ])
   }
 
-  /** Once they are committed. */
-  remember(memory: BalanceCache): void {
-    memory.keepAccounts(this.#accounts)
-    for (const { requestId } of this.#settlements) memory.dropHold(requestId)
-    for (const { admission, held } of this.#holds) memory.keepHold(admission.requestId, held.hold)
+  /** Called after the commit. */
+  updateCache(cache: BalanceCache): void {
+    cache.setBalances(this.#accounts)
+    for (const { requestId } of this.#settlements) cache.deleteHold(requestId)
+    for (const { admission, held } of this.#holds) cache.setHold(admission.requestId, held.hold)
   }
 }

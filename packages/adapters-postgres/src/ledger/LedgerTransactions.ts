@@ -1,15 +1,15 @@
 /**
- * One transaction of the ledger: it settles what has ended, then admits what has arrived.
+ * The transactions of the ledger: each settles finished requests, then admits new ones.
  *
- * Where the lane remembers every balance and hold it needs, it decides over those and everything is one statement;
- * should a row have changed meanwhile, the database refuses all of it. Then, and where something is not known:
+ * When all balances and holds are cached, the decision is made over the cache and everything is one statement. The
+ * database refuses all of it if a row has changed in the meantime. Then, or when a row is not cached:
  *
  *     lock the holds and the accounts, read the keys        one round trip
  *     decide                                                in memory
  *     write accounts, settlements and holds, commit         one round trip
  *
- * Where somebody keeps one of those rows for longer than rows are waited for, the same is done once more with the rows
- * that are free, and the users of the others are left out.
+ * When another session holds a row lock for longer than the lock timeout, the transaction is repeated with the free
+ * rows, and the users of the locked rows are left out.
  */
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
@@ -18,28 +18,29 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"
-import type { Ask, Call, Decided, DedicatedConnection, Patience, Statement } from "./DedicatedConnection.ts"
+import { partition } from "./Batch.ts"
+import type { BoundStatement, Decided, DedicatedConnection, LockWait, Query, Statement } from "./DedicatedConnection.ts"
 import { validKeys } from "./HoldRows.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
 import {
-  type AdmissionEntry,
-  type Admitted,
-  divided,
+  type LedgerAdmission,
+  type LedgerAdmitted,
   type LedgerOutcome,
   type LedgerWork,
+  ledgerWork,
   ownersOf
 } from "./LedgerWork.ts"
 import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
 
-/** Transactions that read again after the memory was found out of date: another node serves the same users. */
-const READING_AFTER_STALE = 8
+/** Transactions that skip the cache after it was stale, because another node serves the same users. */
+const UNCACHED_AFTER_STALE = 8
 
-/** The transactions of one lane, one at a time. */
+/** The transactions of one queue, one at a time. */
 export class LedgerTransactions {
   readonly #nodeId: NodeId
   readonly #connection: DedicatedConnection
-  readonly #memory = new BalanceCache()
-  #reading = 0
+  readonly #cache = new BalanceCache()
+  #uncached = 0
 
   constructor(nodeId: NodeId, connection: DedicatedConnection) {
     this.#nodeId = nodeId
@@ -47,84 +48,88 @@ export class LedgerTransactions {
   }
 
   /**
-   * `doubt` takes what it came to when the connection breaks at the commit. Without patience a user whose rows somebody
-   * else has is left out at once.
+   * Calls `onUnknownCommit` with the outcome when the connection breaks at the commit. With `lockWait` "none", users with
+   * locked rows are left out at once.
    */
-  async carryOut(
+  async run(
     work: LedgerWork,
-    doubt: (outcome: LedgerOutcome) => void,
-    patience: Patience
+    onUnknownCommit: (outcome: LedgerOutcome) => void,
+    lockWait: LockWait
   ): Promise<LedgerOutcome> {
-    if (patience === "none") return this.#read(work, doubt, lockFreeRows)
-    const remembered = this.#reading > 0 ? undefined : this.#fromMemory(work)
-    if (remembered !== undefined) {
-      const { decisions, write } = remembered
+    if (lockWait === "none") return this.#read(work, onUnknownCommit, lockFreeRows)
+    const cached = this.#uncached > 0 ? undefined : this.#fromCache(work)
+    if (cached !== undefined) {
+      const { decisions, write } = cached
       try {
-        await this.#connection.write(write, () => doubt(decisions.outcome))
+        await this.#connection.write(write, () => onUnknownCommit(decisions.outcome))
         return this.#committed(decisions)
       } catch (error) {
-        this.#memory.forget(ownersOf(work))
+        this.#cache.deleteBalances(ownersOf(work))
         if (!isStale(error)) throw error
-        this.#reading = READING_AFTER_STALE
+        this.#uncached = UNCACHED_AFTER_STALE
       }
     }
-    if (this.#reading > 0) this.#reading -= 1
+    if (this.#uncached > 0) this.#uncached -= 1
     try {
-      return await this.#read(work, doubt, lockAllRows)
+      return await this.#read(work, onUnknownCommit, lockAllRows)
     } catch (error) {
       if (!isLocked(error)) throw error
-      return this.#read(work, doubt, lockFreeRows)
+      return this.#read(work, onUnknownCommit, lockFreeRows)
     }
   }
 
-  async #read(work: LedgerWork, doubt: (outcome: LedgerOutcome) => void, lock: LockRows): Promise<LedgerOutcome> {
+  async #read(
+    work: LedgerWork,
+    onUnknownCommit: (outcome: LedgerOutcome) => void,
+    lock: LockRows
+  ): Promise<LedgerOutcome> {
     const decisions = await this.#connection.transact(
-      (ask) => this.#fromDatabase(work, ask, lock),
-      ({ outcome }) => doubt(outcome)
+      (query) => this.#fromDatabase(work, query, lock),
+      ({ outcome }) => onUnknownCommit(outcome)
     )
     return this.#committed(decisions)
   }
 
   #committed(decisions: LedgerDecisions): LedgerOutcome {
-    decisions.remember(this.#memory)
+    decisions.updateCache(this.#cache)
     return decisions.outcome
   }
 
-  /** Undefined where memory is not enough, or refuses somebody: only what is read now may do that. */
-  #fromMemory(work: LedgerWork): { decisions: LedgerDecisions; write: Call } | undefined {
-    const { settlings, admissions } = work
+  /** Undefined when a row is not cached, or when the cache refuses an admission: refusals need current rows. */
+  #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
+    const { settlements, admissions } = work
     if (
-      settlings.some(({ maybeCommitted }) => maybeCommitted !== undefined) ||
+      settlements.some(({ maybeCommitted }) => maybeCommitted !== undefined) ||
       admissions.some(({ maybeCommitted }) => maybeCommitted)
     )
       return undefined
-    const accounts = this.#memory.accounts(ownersOf(work))
+    const accounts = this.#cache.balances(ownersOf(work))
     if (accounts === undefined) return undefined
     const decisions = new LedgerDecisions(work, accounts, {
-      hold: (requestId) => this.#memory.hold(requestId),
-      settledBefore: nothingKnown,
-      admittedBefore: nothingKnown
+      hold: (requestId) => this.#cache.hold(requestId),
+      settledBefore: unknownFact,
+      admittedBefore: unknownFact
     })
     const { settled, admitted } = decisions.outcome
     if (settled.includes(undefined) || admitted.some(Either.isLeft)) return undefined
-    const write = decisions.write(this.#nodeId, accounts.claims)
+    const write = decisions.write(this.#nodeId, accounts.changesIfFresh)
     return write && { decisions, write }
   }
 
-  async #fromDatabase(work: LedgerWork, ask: Ask, lock: LockRows): Promise<Decided<LedgerDecisions>> {
-    const [{ accounts, contended: busy, holds }, keys, traces] = await Promise.all([
-      lock(ask, work),
-      keysOf(ask, work.admissions),
-      tracesOf(ask, work)
+  async #fromDatabase(work: LedgerWork, query: Query, lock: LockRows): Promise<Decided<LedgerDecisions>> {
+    const [{ accounts, contended, holds }, keys, traces] = await Promise.all([
+      lock(query, work),
+      keysOf(query, work.admissions),
+      tracesOf(query, work)
     ])
-    const { others, theirs } = divided(work, busy)
-    // Whoever has their rows is about to change them.
-    this.#memory.forget(ownersOf(theirs))
-    for (const { settling } of others.settlings) this.#memory.dropHold(settling.admission.requestId)
+    const { others, theirs } = partition(ledgerWork, work, contended)
+    // The session that holds the locks of their rows is about to change them.
+    this.#cache.deleteBalances(ownersOf(theirs))
+    for (const { request } of others.settlements) this.#cache.deleteHold(request.admission.requestId)
     const facts: Facts = {
       hold: (requestId) => holds.get(requestId),
-      settledBefore: ({ settling, maybeCommitted }) =>
-        maybeCommitted !== undefined && traces.get(settling.admission.requestId) === maybeCommitted.measured.ending
+      settledBefore: ({ request, maybeCommitted }) =>
+        maybeCommitted !== undefined && traces.get(request.admission.requestId) === maybeCommitted.measured.ending
           ? maybeCommitted
           : undefined,
       admittedBefore: ({ requestId, principal }) => {
@@ -133,35 +138,38 @@ export class LedgerTransactions {
         return keys.has(principal.keyId) ? undefined : KEY_INVALID
       }
     }
-    const decisions = new LedgerDecisions(others, accounts, facts, busy)
+    const decisions = new LedgerDecisions(others, accounts, facts, contended)
     return { result: decisions, write: decisions.write(this.#nodeId, accounts.changes) }
   }
 }
 
-const nothingKnown = () => undefined
+const unknownFact = () => undefined
 
-const HELD: Admitted = Either.right("held")
-const GONE: Admitted = Either.right("gone")
-const KEY_INVALID: Admitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
+const HELD: LedgerAdmitted = Either.right("held")
+const GONE: LedgerAdmitted = Either.right("gone")
+const KEY_INVALID: LedgerAdmitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
 
-const keysOf = async (ask: Ask, admissions: ReadonlyArray<AdmissionEntry>): Promise<Set<unknown>> => {
+const keysOf = async (query: Query, admissions: ReadonlyArray<LedgerAdmission>): Promise<Set<unknown>> => {
   if (admissions.length === 0) return new Set()
   const keyIds = new Set(admissions.map(({ admission }) => admission.principal.keyId))
-  return new Set((await ask(READ_KEYS, [[...keyIds]])).map(([id]) => id))
+  return new Set((await query(READ_KEYS, [[...keyIds]])).map(([id]) => id))
 }
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
-/** What attempts of unknown outcome left behind: a hold, or the ending of a settlement. */
-const tracesOf = async (ask: Ask, { settlings, admissions }: LedgerWork): Promise<Map<RequestId, "held" | Ending>> => {
+/** The rows that attempts with an unknown commit outcome left: a hold, or the ending of a settlement. */
+const tracesOf = async (
+  query: Query,
+  { settlements, admissions }: LedgerWork
+): Promise<Map<RequestId, "held" | Ending>> => {
   const requestIds = [
-    ...settlings
+    ...settlements
       .filter(({ maybeCommitted }) => maybeCommitted !== undefined)
-      .map(({ settling }) => settling.admission.requestId),
+      .map(({ request }) => request.admission.requestId),
     ...admissions.filter(({ maybeCommitted }) => maybeCommitted).map(({ admission }) => admission.requestId)
   ]
   if (requestIds.length === 0) return new Map()
-  return new Map((await ask(TRACES, [requestIds])) as unknown as ReadonlyArray<[RequestId, "held" | Ending]>)
+  return new Map((await query(TRACES, [requestIds])) as unknown as ReadonlyArray<[RequestId, "held" | Ending]>)
 }
 
 const TRACES: Statement = {

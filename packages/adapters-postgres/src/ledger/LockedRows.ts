@@ -14,10 +14,11 @@ import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Ask, Rows, Statement } from "./DedicatedConnection.ts"
+import { NO_USERS } from "./Batch.ts"
+import type { Query, Rows, Statement } from "./DedicatedConnection.ts"
 import { lockFreeHolds, lockHolds } from "./HoldRows.ts"
-import { type LedgerWork, NOBODY, ownersOf } from "./LedgerWork.ts"
-import { type OpenStanding, type Owner, type Standing, WorkingBalances } from "./WorkingBalances.ts"
+import { type LedgerWork, ownersOf } from "./LedgerWork.ts"
+import { type MutableUserBalances, type Owner, type UserBalances, WorkingBalances } from "./WorkingBalances.ts"
 
 export interface LockedRows {
   readonly holds: ReadonlyMap<RequestId, Hold>
@@ -27,44 +28,44 @@ export interface LockedRows {
 }
 
 /** Both modes send all their statements in one round trip. */
-export type LockRows = (ask: Ask, work: LedgerWork) => Promise<LockedRows>
+export type LockRows = (query: Query, work: LedgerWork) => Promise<LockedRows>
 
-export const lockAllRows: LockRows = async (ask, work) => {
-  const [holds, accounts] = await Promise.all([lockHolds(ask, requestsOf(work)), lockAccounts(ask, ownersOf(work))])
-  return { holds, accounts, contended: NOBODY }
+export const lockAllRows: LockRows = async (query, work) => {
+  const [holds, accounts] = await Promise.all([lockHolds(query, requestsOf(work)), lockAccounts(query, ownersOf(work))])
+  return { holds, accounts, contended: NO_USERS }
 }
 
-export const lockFreeRows: LockRows = async (ask, work) => {
+export const lockFreeRows: LockRows = async (query, work) => {
   const [holds, accounts] = await Promise.all([
-    lockFreeHolds(ask, requestsOf(work)),
-    lockFreeAccounts(ask, ownersOf(work))
+    lockFreeHolds(query, requestsOf(work)),
+    lockFreeAccounts(query, ownersOf(work))
   ])
   const contended = new Set([...holds.contended, ...accounts.contended])
-  const free = [...accounts.standings].filter(([userId]) => !contended.has(userId))
+  const free = [...accounts.balances].filter(([userId]) => !contended.has(userId))
   return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), contended }
 }
 
-const requestsOf = ({ settlings }: LedgerWork): ReadonlyArray<RequestId> =>
-  settlings.map(({ settling }) => settling.admission.requestId)
+const requestsOf = ({ settlements }: LedgerWork): ReadonlyArray<RequestId> =>
+  settlements.map(({ request }) => request.admission.requestId)
 
 /** Locks the accounts that can pay for requests of these users to these models, and waits for locked ones. */
-export const lockAccounts = async (ask: Ask, owners: ReadonlyArray<Owner>): Promise<WorkingBalances> =>
-  new WorkingBalances(standingsOf(owners, await ask(LOCK, parametersOf(owners))))
+export const lockAccounts = async (query: Query, owners: ReadonlyArray<Owner>): Promise<WorkingBalances> =>
+  new WorkingBalances(balancesOf(owners, await query(LOCK, parametersOf(owners))))
 
 /**
  * Locks those of the accounts that are free, without waiting. A user with a locked account is contended, and this
  * user's balances are unknown.
  */
 export const lockFreeAccounts = async (
-  ask: Ask,
+  query: Query,
   owners: ReadonlyArray<Owner>
-): Promise<{ readonly standings: ReadonlyMap<UserId, Standing>; readonly contended: ReadonlyArray<UserId> }> => {
+): Promise<{ readonly balances: ReadonlyMap<UserId, UserBalances>; readonly contended: ReadonlyArray<UserId> }> => {
   const parameters = parametersOf(owners)
-  const [locked, all] = await Promise.all([ask(LOCK_FREE, parameters), ask(READ_USERS, parameters)])
+  const [locked, all] = await Promise.all([query(LOCK_FREE, parameters), query(READ_USERS, parameters)])
   const free = new Set(locked.map(([id]) => id))
   const rows = all as unknown as ReadonlyArray<[id: string, userId: UserId]>
   return {
-    standings: standingsOf(owners, locked),
+    balances: balancesOf(owners, locked),
     contended: rows.filter(([id]) => !free.has(id)).map(([, userId]) => userId)
   }
 }
@@ -74,21 +75,21 @@ const parametersOf = (owners: ReadonlyArray<Owner>): ReadonlyArray<unknown> => {
   return [pairs.map(({ userId }) => userId), pairs.map(({ modelId }) => modelId)]
 }
 
-const standingsOf = (owners: ReadonlyArray<Owner>, rows: Rows): Map<UserId, OpenStanding> => {
-  const standings = new Map<UserId, OpenStanding>()
+const balancesOf = (owners: ReadonlyArray<Owner>, rows: Rows): Map<UserId, MutableUserBalances> => {
+  const balances = new Map<UserId, MutableUserBalances>()
   for (const { userId, modelId } of owners) {
-    const standing = standings.get(userId)
-    if (standing === undefined) standings.set(userId, { payg: undefined, plans: new Map([[modelId, undefined]]) })
-    else standing.plans.set(modelId, undefined)
+    const user = balances.get(userId)
+    if (user === undefined) balances.set(userId, { payg: undefined, plans: new Map([[modelId, undefined]]) })
+    else user.plans.set(modelId, undefined)
   }
   for (const row of rows) {
     const [id, userId, modelId, credits, debits, pending] = row as AccountRow
-    const standing = standings.get(userId)
-    if (standing === undefined) continue
-    if (modelId === null) standing.payg = account(UsdPico, id, credits, debits, pending)
-    else standing.plans.set(ModelId(modelId), account(Tokens, id, credits, debits, pending))
+    const user = balances.get(userId)
+    if (user === undefined) continue
+    if (modelId === null) user.payg = account(UsdPico, id, credits, debits, pending)
+    else user.plans.set(ModelId(modelId), account(Tokens, id, credits, debits, pending))
   }
-  return standings
+  return balances
 }
 
 type AccountRow = readonly [

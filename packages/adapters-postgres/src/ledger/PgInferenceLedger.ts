@@ -1,77 +1,86 @@
 /**
- * The ledger of inference on Postgres: requests share transactions, each user's always the same lane's.
+ * The ledger of inference on Postgres: requests share transactions through group commit queues.
  *
- * Each lane has a connection of its own, so that several transactions can be under way, and yet no two of one process
- * ever wait for one account. Nothing per request here but an entry in a queue.
+ * Each queue has a connection of its own, so several transactions can run at once. Every user belongs to one queue, so
+ * two transactions of one process never wait for the same account. A request costs one entry in a queue.
  */
-
-import { type Admission, InferenceLedger, type LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
+import {
+  type Admission,
+  InferenceLedger,
+  type LedgerLoad,
+  type Settled,
+  type SettlementRequest
+} from "@tollgate/application/ledger/InferenceLedger"
 import { Nodes } from "@tollgate/application/operations/Nodes"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
-import { GroupCommitQueue, type LaneLimits } from "./GroupCommitQueue.ts"
+import { GroupCommitQueue, type QueueLimits } from "./GroupCommitQueue.ts"
 import { saveCheckpoints } from "./HoldRows.ts"
 import { LedgerTransactions } from "./LedgerTransactions.ts"
+import { type LedgerRefusal, ledgerWork } from "./LedgerWork.ts"
 import { logged, type QueueEvent } from "./QueueEvent.ts"
 
-export interface LedgerOptions extends LaneLimits, ConnectionLimits {
-  /** Each has one connection to the database. */
-  readonly lanes: number
-  /** How long shutting down may wait for settlements. */
+export interface LedgerOptions extends QueueLimits, ConnectionLimits {
+  /** Each queue has one connection to the database. */
+  readonly queues: number
+  /** Limit for the time that a shutdown waits for settlements. */
   readonly flushMillis: number
 }
 
 export const defaults: LedgerOptions = {
-  // Fewer lanes make fuller transactions, which cost both sides less; while Postgres carries one out, this process
-  // tells those of the one before.
-  lanes: 1,
+  // Fewer queues make fuller transactions, which cost both sides less. While Postgres executes one transaction, this
+  // process runs the callbacks of the previous one.
+  queues: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
   unsettled: 8_192,
   admissionMillis: 5_000,
   connectMillis: 3_000,
   transactionMillis: 4_000,
-  // Nodes that serve the same users wait for each other for a few milliseconds; who has a row for longer than this is
-  // stuck, and only the users of that row shall wait.
+  // Nodes that serve the same users wait for each other for a few milliseconds. A session that holds a row lock for
+  // longer than this is stuck, and only the users of that row must wait for it.
   lockMillis: 250,
   flushMillis: 10_000
 }
+
+type Queue = GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>
 
 export const make = (options: LedgerOptions = defaults) =>
   Effect.gen(function* () {
     const settings = yield* PgSettings
     const { self } = yield* Nodes
     const runtime = yield* Effect.runtime<never>()
-    const tell = (event: QueueEvent) => void Runtime.runFork(runtime)(logged(event))
+    const log = logged("inference")
+    const report = (event: QueueEvent) => void Runtime.runFork(runtime)(log(event))
 
-    const lanes = yield* Effect.forEach(Array.from({ length: options.lanes }), () =>
+    const queues = yield* Effect.forEach(Array.from({ length: options.queues }), () =>
       Effect.map(connection(settings, options), (own) => {
         const transactions = new LedgerTransactions(self, own)
-        return new GroupCommitQueue(
+        return new GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>(
+          ledgerWork,
           options,
-          (work, doubt, patience) => transactions.carryOut(work, doubt, patience),
-          tell
+          (work, onUnknownCommit, lockWait) => transactions.run(work, onUnknownCommit, lockWait),
+          report
         )
       })
     )
     yield* Effect.addFinalizer(() =>
-      Effect.forEach(lanes, closed(options), { concurrency: "unbounded", discard: true })
+      Effect.forEach(queues, closed(options), { concurrency: "unbounded", discard: true })
     )
-    const laneOf = ({ principal: { userId } }: Admission): GroupCommitQueue =>
-      lanes[shareOf(userId) % lanes.length] as GroupCommitQueue
+    const queueOf = ({ principal: { userId } }: Admission): Queue => queues[shareOf(userId) % queues.length] as Queue
 
     const checkpoints = yield* connection(settings, options)
     const oneAtATime = yield* Effect.makeSemaphore(1)
 
     return InferenceLedger.of({
-      admit: (admission, answer) => laneOf(admission).admit(admission, answer),
-      settle: (settling, answer) => laneOf(settling.admission).settle(settling, answer),
-      settleLater: (settling) => laneOf(settling.admission).settle(settling),
+      admit: (admission, callback) => queueOf(admission).admit(admission, callback),
+      settle: (request, callback) => queueOf(request.admission).settle(request, callback),
+      settleLater: (request) => queueOf(request.admission).settle(request),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
-      load: () => lanes.map(({ load }) => load).reduce(together)
+      load: () => queues.map(({ load }) => load).reduce(together)
     })
   })
 
@@ -91,19 +100,19 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/** A number that spreads users evenly: their ids end in random digits. */
+/** Spreads users evenly over the queues: their ids end in random digits. */
 const shareOf = (userId: string): number =>
   userId.charCodeAt(userId.length - 1) * 31 + userId.charCodeAt(userId.length - 2)
 
 const closed =
   ({ flushMillis }: LedgerOptions) =>
-  (lane: GroupCommitQueue) =>
+  (queue: Queue) =>
     Effect.flatMap(
-      Effect.promise(() => lane.close(flushMillis)),
+      Effect.promise(() => queue.close(flushMillis)),
       (left) =>
         left === 0
           ? Effect.void
-          : Effect.logError("stopped with settlements unwritten; their holds are swept at their checkpoints").pipe(
-              Effect.annotateLogs({ left })
-            )
+          : Effect.logError(
+              "stopped with unwritten settlements; their holds will be settled at their checkpoints"
+            ).pipe(Effect.annotateLogs({ left }))
     )

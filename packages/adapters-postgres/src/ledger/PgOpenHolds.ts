@@ -1,9 +1,9 @@
 /**
- * Open holds in Postgres, and the end of those whose node died.
+ * Open holds in Postgres, and the settlement of orphaned ones.
  *
- * A node is dead when it said goodbye, when its row is gone, or when it has not been heard of for too long by the
- * database's clock. Its holds are settled at their last checkpoints by whoever comes first: holds that somebody else
- * has in hand are passed over, and so are those on accounts that somebody has, until the next sweep.
+ * A node is dead when it deregistered, when its row is gone, or when its last heartbeat is too old by the database's
+ * clock. The first node that sweeps settles its holds at their last checkpoints. Holds that another session has locked,
+ * and holds on locked accounts, are skipped until the next sweep.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -20,10 +20,10 @@ import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { type Ask, type Decided, DedicatedConnection } from "./DedicatedConnection.ts"
+import { type Decided, DedicatedConnection, type Query } from "./DedicatedConnection.ts"
 import { lockedHold, lockingHolds, readPrices } from "./HoldRows.ts"
-import { inChunks } from "./InChunks.ts"
 import { lockFreeAccounts } from "./LockedRows.ts"
+import { type ReapedBatch, type Reaper, reap } from "./OrphanReaper.ts"
 import { settleHold, settleHolds } from "./SettlementRows.ts"
 import { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement } from "./WriteStatement.ts"
@@ -31,15 +31,15 @@ import { inOneStatement } from "./WriteStatement.ts"
 export interface OpenHoldsOptions {
   readonly nodeDeadAfterSeconds: number
   /**
-   * The node that sweeps, where one does and not a person. It judges others only while it is heard of itself: when the
-   * database comes back after a while, every node looks dead until it has beaten again.
+   * The node that sweeps; undefined when an operator does. A node judges other nodes only while its own heartbeat is
+   * healthy: after an outage of the database every node looks dead until its next heartbeat.
    */
   readonly sweeper?: NodeId
 }
 
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
 
-const AT_ONCE = 500
+const BATCH_SIZE = 500
 const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
 
 export const layer = ({
@@ -57,72 +57,58 @@ export const layer = ({
         Effect.sync(() => new DedicatedConnection(settings, LIMITS)),
         (own) => Effect.sync(() => own.close())
       )
-      const passOver = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+      const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
         void Runtime.runFork(runtime)(
           Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
         )
+      const reaper: Reaper = {
+        maxBatchSize: BATCH_SIZE,
+        transact: (work) => connection.transact(work),
+        reapBatch: (query, excluded, batchSize, onLocked) =>
+          settleOrphans(query, [nodeDeadAfterSeconds, [...excluded], batchSize, sweeper ?? null], onLocked),
+        onRejected
+      }
       return {
         list: sqlErrorsAreDefects(
           Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
         ),
-        sweep: oneAtATime.withPermits(1)(
-          Effect.promise(async () => {
-            const left: Array<RequestId> = []
-            const taken = await inChunks(
-              AT_ONCE,
-              async (passedOver, atMost, locked) => {
-                const which = [nodeDeadAfterSeconds, [...passedOver, ...left], atMost, sweeper ?? null]
-                const orphans = await connection.transact((ask) => settleOrphans(ask, which, locked))
-                left.push(...orphans.left)
-                return orphans.taken
-              },
-              passOver
-            )
-            return taken - left.length
-          })
-        )
+        sweep: oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
       }
     })
   )
 
-interface Orphans {
-  readonly taken: number
-  /** Of those the ones that were not settled, because somebody has an account of theirs. */
-  readonly left: ReadonlyArray<RequestId>
-}
-
 const settleOrphans = async (
-  ask: Ask,
-  which: ReadonlyArray<unknown>,
-  locked: (requestIds: ReadonlyArray<RequestId>) => void
-): Promise<Decided<Orphans>> => {
-  const holds = (await ask(LOCK, which)).map(lockedHold)
-  locked(holds.map(({ requestId }) => requestId))
-  if (holds.length === 0) return { result: { taken: 0, left: [] }, write: undefined }
-  const [prices, { contended, standings }] = await Promise.all([
+  query: Query,
+  selection: ReadonlyArray<unknown>,
+  onLocked: (requestIds: ReadonlyArray<RequestId>) => void
+): Promise<Decided<ReapedBatch>> => {
+  const holds = (await query(LOCK_ORPHANS, selection)).map(lockedHold)
+  onLocked(holds.map(({ requestId }) => requestId))
+  if (holds.length === 0) return { result: { taken: 0, skipped: [] }, write: undefined }
+  const [prices, { balances, contended }] = await Promise.all([
     readPrices(
-      ask,
+      query,
       holds.map(({ priceId }) => priceId)
     ),
-    lockFreeAccounts(ask, holds)
+    lockFreeAccounts(query, holds)
   ])
-  const isLeft = new Set(contended)
-  const accounts = new WorkingBalances(standings)
+  const contendedUsers = new Set(contended)
+  const accounts = new WorkingBalances(balances)
   const settlements = holds
-    .filter(({ userId }) => !isLeft.has(userId))
+    .filter(({ userId }) => !contendedUsers.has(userId))
     .map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
       settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
     )
   return {
     result: {
       taken: holds.length,
-      left: holds.filter(({ userId }) => isLeft.has(userId)).map(({ requestId }) => requestId)
+      skipped: holds.filter(({ userId }) => contendedUsers.has(userId)).map(({ requestId }) => requestId)
     },
     write: settlements.length === 0 ? undefined : inOneStatement([settleHolds(settlements), ...accounts.changes])
   }
 }
 
-/** When the node died nobody knows, so neither how long it took. */
+/** The time of the node's death is unknown, so no duration is recorded. */
 const atCheckpoint = (checkpoint: Checkpoint): Measured => {
   const charge = chargeAtCheckpoint(checkpoint)
   const times = { ttftMillis: undefined, durationMillis: 0 }
@@ -134,7 +120,7 @@ const atCheckpoint = (checkpoint: Checkpoint): Measured => {
 const ORPHANED = `
   (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < clock_timestamp() - make_interval(secs => $1))`
 
-const LOCK = lockingHolds(
+const LOCK_ORPHANS = lockingHolds(
   "lock_orphans",
   `LEFT JOIN gateway_node AS node ON node.id = hold.node_id
     WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[]) AND ($4::uuid IS NULL OR EXISTS (

@@ -1,5 +1,5 @@
 /**
- * What a lane tells its operator.
+ * Events of a group commit queue that are reported to the operator, and their log lines.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -7,28 +7,33 @@ import * as Effect from "effect/Effect"
 import { describe } from "../client/SqlErrorClass.ts"
 
 export type QueueEvent =
-  | { readonly _tag: "Troubled"; readonly error: unknown }
-  | { readonly _tag: "Recovered"; readonly afterMillis: number }
-  | { readonly _tag: "RowsKept"; readonly userIds: ReadonlyArray<UserId> }
+  | { readonly _tag: "DatabaseUnavailable"; readonly error: unknown }
+  | { readonly _tag: "DatabaseRecovered"; readonly afterMillis: number }
+  | { readonly _tag: "RowsLocked"; readonly userIds: ReadonlyArray<UserId> }
   | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
   | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
 
-export const logged = (event: QueueEvent): Effect.Effect<void> => {
+export const logged =
+  (queue: "inference" | "images") =>
+  (event: QueueEvent): Effect.Effect<void> =>
+    Effect.annotateLogs(lineOf(event), { queue })
+
+const lineOf = (event: QueueEvent): Effect.Effect<void> => {
   switch (event._tag) {
-    case "Troubled":
-      return Effect.logWarning(`the ledger is waiting for the database: ${describe(event.error)}`)
-    case "Recovered":
-      return Effect.logInfo(`the ledger has its database back after ${event.afterMillis} ms`)
-    case "RowsKept":
-      return Effect.logWarning("somebody else keeps rows of these users, who have to wait for them").pipe(
+    case "DatabaseUnavailable":
+      return Effect.logWarning(`the database is unavailable; ledger transactions are retried: ${describe(event.error)}`)
+    case "DatabaseRecovered":
+      return Effect.logInfo(`the database is available again after ${event.afterMillis} ms`)
+    case "RowsLocked":
+      return Effect.logWarning("ledger rows locked by another session; requests of these users are delayed").pipe(
         Effect.annotateLogs({ userIds: event.userIds })
       )
     case "AdmissionRejected":
-      return Effect.logError(`the database will not take an admission: ${describe(event.error)}`).pipe(
+      return Effect.logError(`the database rejected an admission: ${describe(event.error)}`).pipe(
         Effect.annotateLogs({ requestId: event.admission.requestId })
       )
     case "SettlementRejected":
-      return Effect.logError(`a request cannot be settled, its hold stays: ${describe(event.error)}`).pipe(
+      return Effect.logError(`the database rejected a settlement; its hold stays: ${describe(event.error)}`).pipe(
         Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId })
       )
   }

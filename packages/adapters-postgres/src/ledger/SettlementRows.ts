@@ -30,7 +30,7 @@ export const settleHold = (
 ): NewSettlement => {
   const after = decideSettlement(hold, measured.charge, price, accounts.of(owner))
   const { settlement } = after
-  accounts.keep(owner, after)
+  accounts.set(owner, after)
   return {
     requestId,
     measured,

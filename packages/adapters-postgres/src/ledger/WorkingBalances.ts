@@ -1,8 +1,8 @@
 /**
- * The balances a transaction decides over: as they were read, and running from one decision to the next.
+ * The balances that a transaction decides over: as they were read, and as each decision leaves them for the next one.
  *
- * What was read and what comes of it are written together, in the order of the accounts' ids: a row that is no longer
- * as it was read refuses the whole transaction, whether it was locked when it was read or only remembered.
+ * The write compares every account with the value that was read, in the order of the accounts' ids. A row that has
+ * changed since then refuses the whole transaction, whether the row was locked when it was read or came from the cache.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -11,59 +11,58 @@ import type { Balances } from "@tollgate/domain/ledger/Hold"
 import { arrayOf } from "../client/SqlValues.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
-/** Whose balances, for which model. */
+/** The user and the model of a request, which select the accounts that can pay for it. */
 export interface Owner {
   readonly userId: UserId
   readonly modelId: ModelId
 }
 
-/** What is known of a user's accounts. A plan that is known not to exist is there as `undefined`. */
-export interface Standing {
+/** The accounts of a user. A plan that is known not to exist is present as `undefined`. */
+export interface UserBalances {
   readonly payg: PaygAccount | undefined
   readonly plans: ReadonlyMap<ModelId, PlanAccount | undefined>
 }
 
-/** The same, still being filled in or decided over. */
-export interface OpenStanding extends Standing {
+export interface MutableUserBalances extends UserBalances {
   payg: PaygAccount | undefined
   readonly plans: Map<ModelId, PlanAccount | undefined>
 }
 
 export class WorkingBalances {
-  readonly #read: ReadonlyMap<UserId, Standing>
-  readonly #running = new Map<UserId, OpenStanding>()
+  readonly #read: ReadonlyMap<UserId, UserBalances>
+  readonly #working = new Map<UserId, MutableUserBalances>()
 
-  constructor(read: ReadonlyMap<UserId, Standing>) {
+  constructor(read: ReadonlyMap<UserId, UserBalances>) {
     this.#read = read
-    for (const [userId, { payg, plans }] of read) this.#running.set(userId, { payg, plans: new Map(plans) })
+    for (const [userId, { payg, plans }] of read) this.#working.set(userId, { payg, plans: new Map(plans) })
   }
 
   of({ userId, modelId }: Owner): Balances {
-    const standing = this.#running.get(userId)
-    return { payg: standing?.payg, plan: standing?.plans.get(modelId) }
+    const user = this.#working.get(userId)
+    return { payg: user?.payg, plan: user?.plans.get(modelId) }
   }
 
-  /** What the next decision over the same balances starts from. */
-  keep({ userId, modelId }: Owner, { payg, plan }: Balances): void {
-    const standing = this.#running.get(userId)
-    if (standing === undefined) return
-    standing.payg = payg
-    if (plan !== undefined) standing.plans.set(modelId, plan)
+  /** Sets the balances that the next decision over the same accounts starts from. */
+  set({ userId, modelId }: Owner, { payg, plan }: Balances): void {
+    const user = this.#working.get(userId)
+    if (user === undefined) return
+    user.payg = payg
+    if (plan !== undefined) user.plans.set(modelId, plan)
   }
 
-  /** As they will be once everything is written. */
-  get standings(): ReadonlyMap<UserId, Standing> {
-    return this.#running
+  /** The balances after all decisions. */
+  get users(): ReadonlyMap<UserId, UserBalances> {
+    return this.#working
   }
 
-  /** Writes what changed, where the rows are locked. */
+  /** Writes the changed accounts, whose rows are locked. */
   get changes(): ReadonlyArray<WriteStatement> {
     const changed = this.#steps().filter(([before, after]) => before !== after)
     return changed.length === 0 ? [] : [update(changed, [], [])]
   }
 
-  /** Writes what changed and refuses unless everything that was only remembered is so: amounts, and what is missing. */
-  get claims(): ReadonlyArray<WriteStatement> {
+  /** Writes the changed accounts unless the cache was stale: every amount, and every missing account, is compared. */
+  get changesIfFresh(): ReadonlyArray<WriteStatement> {
     const noPayg: Array<UserId> = []
     const noPlan: Array<Owner> = []
     for (const [userId, { payg, plans }] of this.#read) {
@@ -76,7 +75,7 @@ export class WorkingBalances {
   #steps(): Array<Step> {
     const steps: Array<Step> = []
     for (const [userId, { payg, plans }] of this.#read) {
-      const now = this.#running.get(userId)
+      const now = this.#working.get(userId)
       if (payg !== undefined) steps.push([payg, now?.payg ?? payg])
       for (const [modelId, plan] of plans) if (plan !== undefined) steps.push([plan, now?.plans.get(modelId) ?? plan])
     }
@@ -93,7 +92,7 @@ const update = (
   noPlan: ReadonlyArray<Owner>
 ): WriteStatement => ({
   part: UPDATE,
-  values: inPlace({
+  values: parameterValues({
     id: steps.map(([{ id }]): AccountId => id),
     creditsBefore: steps.map(([{ creditsPosted }]) => creditsPosted),
     debitsBefore: steps.map(([{ debitsPosted }]) => debitsPosted),
@@ -119,12 +118,13 @@ const PARAMETERS = [
 ] as const
 type Named<A> = Record<(typeof PARAMETERS)[number], A>
 
-const inPlace = (values: Named<ReadonlyArray<string | bigint>>) => PARAMETERS.map((name) => arrayOf(values[name]))
+const parameterValues = (values: Named<ReadonlyArray<string | bigint>>) =>
+  PARAMETERS.map((name) => arrayOf(values[name]))
 
 const parametersFrom = (first: number) =>
   Object.fromEntries(PARAMETERS.map((name, place) => [name, `$${first + place}`])) as Named<string>
 
-// Rows are visited, and so locked, in the order of the arrays, which is that of the ids.
+// The arrays are sorted by id, so the statement locks the rows in the order of their ids.
 const UPDATE: Part = {
   name: "accounts",
   writes: (first) => {
@@ -143,7 +143,7 @@ const UPDATE: Part = {
     const { id, noPayg, noPlanModel, noPlanUser } = parametersFrom(first)
     return `(SELECT count(*) FROM changed) = cardinality(${id}::uuid[])
       AND NOT EXISTS (SELECT FROM account WHERE kind = 'payg' AND user_id = ANY (${noPayg}::uuid[]))
-      AND NOT EXISTS (SELECT FROM unnest(${noPlanUser}::uuid[], ${noPlanModel}::uuid[]) AS none (user_id, model_id)
-        JOIN account ON account.kind = 'plan' AND account.user_id = none.user_id AND account.model_id = none.model_id)`
+      AND NOT EXISTS (SELECT FROM unnest(${noPlanUser}::uuid[], ${noPlanModel}::uuid[]) AS missing (user_id, model_id)
+        JOIN account ON account.kind = 'plan' AND account.user_id = missing.user_id AND account.model_id = missing.model_id)`
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Everything a transaction of the ledger writes, as one statement: atomic by itself, so that a decision over remembered
- * rows needs neither BEGIN nor COMMIT, and one answer instead of five.
+ * All writes of a ledger transaction as one statement. The statement is atomic by itself, so a decision over cached rows
+ * needs neither BEGIN nor COMMIT, and one response instead of five.
  *
- * Each part says what it writes and when the rows were as they had been decided over; unless all of them were, nothing
- * is written at all.
+ * Each part has its writes and a precondition: the rows are still those that the decision was made over. Unless all
+ * preconditions hold, nothing is written.
  */
-import type { Call, Statement } from "./DedicatedConnection.ts"
+import type { BoundStatement, Statement } from "./DedicatedConnection.ts"
 
 export interface Part {
   readonly name: string
-  /** Common table expressions whose parameters are numbered from `first` on; their names are this part's own. */
+  /** Common table expressions whose parameters are numbered from `first` on, with names that no other part uses. */
   readonly writes: (first: number) => string
   readonly precondition: (first: number) => string
 }
@@ -19,20 +19,18 @@ export interface WriteStatement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Parts in the order in which they lock rows; undefined where there is nothing to write. */
-export const inOneStatement = (writings: ReadonlyArray<WriteStatement>): Call | undefined =>
-  writings.length === 0
-    ? undefined
-    : { statement: statementOf(writings), values: writings.flatMap(({ values }) => values) }
+/** Parts in the order in which they lock rows; undefined when there is nothing to write. */
+export const inOneStatement = (parts: ReadonlyArray<WriteStatement>): BoundStatement | undefined =>
+  parts.length === 0 ? undefined : { statement: statementOf(parts), values: parts.flatMap(({ values }) => values) }
 
 const statements = new Map<string, Statement>()
 
-const statementOf = (writings: ReadonlyArray<WriteStatement>): Statement => {
-  const name = `write_${writings.map(({ part }) => part.name).join("_")}`
+const statementOf = (parts: ReadonlyArray<WriteStatement>): Statement => {
+  const name = `write_${parts.map(({ part }) => part.name).join("_")}`
   const known = statements.get(name)
   if (known !== undefined) return known
   let first = 1
-  const placed = writings.map(({ part, values }) => {
+  const placed = parts.map(({ part, values }) => {
     const at = first
     first += values.length
     return { writes: part.writes(at), precondition: part.precondition(at) }

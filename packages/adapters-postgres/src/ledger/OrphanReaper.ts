@@ -1,0 +1,66 @@
+/**
+ * The reaper of orphaned rows: holds of dead nodes, and image requests whose lease has expired.
+ *
+ * It settles batch by batch until no row is left. A batch that the database rejects is bisected until one row is alone;
+ * that row is reported and excluded. The reaper does not wait for an unavailable database, because other rows may be
+ * orphaned when the database is back: it fails, and its next run starts again.
+ */
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
+import { afterBackoff } from "../client/Transact.ts"
+import type { Decided, Query } from "./DedicatedConnection.ts"
+
+export interface ReapedBatch {
+  /** Rows that the transaction selected; 0 ends the run. */
+  readonly taken: number
+  /** Those of them that stay until the next run, because another session has locked their accounts. */
+  readonly skipped: ReadonlyArray<RequestId>
+}
+
+export interface Reaper {
+  readonly maxBatchSize: number
+  readonly transact: (work: (query: Query) => Promise<Decided<ReapedBatch>>) => Promise<ReapedBatch>
+  /** Decides one batch in one transaction. Calls `onLocked` with the rows that it has locked. */
+  readonly reapBatch: (
+    query: Query,
+    excluded: ReadonlyArray<RequestId>,
+    batchSize: number,
+    onLocked: (requestIds: ReadonlyArray<RequestId>) => void
+  ) => Promise<Decided<ReapedBatch>>
+  readonly onRejected: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void
+}
+
+const MAX_RETRIES = 5
+
+/** Returns the number of rows that were settled. */
+export const reap = async ({ maxBatchSize, onRejected, reapBatch, transact }: Reaper): Promise<number> => {
+  const excluded: Array<RequestId> = []
+  let settled = 0
+  let batchSize = maxBatchSize
+  let retries = 0
+  for (;;) {
+    let locked: ReadonlyArray<RequestId> = []
+    try {
+      const { skipped, taken } = await transact((query) =>
+        reapBatch(query, excluded, batchSize, (requestIds) => {
+          locked = requestIds
+        })
+      )
+      if (taken === 0) return settled
+      excluded.push(...skipped)
+      settled += taken - skipped.length
+      batchSize = Math.min(maxBatchSize, batchSize * 2)
+    } catch (error) {
+      if (isTransient(error) && !isConnectionLost(error) && ++retries <= MAX_RETRIES) {
+        await afterBackoff(retries)
+        continue
+      }
+      if (isTransient(error) || locked.length === 0) throw error
+      if (locked.length === 1) {
+        onRejected(locked, error)
+        excluded.push(...locked)
+      }
+      batchSize = Math.ceil(locked.length / 2)
+    }
+  }
+}
