@@ -180,7 +180,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
   it("says that the figures cannot be read, and retries on request", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
-    expect(await text(page, "#announcement")).toBe("The rankings cannot be read just now")
+    expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")
     rankings.readable = true
     await page.getByRole("button", { name: "Try again" }).click()
     await page.locator('main[data-state="ready"]').waitFor()
@@ -193,7 +193,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     rankings.readable = false
     await page.clock.runFor(61_000)
     await page.locator("#notice").waitFor()
-    expect(await text(page, "#notice-title")).toBe("These figures are not fresh")
+    expect(await text(page, "#notice-title")).toBe("These figures are out of date")
     expect(await page.locator("#leaderboard").isVisible()).toBe(true)
   })
 
@@ -255,7 +255,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
     await page.keyboard.press("End")
     expect(await page.getAttribute("#chart", "aria-valuenow")).toBe("7")
     expect(await page.getAttribute("#chart", "aria-valuetext")).toMatch(
-      /^Fri,? 20 Nov \(in part\): .* tokens; most of it /
+      /^Fri,? 20 Nov \(partial\): .* tokens; most of it /
     )
     await page.keyboard.press("ArrowLeft")
     expect(await text(page, "#readout-when")).toMatch(/^Thu,? 19 Nov$/)

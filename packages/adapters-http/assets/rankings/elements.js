@@ -1,5 +1,5 @@
 /**
- * Makes elements. Text is set as text, never as markup: names come from elsewhere.
+ * Creates elements. Text is set as text and never as markup, because model names are untrusted.
  *
  * @typedef {Node | string | null | undefined} Child
  */
@@ -21,7 +21,7 @@ export const element = (tag, attributes = {}, ...children) => {
 /** @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 
-/** Bare pieces that show a size, whatever else tells it. @param {number} part @param {string} mark */
+/** A bar of a size; hidden from screen readers, which get the number. @param {number} part @param {string} mark */
 export const track = (part, mark = "") => {
   const filled = element("i", mark === "" ? {} : { class: mark })
   filled.style.width = `${Math.max(0, Math.min(1, part)) * 100}%`
@@ -32,7 +32,7 @@ export const track = (part, mark = "") => {
 export const swatch = (mark = "") => element("span", { class: `swatch ${mark}`, "aria-hidden": "true" })
 
 /**
- * How a figure moved: an arrow and a colour for eyes, a word for ears.
+ * The change of a figure: an arrow and a colour, and a word for screen readers.
  * @param {{ change_pct: number | null, is_new: boolean }} moved
  */
 export const change = ({ change_pct: percent, is_new: isNew }) => {

@@ -1,5 +1,5 @@
 /**
- * The rankings feed as this page reads it.
+ * Reads the rankings feed, and types the members that this page uses.
  *
  * @typedef {"day" | "week" | "month" | "all"} Window
  * @typedef {{ rank: number, public_name: string, display_name: string, author: string, listed: boolean, tokens: number,
@@ -18,24 +18,24 @@
  *   fastest: ReadonlyArray<Speed> }} Rankings
  */
 
-/** The rankings are not published by this deployment. */
+/** This deployment does not publish rankings. */
 export class Disabled extends Error {}
 
-const PATIENCE_MILLIS = 15_000
+const TIMEOUT_MILLIS = 15_000
 
 /** @param {Window} window */
 export const addressOf = (window) => `/api/rankings?window=${window}`
 
 /**
  * @param {Window} window
- * @param {AbortSignal} given up when the reader asks for something else
+ * @param {AbortSignal} aborted aborts when the reader chooses another window
  * @param {RequestCache} cache
  * @returns {Promise<Rankings>}
  */
-export const read = async (window, given, cache) => {
-  const signal = AbortSignal.any([given, AbortSignal.timeout(PATIENCE_MILLIS)])
+export const read = async (window, aborted, cache) => {
+  const signal = AbortSignal.any([aborted, AbortSignal.timeout(TIMEOUT_MILLIS)])
   const response = await fetch(addressOf(window), { signal, cache })
   if (response.status === 404) throw new Disabled()
-  if (!response.ok) throw new Error(`the feed answered ${response.status}`)
+  if (!response.ok) throw new Error(`the feed returned status ${response.status}`)
   return await response.json()
 }

@@ -1,18 +1,18 @@
 /**
- * The tables and lists of the page, each drawn anew from a rankings document.
+ * The tables and lists of the page. Each function redraws one of them from a rankings document.
  */
 import { byId, change, element, swatch, track } from "./elements.js"
-import { OTHER } from "./marks.js"
-import { about, bucketName, exactly, percentOf, seconds } from "./words.js"
+import { about, bucketName, exactly, percentOf, seconds } from "./format.js"
+import { OTHER } from "./model-colours.js"
 
 /** @typedef {import("./feed.js").Rankings} Rankings */
-/** @typedef {(name: string) => string} MarkOf */
+/** @typedef {(name: string) => string} ColourClassOf */
 
 const LEADERS_AT_FIRST = 15
 const FASTEST_AT_FIRST = 8
 
 /**
- * The first few of a list, and a button for the others. What the reader chose stays chosen when the list is drawn anew.
+ * The first few items of a list, and a button that shows all. The choice survives a redraw.
  * @param {string} id of the button
  * @param {number} atFirst
  */
@@ -38,8 +38,8 @@ const foldable = (id, atFirst) => {
 const leadersFold = foldable("more-leaders", LEADERS_AT_FIRST)
 const fastestFold = foldable("more-fastest", FASTEST_AT_FIRST)
 
-/** @param {Rankings} rankings @param {MarkOf} markOf */
-export const showLeaders = (rankings, markOf) => {
+/** @param {Rankings} rankings @param {ColourClassOf} colourClassOf */
+export const showLeaders = (rankings, colourClassOf) => {
   const { leaderboard, other } = rankings
   const most = Math.max(leaderboard[0]?.tokens ?? 0, 1)
   const shown = leadersFold.shown(leaderboard)
@@ -55,9 +55,9 @@ export const showLeaders = (rankings, markOf) => {
         " ",
         element("span", { class: "author" }, leader.author),
         leader.listed ? null : " ",
-        leader.listed ? null : element("span", { class: "tag", title: "No longer offered" }, "Retired"),
+        leader.listed ? null : element("span", { class: "tag", title: "No longer available" }, "Retired"),
         element("span", { class: "slug" }, leader.public_name),
-        track(leader.tokens / most, markOf(leader.public_name))
+        track(leader.tokens / most, colourClassOf(leader.public_name))
       ),
       element("td", { class: "number amount", title: `${exactly(leader.tokens)} tokens` }, about(leader.tokens)),
       element("td", { class: "number" }, change(leader))
@@ -76,10 +76,10 @@ export const showLeaders = (rankings, markOf) => {
     )
   }
   byId("leaders-body").replaceChildren(...rows)
-  leadersFold.offer(leaderboard.length, () => showLeaders(rankings, markOf))
+  leadersFold.offer(leaderboard.length, () => showLeaders(rankings, colourClassOf))
 }
 
-/** Marked by their place: the colours of the chart are those of models. @param {Rankings} rankings */
+/** The colour of an author depends on its place: the colours of the chart belong to models. @param {Rankings} rankings */
 export const showAuthors = ({ authors }) => {
   byId("authors-bar").replaceChildren(
     ...authors.map(({ share_bp }) => {
@@ -105,7 +105,7 @@ export const showAuthors = ({ authors }) => {
 /** @param {Rankings} rankings */
 export const showTrending = ({ trending }) =>
   byId("trending").replaceChildren(
-    ...(trending.length === 0 ? [element("li", { class: "none" }, "Nothing grew by much this week.")] : []),
+    ...(trending.length === 0 ? [element("li", { class: "none" }, "No model grew much this week.")] : []),
     ...trending.map((model) =>
       element(
         "li",
@@ -149,8 +149,8 @@ export const showFastest = (rankings) => {
   fastestFold.offer(fastest.length, () => showFastest(rankings))
 }
 
-/** What the chart shows: of one of its columns, or of the whole window. @param {Rankings} rankings @param {MarkOf} markOf @param {number | null} index @param {string} whole */
-export const showReadout = ({ series, leaderboard, totals }, markOf, index, whole) => {
+/** The figures beside the chart: those of one column, or of the whole window. @param {Rankings} rankings @param {ColourClassOf} colourClassOf @param {number | null} index @param {string} whole */
+export const showReadout = ({ series, leaderboard, totals }, colourClassOf, index, whole) => {
   const { keys, points, bucket } = series
   const names = new Map(leaderboard.map(({ public_name, display_name }) => [public_name, display_name]))
   const chosen = index === null ? points : points.slice(index, index + 1)
@@ -169,7 +169,7 @@ export const showReadout = ({ series, leaderboard, totals }, markOf, index, whol
       element("span", { class: "name", title: name }, name),
       element("span", tokens === 0 ? { class: "nothing" } : { class: "amount" }, about(tokens))
     )
-  const lines = keys.map((key) => line(markOf(key), names.get(key) ?? key, of(key)))
+  const lines = keys.map((key) => line(colourClassOf(key), names.get(key) ?? key, of(key)))
   byId("readout").replaceChildren(...lines, line(OTHER, "Other", other))
   const slider = byId("chart")
   slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)))

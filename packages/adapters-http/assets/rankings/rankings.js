@@ -1,41 +1,41 @@
 /**
- * The rankings page: shows the window the reader chose, and keeps it fresh while somebody looks.
+ * The rankings page: shows the chosen window, and refreshes it every minute while the page is visible.
  */
 import { byId, change } from "./elements.js"
 import { addressOf, Disabled, read } from "./feed.js"
+import { about, calendarDate, exactly, localTime, windows } from "./format.js"
 import { showAuthors, showFastest, showLeaders, showReadout, showTrending, showUsageTable } from "./lists.js"
-import { Marks } from "./marks.js"
+import { ModelColours } from "./model-colours.js"
 import { UsageChart } from "./usage-chart.js"
-import { about, calendarDate, exactly, localTime, windows } from "./words.js"
 
 /** @typedef {import("./feed.js").Rankings} Rankings */
 /** @typedef {import("./feed.js").Window} Window */
 
-const FRESH_MILLIS = 60_000
+const REFRESH_MILLIS = 60_000
 
 const main = byId("main")
 const form = /** @type {HTMLFormElement} */ (byId("windows"))
-const marks = new Marks()
-const chart = new UsageChart(byId("chart"), (index) => shown !== null && tellReadout(shown, index))
+const colours = new ModelColours()
+const chart = new UsageChart(byId("chart"), (index) => shown !== null && updateReadout(shown, index))
 
 /** @type {Rankings | null} */
 let shown = null
-let asked = new AbortController()
+let pending = new AbortController()
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
 
 /** @returns {Window} */
 const chosen = () => /** @type {Window} */ (new FormData(form).get("window"))
 
-const markOf = (/** @type {string} */ name) => marks.of(name)
+const colourClassOf = (/** @type {string} */ name) => colours.classOf(name)
 
 /** @param {Rankings} rankings @param {number | null} index */
-const tellReadout = (rankings, index) => {
-  const { span } = words(rankings.window)
-  showReadout(rankings, markOf, index, span.charAt(0).toUpperCase() + span.slice(1))
+const updateReadout = (rankings, index) => {
+  const { span } = wordsOf(rankings.window)
+  showReadout(rankings, colourClassOf, index, span.charAt(0).toUpperCase() + span.slice(1))
 }
 
-const words = (/** @type {string} */ window) => windows[window] ?? { span: "", before: "" }
+const wordsOf = (/** @type {string} */ window) => windows[window] ?? { span: "", before: "" }
 
 /** @param {"loading" | "ready" | "empty" | "error" | "disabled"} state */
 const setState = (state) => {
@@ -50,13 +50,13 @@ const notice = (title, text, retry = false) => {
   byId("notice").hidden = false
 }
 
-const tell = (/** @type {string} */ text) => {
+const announceText = (/** @type {string} */ text) => {
   byId("announcement").textContent = text
 }
 
 /** @param {Rankings} rankings */
 const showTotal = ({ totals, window }) => {
-  const { span, before } = words(window)
+  const { span, before } = wordsOf(window)
   const total = byId("total")
   total.textContent = exactly(totals.tokens)
   total.style.setProperty("--characters", String(total.textContent.length))
@@ -72,26 +72,29 @@ const showTotal = ({ totals, window }) => {
 const show = (rankings) => {
   shown = rankings
   byId("notice").hidden = true
-  marks.show(rankings.series.keys)
+  colours.show(rankings.series.keys)
   showTotal(rankings)
   const since = rankings.range.data_since
-  const counted = since === null ? "" : ` Counted since ${calendarDate(since)}.`
+  const counted = since === null ? "" : ` Usage is counted since ${calendarDate(since)}.`
   byId("freshness").textContent =
-    `As of ${localTime(rankings.range.to)} on your clock; a new count every minute.${counted}`
+    `As of ${localTime(rankings.range.to)} in your time zone; updated every minute.${counted}`
   if (rankings.totals.tokens === 0) {
     setState("empty")
-    notice("Nothing counted yet", `No tokens were used ${words(rankings.window).span}. This page fills by itself.`)
+    notice(
+      "Nothing counted yet",
+      `No tokens were used ${wordsOf(rankings.window).span}. This page updates automatically.`
+    )
     return
   }
-  // Before the chart, which takes its size from the page.
+  // Set before the chart is drawn: the chart takes its size from the page.
   setState("ready")
-  showLeaders(rankings, markOf)
+  showLeaders(rankings, colourClassOf)
   showAuthors(rankings)
   showTrending(rankings)
   showFastest(rankings)
   showUsageTable(rankings)
-  chart.show(rankings.series, markOf)
-  tellReadout(rankings, chart.selected)
+  chart.show(rankings.series, colourClassOf)
+  updateReadout(rankings, chart.selected)
 }
 
 /** @param {unknown} failure @param {Window} window */
@@ -102,43 +105,43 @@ const showFailure = (failure, window) => {
     notice("Rankings are not published here", "The operator of this service keeps its usage figures private.")
   } else if (shown?.window === window) {
     const when = localTime(shown.range.to)
-    notice("These figures are not fresh", `They are of ${when}; newer ones could not be read just now.`, true)
+    notice("These figures are out of date", `They are from ${when}. Newer figures could not be loaded.`, true)
   } else {
     shown = null
     setState("error")
-    notice("The rankings cannot be read just now", "Usage is counted all the same. Try again in a minute.", true)
+    notice("The rankings could not be loaded", "Usage is still counted. Try again in a minute.", true)
   }
 }
 
 /** @param {Rankings} rankings */
 const announce = ({ totals, window, leaderboard: [first] }) => {
   const leader = first === undefined ? "" : ` ${first.display_name} leads.`
-  tell(`${about(totals.tokens)} tokens ${words(window).span}.${leader}`)
+  announceText(`${about(totals.tokens)} tokens ${wordsOf(window).span}.${leader}`)
 }
 
 /**
- * Reads the chosen window, shows it, and comes back in a minute.
- * @param {boolean} announced
- * @param {RequestCache} cache whether what the browser has of the last minute will do
+ * Reads and shows the chosen window, and schedules the next refresh.
+ * @param {boolean} announced whether to announce the new figures to screen readers
+ * @param {RequestCache} cache whether a response in the browser's cache may be used
  */
 const refresh = async (announced, cache = "no-cache") => {
   clearTimeout(timer)
-  asked.abort()
-  asked = new AbortController()
-  const { signal } = asked
+  pending.abort()
+  pending = new AbortController()
+  const { signal } = pending
   const window = chosen()
   main.setAttribute("aria-busy", "true")
   const rankings = await read(window, signal, cache).catch((failure) => {
     if (!signal.aborted) showFailure(failure, window)
   })
   if (signal.aborted) return
-  if (rankings === undefined) tell(byId("notice-title").textContent ?? "")
+  if (rankings === undefined) announceText(byId("notice-title").textContent ?? "")
   else {
     show(rankings)
     if (announced) announce(rankings)
   }
   main.removeAttribute("aria-busy")
-  timer = setTimeout(() => document.visibilityState === "visible" && refresh(false), FRESH_MILLIS)
+  timer = setTimeout(() => document.visibilityState === "visible" && refresh(false), REFRESH_MILLIS)
 }
 
 const nameAddress = () => {
@@ -158,7 +161,7 @@ form.addEventListener("change", () => {
 })
 byId("again").addEventListener("click", () => void refresh(true))
 document.addEventListener("visibilitychange", () => {
-  const late = shown === null || Date.now() - Date.parse(shown.generated_at) > FRESH_MILLIS
+  const late = shown === null || Date.now() - Date.parse(shown.generated_at) > REFRESH_MILLIS
   if (document.visibilityState === "visible" && late) void refresh(false)
 })
 void refresh(false, "default")

@@ -1,8 +1,8 @@
 /**
- * The stacked columns. Bars of running totals, the largest first, each covering the one before it: what is left to see
- * of each is its own part.
+ * The stacked columns. Each series is drawn as a bar of the running total, the largest first; the next bar covers all but
+ * the part of its own series.
  */
-import { tick } from "./words.js"
+import { tick } from "./format.js"
 
 /** @typedef {import("./feed.js").Series} Series */
 
@@ -20,7 +20,7 @@ export class UsageChart {
   /** @type {Series | null} */
   #series = null
   /** @type {(name: string) => string} */
-  #markOf = () => ""
+  #colourClassOf = () => ""
   /** @type {number | null} */
   #selected = null
 
@@ -35,16 +35,16 @@ export class UsageChart {
     frame.addEventListener("blur", () => this.select(null))
   }
 
-  /** @param {Series} series @param {(name: string) => string} markOf */
-  show(series, markOf) {
+  /** @param {Series} series @param {(name: string) => string} colourClassOf */
+  show(series, colourClassOf) {
     const sameColumns = this.#series?.points[0]?.start === series.points[0]?.start
     this.#series = series
-    this.#markOf = markOf
+    this.#colourClassOf = colourClassOf
     if (!sameColumns) this.#selected = null
     this.#draw()
   }
 
-  /** The column the reader is at. */
+  /** The index of the selected column, or null. */
   get selected() {
     return this.#selected
   }
@@ -65,7 +65,7 @@ export class UsageChart {
     this.#plot?.destroy()
     this.#plot = null
     const series = this.#series
-    // Without the library everything else on the page is there, and the table says what the chart would.
+    // Without the chart library the rest of the page works, and the table has the same figures.
     this.#frame.hidden = !("uPlot" in window)
     if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
@@ -115,7 +115,7 @@ export class UsageChart {
         series: [
           {},
           part("--series-other"),
-          ...keys.map((key) => part(this.#markOf(key).replace("mark", "--series"))).reverse()
+          ...keys.map((key) => part(this.#colourClassOf(key).replace("mark", "--series"))).reverse()
         ],
         hooks: {
           ready: [(plot) => this.#listen(plot)],
@@ -173,20 +173,20 @@ export class UsageChart {
   }
 }
 
-/** One row for each key from the bottom up, and the last for all there is. @param {Series} series */
+/** One row per key from the bottom up, and a last row with the totals. @param {Series} series */
 const runningTotals = ({ keys, points }) => {
   const below = points.map(() => 0)
   const rows = keys.map((key) => points.map((point, i) => (below[i] = (below[i] ?? 0) + (point.values[key] ?? 0))))
   return [...rows, points.map((point, i) => (below[i] ?? 0) + point.other)]
 }
 
-/** So many of the columns, evenly, as have room for a name. @param {number} count @param {number} room */
+/** Evenly spaced columns, as many as have room for a label. @param {number} count @param {number} room */
 const spread = (count, room) => {
   const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(room))))
   return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
 }
 
-/** A bucket that the window cuts is drawn paler: it is not as small as it looks. */
+/** A bucket that is only partly inside the window is drawn paler, because its full value is larger. */
 const shadePartial = (/** @type {uPlot} */ plot, /** @type {Series} */ { points }, /** @type {string} */ surface) => {
   const { ctx, bbox } = plot
   ctx.save()

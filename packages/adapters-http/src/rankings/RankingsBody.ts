@@ -1,5 +1,5 @@
 /**
- * The rankings document as clients read it: every member with what it means and what it looks like.
+ * The JSON of the rankings document: its schema with descriptions and examples, and the encoding of the domain's rankings.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Schema from "effect/Schema"
@@ -17,31 +17,34 @@ const flag = (description: string, example: boolean) =>
   Schema.Boolean.annotations({ jsonSchema: { type: "boolean", description, examples: [example] } })
 
 const named = {
-  public_name: text("The name that `model` is set to in a request.", "gpt-5-mini"),
-  display_name: text("The name for people.", "GPT-5 mini"),
-  author: text("Who made the model.", "OpenAI")
+  public_name: text("The public name; send it as `model` in a request.", "gpt-5-mini"),
+  display_name: text("The display name.", "GPT-5 mini"),
+  author: text("The company that made the model.", "OpenAI")
 }
 
 const moved = {
   change_pct: nullableInteger(
-    "Whole percent more or less than in the comparison period, half away from zero; null when `is_new`, and for `all`.",
+    "The change against the comparison period in whole percent, half rounded away from zero; null when `is_new`, and for `all`.",
     12
   ),
-  is_new: flag("Had no tokens in the comparison period; never in `all`.", false)
+  is_new: flag("True when the model had no tokens in the comparison period; always false for `all`.", false)
 }
 
 const LeaderBody = Schema.Struct({
-  rank: integer("From 1; equal ones by name.", 1),
+  rank: integer("The rank from 1; ties are ordered by name.", 1),
   ...named,
-  listed: flag("Can be called. A retired model keeps its history, unlisted.", true),
+  listed: flag("True when the model can be called; false when it is retired.", true),
   tokens: integer("Tokens in the window.", 4_821_355_490),
   previous_tokens: nullableInteger("Tokens in the comparison period; null for `all`.", 4_304_781_688),
   ...moved
 }).annotations({ identifier: "RankedModel" })
 
 const PointBody = Schema.Struct({
-  start: timestamp("Where the whole bucket begins; this can be before the window does.", "2026-11-13T17:00:00.000Z"),
-  partial: flag("Cut by the edge of the window.", true),
+  start: timestamp(
+    "The start of the whole bucket; it can be before the start of the window.",
+    "2026-11-13T17:00:00.000Z"
+  ),
+  partial: flag("True when an edge of the window cuts the bucket.", true),
   values: Schema.Record({ key: Schema.String, value: Schema.Number }).annotations({
     jsonSchema: {
       type: "object",
@@ -56,68 +59,74 @@ const PointBody = Schema.Struct({
 const AuthorBody = Schema.Struct({
   author: named.author,
   tokens: integer("Tokens of the author's models in the window.", 4_821_355_490),
-  share_bp: integer("Share in basis points, hundredths of a percent; all shares add up to 10000.", 3_125)
+  share_bp: integer("The share in basis points (1/100 of a percent); all shares add up to 10000.", 3_125)
 }).annotations({ identifier: "AuthorShare" })
 
 const TrendBody = Schema.Struct({
   ...named,
-  tokens: integer("Tokens in the last 7 days, a million or more.", 912_004_311),
-  change_pct: nullableInteger("Whole percent more than in the 7 days before; null when `is_new`.", 212),
-  is_new: flag("Had no tokens in the 7 days before.", false)
+  tokens: integer("Tokens in the last 7 days; at least a million.", 912_004_311),
+  change_pct: nullableInteger("The growth over the previous 7 days in whole percent; null when `is_new`.", 212),
+  is_new: flag("True when the model had no tokens in the previous 7 days.", false)
 }).annotations({ identifier: "TrendingModel" })
 
 const SpeedBody = Schema.Struct({
   ...named,
   tps_p50: Schema.Number.annotations({
-    description: "Median of output tokens by the second, the time to the first token included; one decimal.",
+    description: "Median output tokens per second, including the time to the first token; one decimal.",
     examples: [184.2]
   }),
-  ttft_p50_ms: integer("Median of milliseconds to the first token.", 312),
+  ttft_p50_ms: integer("Median time to the first token in milliseconds.", 312),
   samples_bucket: Schema.Literal("200+", "1k+", "10k+").annotations({
-    description: "How many streamed requests the medians are of.",
+    description: "The number of streamed requests behind the medians.",
     examples: ["10k+"]
   })
 }).annotations({ identifier: "FastModel" })
 
 export const RankingsBody = Schema.Struct({
-  schema_version: Schema.Literal(1).annotations({ description: "Of this document." }),
-  generated_at: timestamp("When this was counted.", "2026-11-20T09:30:04.512Z"),
+  schema_version: Schema.Literal(1).annotations({ description: "The version of this format." }),
+  generated_at: timestamp("The time when this was computed.", "2026-11-20T09:30:04.512Z"),
   window: Schema.Literal("day", "week", "month", "all").annotations({
-    description: "As asked for.",
+    description: "The requested window.",
     examples: ["week"]
   }),
-  modality: Schema.Literal("text").annotations({ description: "As asked for." }),
+  modality: Schema.Literal("text").annotations({ description: "The requested modality." }),
   range: Schema.Struct({
-    from: timestamp("Where the window begins.", "2026-11-13T09:30:00.000Z"),
-    to: timestamp("The minute of the count; what was settled at it or later is not in.", "2026-11-20T09:30:00.000Z"),
+    from: timestamp("The start of the window.", "2026-11-13T09:30:00.000Z"),
+    to: timestamp(
+      "The end of the window, a whole minute; usage settled at or after it is not included.",
+      "2026-11-20T09:30:00.000Z"
+    ),
     previous_from: nullableText(
-      "Where the comparison period begins, as long as the window and ending where it begins; null for `all`.",
+      "The start of the comparison period, which is as long as the window and ends where it starts; null for `all`.",
       "2026-11-06T09:30:00.000Z"
     ),
-    data_since: nullableText("The first day with usage, a date in Jakarta; null without any.", "2026-08-22")
-  }).annotations({ description: "Bounds, to the minute." }),
+    data_since: nullableText("The first day with usage, as a date in Jakarta; null without usage.", "2026-08-22")
+  }).annotations({ description: "The bounds of the window, to the minute." }),
   totals: Schema.Struct({
-    tokens: integer("All text tokens in the window: the leaderboard and `other`.", 15_428_337_568),
+    tokens: integer("All text tokens in the window: the leaderboard and `other` together.", 15_428_337_568),
     previous_tokens: nullableInteger("All text tokens in the comparison period; null for `all`.", 13_775_301_400)
-  }).annotations({ description: "Of all models, hidden ones included." }),
+  }).annotations({ description: "Totals of all models, including hidden ones." }),
   leaderboard: Schema.Array(LeaderBody).annotations({ description: "Most tokens first; at most 50." }),
   other: Schema.Struct({
-    tokens: integer("Tokens of the models that are not in the leaderboard.", 96_400_117)
-  }).annotations({ description: "What is not shown by name." }),
+    tokens: integer("Tokens of the models outside the leaderboard.", 96_400_117)
+  }).annotations({ description: "Models that are not shown by name." }),
   series: Schema.Struct({
     bucket: Schema.Literal("hour", "day", "week").annotations({
-      description: "How long a point lasts. Days and weeks begin at 00:00 in Jakarta.",
+      description: "The length of a bucket. Days and weeks begin at 00:00 in Jakarta.",
       examples: ["day"]
     }),
-    keys: Schema.Array(Schema.String).annotations({ description: "The top models of the window, at most 8." }),
-    points: Schema.Array(PointBody).annotations({ description: "In time order; together they are `totals.tokens`." })
+    keys: Schema.Array(Schema.String).annotations({
+      description: "The public names of the top models of the window; at most 8."
+    }),
+    points: Schema.Array(PointBody).annotations({ description: "In time order; their sum is `totals.tokens`." })
   }).annotations({ description: "Tokens over time." }),
-  authors: Schema.Array(AuthorBody).annotations({ description: "Most tokens first; of models that are not hidden." }),
+  authors: Schema.Array(AuthorBody).annotations({ description: "Most tokens first; hidden models do not count." }),
   trending: Schema.Array(TrendBody).annotations({
-    description: "Models that are new or growing, 7 days against the 7 before, whatever the window; at most 10."
+    description: "New or growing models: the last 7 days against the previous 7, for every window; at most 10."
   }),
   fastest: Schema.Array(SpeedBody).annotations({
-    description: "Models by speed over 7 days, whatever the window; with 200 streamed requests or more."
+    description:
+      "Models by speed over the last 7 days, for every window; only models with at least 200 streamed requests."
   })
 }).annotations({ identifier: "Rankings" })
 

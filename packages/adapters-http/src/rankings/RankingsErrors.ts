@@ -1,6 +1,6 @@
 /**
- * What the failures of the rankings are on the wire, one row each (spec: Errors; gap A5). A failure without a row does
- * not compile.
+ * The error table of `/api/rankings`: status, code and message, one row for each error (spec: Errors; gap A5). An error
+ * without a row does not compile.
  */
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"
@@ -11,9 +11,9 @@ export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** What a client is told: what happened, and what to do. */
+  /** For the client: what happened, and what to do. */
   readonly message: (error: E) => string
-  /** When it happens, for the documentation. */
+  /** When it happens, for the OpenAPI document. */
   readonly meaning: string
   readonly example: E
 }
@@ -52,7 +52,7 @@ export interface RankingsErrorResponse {
 }
 
 export const rankingsErrorBody = (failure: RankingsFailure, requestId: string): RankingsErrorResponse => {
-  // The row of an error takes that error; the index by its tag loses that connection.
+  // TypeScript cannot see that the row found by an error's tag takes that error.
   const { status, code, message } = rows[failure._tag] as Row<RankingsFailure>
   return { status, body: { error: { code, message: message(failure), request_id: requestId } } }
 }

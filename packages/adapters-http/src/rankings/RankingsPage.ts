@@ -1,5 +1,5 @@
 /**
- * The page at /rankings and the files it is made of: all from us, read once at start.
+ * The page at /rankings and its files. They are read once at start, and all come from this server.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Representation from "./Representation.ts"
 
-/** Nothing but what we serve runs, is shown or is asked on the page. */
+/** The page may load and request nothing from other hosts. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   ...["script-src", "style-src", "img-src", "connect-src"].map((kind) => `${kind} 'self'`),
@@ -18,11 +18,11 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-const own = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
+const assetOf = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
 
-/** Where each file is served, and the module path it is found by. */
+/** The path of each file, and the module specifier that resolves to it. */
 const files: Readonly<Record<string, string>> = {
-  "/rankings": own("index.html"),
+  "/rankings": assetOf("index.html"),
   ...Object.fromEntries(
     [
       "rankings.css",
@@ -31,10 +31,10 @@ const files: Readonly<Record<string, string>> = {
       "elements.js",
       "feed.js",
       "lists.js",
-      "marks.js",
+      "model-colours.js",
       "usage-chart.js",
-      "words.js"
-    ].map((name) => [`/rankings/${name}`, own(name)])
+      "format.js"
+    ].map((name) => [`/rankings/${name}`, assetOf(name)])
   ),
   "/rankings/uplot.js": "uplot/dist/uPlot.iife.min.js",
   "/rankings/uplot.css": "uplot/dist/uPlot.min.css"
@@ -49,25 +49,25 @@ const contentTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml"
 }
 
-const find = Module.createRequire(import.meta.url).resolve
+const resolve = Module.createRequire(import.meta.url).resolve
 
 const read = async (file: string, title: string): Promise<Representation.Representation> => {
-  const path = find(file)
+  const path = resolve(file)
   const text = await readFile(path, "utf8")
   return Representation.make(text.replaceAll("{{service}}", title), {
     contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
-    // Always asked for, seldom sent: files of two versions never meet on one page.
+    // Revalidated on every load, so that the files of one page always have the same version.
     cacheControl: "no-cache",
     headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
   })
 }
 
-/** What the page calls the service. */
+/** The service name on the page. */
 export class ServiceTitle extends Context.Reference<ServiceTitle>()("@tollgate/adapters-http/ServiceTitle", {
   defaultValue: () => "tollgate"
 }) {}
 
-/** A file that is missing is a broken installation: the server does not start. */
+/** A missing file is a broken installation: the server does not start. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const title = yield* ServiceTitle

@@ -4,7 +4,7 @@
  * The groups of the relayed protocols (chat, messages, responses) are declared only: the relay takes their requests
  * before the router does.
  */
-import { ModelsApi } from "../catalog/ModelsApi.ts"
+import { ModelsApi } from "../catalog/Models.ts"
 import { BalancesApi } from "../customer/Balances.ts"
 import { CustomersApi } from "../customer/Customers.ts"
 import { UsageApi } from "../customer/Usage.ts"
@@ -14,7 +14,7 @@ import { MessagesApi } from "../inference/messages/MessagesApi.ts"
 import { ResponsesApi } from "../inference/responses/ResponsesApi.ts"
 import { MintsApi } from "../mint/Mints.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { RankingsApi } from "../rankings/RankingsApi.ts"
+import { RankingsApi } from "../rankings/RankingsFeed.ts"
 import { AccountApi } from "../reseller/Account.ts"
 import { AuthenticationApi } from "../reseller/Authentication.ts"
 import { PaymentWebhooksApi } from "../topup/PaymentWebhooks.ts"

@@ -7,15 +7,15 @@ import { RouteNotFound } from "@effect/platform/HttpServerError"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ModelsRoutes from "../catalog/ModelsRoutes.ts"
+import * as Models from "../catalog/Models.ts"
 import * as Balances from "../customer/Balances.ts"
 import * as Customers from "../customer/Customers.ts"
 import * as Usage from "../customer/Usage.ts"
 import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
 import * as Mints from "../mint/Mints.ts"
+import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
-import * as RankingsRoutes from "../rankings/RankingsRoutes.ts"
 import * as Account from "../reseller/Account.ts"
 import * as Authentication from "../reseller/Authentication.ts"
 import * as SmallBodies from "../reseller/SmallBodies.ts"
@@ -57,8 +57,8 @@ const routes = Layer.mergeAll(
   relayed,
   reseller,
   ImagesRoutes.layer,
-  ModelsRoutes.layer,
-  RankingsRoutes.layer,
+  Models.layer,
+  RankingsFeed.layer,
   RankingsPage.layer,
   StoredResponsesRoutes.layer,
   OperationsRoutes.layer

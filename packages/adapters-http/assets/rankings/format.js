@@ -1,6 +1,6 @@
 /**
- * Numbers and times as this page writes them. Days are days in Jakarta, where the feed counts them, wherever the
- * reader is.
+ * Formats of numbers and times on this page. Days are days in Jakarta, as in the feed, independent of the reader's time
+ * zone.
  */
 const ZONE = "Asia/Jakarta"
 
@@ -29,13 +29,13 @@ export const percentOf = (basisPoints) => `${(basisPoints / 100).toFixed(2)}%`
 export const seconds = (milliseconds) =>
   milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(2)} s`
 
-/** A moment on the reader's own clock. @param {string} instant */
+/** A time in the reader's time zone. @param {string} instant */
 export const localTime = (instant) => localClock.format(new Date(instant))
 
-/** A calendar date as the feed has it. @param {string} calendar */
+/** A calendar date of the feed. @param {string} calendar */
 export const calendarDate = (calendar) => date.format(new Date(`${calendar}T00:00:00Z`))
 
-/** Under the chart. @param {"hour" | "day" | "week"} bucket @param {string} start */
+/** A label under the chart. @param {"hour" | "day" | "week"} bucket @param {string} start */
 export const tick = (bucket, start) => (bucket === "hour" ? clock : day).format(new Date(start))
 
 /** @param {"hour" | "day" | "week"} bucket @param {{ start: string, partial: boolean }} point */
@@ -47,7 +47,7 @@ export const bucketName = (bucket, { start, partial }) => {
       : bucket === "day"
         ? weekday.format(at)
         : `Week of ${day.format(at)}`
-  return partial ? `${name} (in part)` : name
+  return partial ? `${name} (partial)` : name
 }
 
 /** @type {Record<string, { span: string, before: string }>} */

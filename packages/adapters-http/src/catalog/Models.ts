@@ -1,0 +1,95 @@
+/**
+ * The model catalog (spec: Model catalog), served from the snapshot in memory.
+ *
+ * Public names may contain slashes, and not every client escapes them: everything after `/v1/models/` is the name.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { discoverable } from "@tollgate/domain/catalog/Catalog"
+import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { caller } from "../auth/PresentedKey.ts"
+import { inferenceResponse } from "../http/ApiResponse.ts"
+import { pathOf } from "../http/RequestPath.ts"
+import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
+import { refusal } from "../openapi/InferenceDocs.ts"
+
+const ModelEntry = Schema.Struct({
+  id: Schema.String.annotations({ description: "The public name; send it as `model` in a request." }),
+  object: Schema.Literal("model")
+}).annotations({ identifier: "Model", examples: [{ id: "gpt-5-mini", object: "model" }] })
+
+const ModelList = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(ModelEntry) }).annotations({
+  identifier: "ModelList"
+})
+
+const readModels = HttpApiEndpoint.get("listModels", "/v1/models")
+  .addSuccess(ModelList)
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "List the available models",
+      description: "Ordered by discovery rank, highest first, then by public name.",
+      override: requiresApiKey
+    })
+  )
+
+const readModel = HttpApiEndpoint.get("getModel", "/v1/models/:model")
+  .setPath(Schema.Struct({ model: Schema.String }))
+  .addSuccess(ModelEntry)
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(404, "model_not_found"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(OpenApi.annotations({ summary: "Read one model by its public name", override: requiresApiKey }))
+
+export class ModelsApi extends HttpApiGroup.make("models").add(readModels).add(readModel) {}
+
+const PREFIX = "/v1/models/"
+
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const listModels = inferenceResponse(
+  Effect.gen(function* () {
+    yield* caller
+    const models = discoverable((yield* CurrentCatalog).get())
+    return { object: "list", data: models.map(({ publicName }) => ({ id: publicName, object: "model" })) }
+  })
+)
+
+const getModel = inferenceResponse(
+  Effect.gen(function* () {
+    yield* caller
+    const { originalUrl } = yield* HttpServerRequest.HttpServerRequest
+    const name = unescaped(pathOf(originalUrl).slice(PREFIX.length))
+    const model = (yield* CurrentCatalog).get().models.get(name)
+    if (model === undefined || model.hidden || model.retired) return yield* new ModelNotFound({ model: name })
+    return { id: model.publicName, object: "model" }
+  })
+)
+
+const group = HttpApiBuilder.group(gateway.add(ModelsApi), "models", (handlers) =>
+  handlers.handleRaw("listModels", () => listModels).handleRaw("getModel", () => getModel)
+)
+
+const unescapedNames = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const services = yield* Effect.context<ApiKeyAuthenticator | CurrentCatalog>()
+    yield* router.get(`${PREFIX}*`, Effect.provide(getModel, services))
+  })
+)
+
+export const layer = Layer.merge(group, unescapedNames)

@@ -1,0 +1,137 @@
+/**
+ * `GET /api/rankings`: tokens by model and author (spec: Rankings).
+ *
+ * A rankings document is the same object for the whole minute, so it is encoded and compressed once.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import type { Rankings } from "@tollgate/domain/rankings/Rankings"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { requestIdOf } from "../http/RequestIds.ts"
+import { type ParameterValues, parameter } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { RankingsBody, toBody } from "./RankingsBody.ts"
+import { documentedRows, rankingsErrorBody } from "./RankingsErrors.ts"
+import * as Representation from "./Representation.ts"
+
+const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+
+const RankingsError = Schema.Struct({
+  error: Schema.Struct({
+    code: Schema.String.annotations({ description: "What went wrong; for programs." }),
+    message: Schema.String.annotations({ description: "What went wrong, and what to do; for people." }),
+    request_id: Schema.String.annotations({ description: "The id of the request, as in `x-request-id`." })
+  })
+}).annotations({
+  identifier: "RankingsError",
+  ...HttpApiSchema.annotations({ status: 500 })
+})
+
+const HEADERS = {
+  "Cache-Control": {
+    schema: { type: "string", const: "public, max-age=60" },
+    description: "The rankings are recomputed every minute."
+  },
+  ETag: {
+    schema: { type: "string" },
+    description: "Send it as `If-None-Match`: an unchanged document is a 304 without a body."
+  }
+}
+
+interface DocumentedOperation {
+  readonly responses: Readonly<Record<string, object>>
+}
+
+/** Adds the headers of the 200, and an example of each error. */
+const withExamples = (operation: Record<string, unknown>): Record<string, unknown> => {
+  const { responses } = operation as unknown as DocumentedOperation
+  const errors = documentedRows.map(({ status, code, meaning, example }) => [
+    status,
+    {
+      description: `\`${code}\`: ${meaning}`,
+      content: {
+        "application/json": {
+          schema: { $ref: "#/components/schemas/RankingsError" },
+          examples: { [code]: { summary: meaning, value: rankingsErrorBody(example, EXAMPLE_ID).body } }
+        }
+      }
+    }
+  ])
+  return {
+    ...operation,
+    responses: { ...responses, 200: { ...responses[200], headers: HEADERS }, ...Object.fromEntries(errors) }
+  }
+}
+
+const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
+  .setUrlParams(
+    Schema.Struct({
+      window: parameter({
+        type: "string",
+        enum: ["day", "week", "month", "all"],
+        default: "week",
+        description:
+          "`day`: the last 24 hours in hourly buckets. `week` and `month`: 7 and 30 days in daily buckets. `all`: " +
+          "everything in weekly buckets that begin on Monday."
+      }),
+      modality: parameter({
+        type: "string",
+        enum: ["text"],
+        default: "text",
+        description: "Only text models are ranked."
+      })
+    })
+  )
+  .addSuccess(RankingsBody)
+  .addError(RankingsError)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Rank models and authors by tokens, growth and speed",
+      description:
+        "Public. Counts the input and output tokens of every text request, including failed requests that consumed " +
+        "tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The page " +
+        "`/rankings` shows this document.",
+      transform: withExamples
+    })
+  )
+
+export class RankingsApi extends HttpApiGroup.make("rankings").add(getRankings) {}
+
+const encoded = new WeakMap<Rankings, Representation.Representation>()
+
+const representationOf = (rankings: Rankings): Representation.Representation => {
+  const known = encoded.get(rankings)
+  if (known !== undefined) return known
+  const made = Representation.make(JSON.stringify(toBody(rankings)), {
+    contentType: "application/json",
+    cacheControl: "public, max-age=60"
+  })
+  encoded.set(rankings, made)
+  return made
+}
+
+/** A repeated parameter becomes `a,b`, which no rule accepts. */
+const query = (name: "window" | "modality", values: ParameterValues) =>
+  values === undefined ? {} : { [name]: values.join(",") }
+
+const feed = ({ window, modality }: { readonly window?: ParameterValues; readonly modality?: ParameterValues }) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    Effect.matchEffect(readRankings({ ...query("window", window), ...query("modality", modality) }), {
+      onSuccess: (rankings) => Effect.succeed(Representation.respond(representationOf(rankings), request)),
+      onFailure: (failure) => {
+        const { status, body } = rankingsErrorBody(failure, requestIdOf(request))
+        return Effect.orDie(HttpServerResponse.json(body, { status }))
+      }
+    })
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(RankingsApi), "rankings", (handlers) =>
+  handlers.handleRaw("getRankings", ({ urlParams }) => feed(urlParams))
+)
