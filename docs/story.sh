@@ -66,7 +66,7 @@ top_up() {
   fi
 }
 
-chapter "A reseller signs up, and an operator lets it in"
+chapter "A reseller signs up, and an operator approves it"
 call POST /api/reseller/auth/signup \
   "{\"email\":\"$reseller\",\"password\":\"correct horse\",\"name\":\"Toko Token\",\"wa_number\":\"6281234567890\"}"
 operator resellers approve "$reseller" --reason "the story needs it"
@@ -74,7 +74,7 @@ call POST /api/reseller/auth/login "{\"email\":\"$reseller\",\"password\":\"corr
 token=$(pick token)
 call GET /api/reseller/me
 
-chapter "It tops up by each method"
+chapter "The reseller tops up by each method"
 top_up '{"method":"qris","amount_idr":100000}'
 top_up '{"method":"hosted_qris","amount_idr":50000}'
 top_up '{"method":"crypto","amount_usd_micro":20000000}'
@@ -82,7 +82,7 @@ top_up '{"method":"crypto_bep20","amount_usd_micro":25000123,"token_kind":"usdc"
 call GET '/api/reseller/topups?limit=2'
 call GET /api/reseller/balance
 
-chapter "It gives a customer a plan and a key"
+chapter "The reseller gives a customer a plan and a key"
 call POST /api/reseller/customers "{\"email\":\"$customer\"}"
 user_id=$(pick user_id)
 call GET /api/reseller/tiers
@@ -94,14 +94,14 @@ call POST "/api/reseller/customers/$user_id/keys" '{"name":"first key"}'
 key_id=$(pick key_id)
 key=$(pick secret)
 
-chapter "The customer talks to a model"
+chapter "The customer calls a model"
 printf '\n> POST /v1/chat/completions, stream\n'
 curl -sS -N --fail "$gateway/v1/chat/completions" \
   -H "Authorization: Bearer $key" -H "Content-Type: application/json" \
   -d "{\"model\":\"$model\",\"stream\":true,\"stream_options\":{\"include_usage\":true},
        \"messages\":[{\"role\":\"user\",\"content\":\"What is a tollgate?\"}]}"
 
-chapter "The reseller reads what is left, and what was used"
+chapter "The reseller reads balances and usage"
 # A stream is settled shortly after its end.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   call GET '/api/reseller/usage?limit=10'
@@ -114,5 +114,5 @@ call GET /api/reseller/customers
 call GET /api/reseller/balance
 call DELETE "/api/reseller/keys/$key_id"
 
-chapter "The books agree"
+chapter "The ledger is consistent"
 operator audit
