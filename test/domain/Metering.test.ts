@@ -43,7 +43,7 @@ describe("a metered stream", () => {
 
   law(
     "is charged the prompt and k deltas when it is cut after k",
-    [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone", "upstream_cut")],
+    [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const)],
     (k, ending) => {
       const meter = metered(
         "chat",

@@ -14,7 +14,7 @@ import { catalogOf } from "../../adapters-http/inference/relay/TestGateway.ts"
 const request: InferenceRequest = {
   model: "m",
   streamed: false,
-  size: { textBytes: 5, attachments: 0, maxOutputTokens: undefined, answers: 1 },
+  size: { textBytes: 5, attachments: 0, maxOutputTokens: undefined, choices: 1 },
   promptText: () => ({ text: "hello", extraTokens: 2 })
 }
 

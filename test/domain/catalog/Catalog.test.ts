@@ -51,13 +51,13 @@ describe("a catalog file", () => {
     ["an unknown member", file([model("x", { colour: "red" })]), "colour"],
     ["a model without a price", file([model("x", { price_usd_micro_per_million_tokens: undefined })]), "price"],
     [
-      "a price that is no whole number",
+      "a price that is not a whole number",
       file([
         model("x", { price_usd_micro_per_million_tokens: { input: 0.5, cache_read: 1, cache_write: 1, output: 1 } })
       ]),
       "an integer"
     ],
-    ["a route to nobody", file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]), 'no provider "b"'],
+    ["a route to an unknown provider", file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]), 'no provider "b"'],
     ["two models of one name", file([model("x"), model("x")]), "stands twice"],
     ["plain http to elsewhere", file([], [provider("a", { base_url: "http://api.example.com" })]), "plain http"],
     [
@@ -71,19 +71,19 @@ describe("a catalog file", () => {
       "two tiers"
     ],
     ["an image model that can do nothing", file([model("x", { kind: "image" })]), "capabilities"]
-  ])("is refused with %s, saying where", (_, json, word) => {
+  ])("is refused with %s, at its place in the file", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
-  it("takes plain http to this machine, and elsewhere when it says so", () => {
+  it("accepts plain http to this machine, and to another one with allow_http", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://127.0.0.1:9/v1" })]))).toEqual([])
     expect(issuesOf(file([], [provider("a", { base_url: "http://10.0.0.1/v1", allow_http: true })]))).toEqual([])
   })
 
-  law("never throws, whatever it holds", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
+  law("never throws for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
 })
 
-describe("what is callable", () => {
+describe("a callable model", () => {
   const catalog = catalogOf(
     file(
       [
@@ -101,7 +101,7 @@ describe("what is callable", () => {
   })
 
   it.each([
-    ["an unknown model", "nobody", "chat"],
+    ["an unknown model", "unknown", "chat"],
     ["a hidden model", "hidden", "chat"],
     ["a model without a route for the protocol", "plain", "messages"],
     ["an image model by a text protocol", "picture", "chat"]
@@ -109,7 +109,7 @@ describe("what is callable", () => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 
-  it("is listed by rank, then by name, capitals beside their small letters", () => {
+  it("is listed by rank, then by name without regard to case", () => {
     const names = ["b", "Zed", "a", "A"].map((name) => model(name, { discovery_rank: 1 }))
     const ranked = catalogOf(file([...names, model("c", { discovery_rank: 9 })]))
     expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
@@ -133,7 +133,7 @@ describe("the order of routes", () => {
   }
   const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
 
-  law("keeps priorities whatever is drawn, and loses no route", [draws], (drawn) => {
+  law("keeps priorities for any draw, and loses no route", [draws], (drawn) => {
     const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
     return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
   })

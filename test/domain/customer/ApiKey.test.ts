@@ -14,18 +14,18 @@ const random = FastCheck.uint8Array({ minLength: 44, maxLength: 44 })
 const textOf = (bytes: Uint8Array) => Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", bytes)))
 
 describe("an API key", () => {
-  law("has the form secret scanners look for", [random], (bytes) =>
+  law("has the form that secret scanners search for", [random], (bytes) =>
     /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
   )
 
-  law("reads back as what was minted", [random], (bytes) => {
+  law("reads back as it was minted", [random], (bytes) => {
     const minted = ApiKey.mint("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
     return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
   })
 
   law(
-    "with one character changed is told from a wrong one by its checksum",
+    "with one changed character is refused by its checksum",
     [random, FastCheck.nat(68), FastCheck.nat(60)],
     (bytes, at, shift) => {
       const text = textOf(bytes)
@@ -44,7 +44,7 @@ describe("an API key", () => {
     }
   )
 
-  law("of another prefix is no key of ours", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
+  law("of another prefix is refused", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
   it("does not show its secret when printed", () => {
     const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))
@@ -55,7 +55,7 @@ describe("an API key", () => {
 describe("an email", () => {
   const read = Schema.decodeUnknownEither(Email)
 
-  it("is kept trimmed and in lower case", () => {
+  it("is stored trimmed and in lower case", () => {
     expect(Either.getOrThrow(read("  Ada@Example.COM "))).toBe("ada@example.com")
   })
 
@@ -79,7 +79,7 @@ describe("a plan", () => {
 describe("an operator's credit", () => {
   const ask = { userId: "u" as UserId, amount: UsdMicro(5n), operationId: "op" }
 
-  it("is booked once", () => {
+  it("is booked once per operation id", () => {
     expect(Either.getOrThrow(decideCredit(ask, undefined)).creditPico).toBe(5_000_000n)
     const earlier = { userId: "u" as UserId, amountPico: 5_000_000n }
     expect(Either.getOrThrow(decideCredit(ask, earlier)).creditPico).toBeUndefined()
@@ -88,7 +88,7 @@ describe("an operator's credit", () => {
   it.each([
     ["another amount", { userId: "u" as UserId, amountPico: 6_000_000n }],
     ["another user", { userId: "v" as UserId, amountPico: 5_000_000n }]
-  ])("is a conflict when its id was used for %s", (_, earlier) => {
+  ])("is a conflict when its operation id was used for %s", (_, earlier) => {
     expect(Either.isLeft(decideCredit(ask, earlier))).toBe(true)
   })
 })

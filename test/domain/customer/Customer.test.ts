@@ -15,7 +15,7 @@ describe("a reseller's customer", () => {
     expect(decideLink(known, policy)).toEqual({ create, link })
   })
 
-  it("cannot be had by knowing the email of somebody else's user", () => {
+  it("is not linked by knowledge of an existing user's email alone", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })

@@ -15,7 +15,7 @@ describe("a position in usage", () => {
     return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
   })
 
-  law("is not in any other text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
+  law("is not read from any other text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
 
   it.each([
     "u1 1",
@@ -36,7 +36,7 @@ describe("a page of usage", () => {
       onRight: () => []
     })
 
-  it("is the newest fifty when nothing else is said", () => {
+  it("is the newest fifty by default", () => {
     expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined }))
   })
 
@@ -45,11 +45,11 @@ describe("a page of usage", () => {
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })
 
-  it.each(["", "forged", "sealed nonsense"])("with the cursor %j is refused, not begun anew", (cursor) => {
+  it.each(["", "forged", "sealed nonsense"])("with the cursor %j is refused instead of restarted", (cursor) => {
     expect(pathsOf({ cursor })).toEqual(["cursor"])
   })
 
-  it.each(["0", "101", "", "x"])("does not have %j items", (limit) => {
+  it.each(["0", "101", "", "x"])("refuses a limit of %j items", (limit) => {
     expect(pathsOf({ limit })).toEqual(["limit"])
     expect(pathsOf({ limit, cursor: "forged" })).toEqual(["limit", "cursor"])
   })

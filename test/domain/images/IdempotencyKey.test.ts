@@ -11,7 +11,7 @@ describe("an idempotency key", () => {
   )
 
   it.each([[""], [" "], ["a b"], ["a\t"], ["a\n"], ["é"], ["\u007f"], ["１"], ["x".repeat(256)]])(
-    "is nothing else: %j",
+    "is refused otherwise: %j",
     (header) => {
       expect(Either.flip(idempotencyKey(header))).toMatchObject({
         right: { _tag: "InvalidRequest", param: "Idempotency-Key" }
@@ -19,7 +19,7 @@ describe("an idempotency key", () => {
     }
   )
 
-  it("need not be sent", () => {
+  it("is optional", () => {
     expect(idempotencyKey(undefined)).toEqual(Either.right(undefined))
   })
 })

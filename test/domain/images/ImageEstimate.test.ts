@@ -14,8 +14,8 @@ const request = FastCheck.record({
   source: FastCheck.option(FastCheck.constant({}), { nil: undefined })
 })
 
-/** What suppliers have been seen to count for a picture of this size. */
-const seen = [
+/** Token counts observed at providers for images of this size. */
+const observed = [
   ["low", 1024, 1024, 272],
   ["low", 1024, 1536, 408],
   ["medium", 1024, 1024, 1056],
@@ -24,30 +24,30 @@ const seen = [
   ["high", 1024, 1536, 6240]
 ] as const
 
-describe("what an image is expected to use", () => {
-  it.each(seen)("covers what suppliers count: %s, %i by %i, %i tokens", (quality, widthPx, heightPx, tokens) => {
+describe("the estimate of an image request", () => {
+  it.each(observed)("covers the counts of providers: %s, %i by %i, %i tokens", (quality, widthPx, heightPx, tokens) => {
     const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
     expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
     expect(output).toBeLessThan(BigInt(Math.ceil(tokens * 1.1)))
   })
 
-  it("is the largest of the usual sizes, at the best quality, where a supplier chooses", () => {
+  it("is the largest usual size at the best quality when the provider chooses", () => {
     expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })
 
-  law("sets something aside, and never refuses for more than it sets aside", [request], (request) => {
+  law("reserves at least one token, and never needs more than it reserves", [request], (request) => {
     const { inputCeiling, inputFloor, output } = estimateImage(request)
     return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
   })
 
-  law("counts the bytes of a prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
+  law("counts the bytes of the prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
     const bytes = new TextEncoder().encode(prompt).length
     const { inputCeiling, inputFloor } = estimateImage({ ...facts, prompt })
     return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))
   })
 
-  law("grows with the picture, and with a source image", [request, edge, edge], (request, widthPx, heightPx) => {
+  law("grows with the image and with a source image", [request, edge, edge], (request, widthPx, heightPx) => {
     const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })
     const larger = estimateImage({ ...request, size: { widthPx: widthPx + 1, heightPx }, source: {} })
     return larger.output >= smaller.output && larger.inputCeiling >= smaller.inputCeiling

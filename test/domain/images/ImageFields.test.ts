@@ -30,7 +30,7 @@ describe("the field", () => {
     expect(verdicts(generating, "model", ["", 5, [], {}, true, null])).toEqual(invalid("model"))
   })
 
-  it("prompt is required, 1 to 32,000 characters, however many bytes they take", () => {
+  it("prompt is required, 1 to 32,000 characters of any byte length", () => {
     expect(verdict("generate", { model: "m" })).toBe("InvalidRequest prompt")
     expect(verdicts(generating, "prompt", ["", 5, ["a"], "x".repeat(32_001), "🦊".repeat(32_001), null])).toEqual(
       invalid("prompt")
@@ -38,7 +38,7 @@ describe("the field", () => {
     expect(verdicts(generating, "prompt", ["x", "x".repeat(32_000), "🦊".repeat(32_000)])).toEqual(accepted)
   })
 
-  it("n is 1, and in a form its text", () => {
+  it("n is 1, as a number or as text in a form", () => {
     expect(verdicts(generating, "n", [1, null])).toEqual(accepted)
     expect(verdicts(generating, "n", [0, 2, 1.5, "1", true, []])).toEqual(invalid("n"))
     expect(verdicts(editing, "n", ["1"])).toEqual(accepted)
@@ -114,13 +114,13 @@ describe("the field", () => {
     expect(verdicts(generating, "image", ["https://example.com/a.png", 1])).toEqual(unsupported("image"))
   })
 
-  it("response_format may say b64_json, and nothing else", () => {
+  it("response_format is b64_json only", () => {
     expect(verdicts(generating, "response_format", ["b64_json", null])).toEqual(accepted)
     expect(verdicts(editing, "response_format", ["b64_json"])).toEqual(accepted)
     expect(verdicts(generating, "response_format", ["url", "", "B64_JSON", 1])).toEqual(unsupported("response_format"))
   })
 
-  it("stream may say false, and nothing else", () => {
+  it("stream is false only", () => {
     expect(verdicts(generating, "stream", [false, null])).toEqual(accepted)
     expect(verdicts(editing, "stream", ["false"])).toEqual(accepted)
     expect(verdicts(generating, "stream", [true, "false", 0])).toEqual(unsupported("stream"))
@@ -137,7 +137,7 @@ describe("the field", () => {
   })
 
   it.each(["user", "style", "moderation", "input_fidelity", "Model", "constructor", "toString", "__proto__", ""])(
-    "%j is unknown, and refused with its name",
+    "%j is unknown and refused with its name",
     (name) => {
       const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
       for (const operation of ["generate", "edit"] as const) {
@@ -149,7 +149,7 @@ describe("the field", () => {
 })
 
 describe("a request", () => {
-  it("tells a supplier every supported member but the model as it was given, and nothing more", () => {
+  it("sends the provider every supported member but the model, unchanged, and nothing more", () => {
     const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
     const answer = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
     const { model, ...members } = given
@@ -158,7 +158,7 @@ describe("a request", () => {
     expect(Either.getOrThrow(read("edit", { ...base, n: "1" })).members).toEqual({ prompt: "a cat", n: "1" })
   })
 
-  it("is refused exactly where its size is over a limit", () => {
+  it("is refused exactly when its size exceeds a limit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 }), (width, height) => {
         const isAccepted = generating({ size: `${width}x${height}` }) === "accepted"
@@ -168,7 +168,7 @@ describe("a request", () => {
     )
   })
 
-  it("is accepted or refused with the name of one of its members, whatever is in it", () => {
+  it("with any content is accepted, or refused with the name of one of its members", () => {
     const names = fc.oneof(fc.constantFrom(...fieldNames), fc.string())
     const values = fc.oneof(fc.constantFrom<unknown>("auto", "png", "1", 1, false, null), fc.anything())
     fc.assert(

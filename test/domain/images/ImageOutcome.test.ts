@@ -33,48 +33,48 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
 const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
 
 describe("the end of an image request", () => {
-  law("charges exactly what was reported, and only for a picture that is delivered", [end], (end) => {
-    const { charge, state, told } = outcomeOf(end, true)
+  law("charges exactly the reported usage, and only for a delivered image", [end], (end) => {
+    const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
     return (
       end._tag === "Pictured" &&
-      told._tag === "Picture" &&
+      response._tag === "Image" &&
       JSON.stringify(Object.values(charge.charged).map(String)) ===
         JSON.stringify(Object.values(asUsage(end.usage)).map(String))
     )
   })
 
-  law("never charges more than the supplier is known to have used", [end, FastCheck.boolean()], (end, dispatched) => {
+  law("never charges more than the provider reported as consumed", [end, FastCheck.boolean()], (end, dispatched) => {
     const { charged, consumed } = outcomeOf(end, dispatched).charge
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
   law("is settled exactly when the billing header says so", [end], (end) => {
-    const { state, told } = outcomeOf(end, true)
-    return told._tag === "Picture" ? told.billing === state : state !== "settled" && state !== "unmetered"
+    const { state, response } = outcomeOf(end, true)
+    return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
   })
 
-  law("fails free of charge, and unseen by anybody, where nothing was sent to a supplier", [end], (end) => {
+  law("fails free of charge and without review when nothing was sent to a provider", [end], (end) => {
     const { charge, dispatched, ending, state } = outcomeOf(end, false)
     return (
       !dispatched && state === "failed" && ending === "failed" && charge === nothing && reviewOf(state) === undefined
     )
   })
 
-  it("charges a reported 0 as a 0, and what was not reported not at all", () => {
+  it("charges a reported 0 as 0, and unreported usage not at all", () => {
     const prompt = { ...TokenUsage.none, input: zero }
     expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",
-      told: { billing: "settled" }
+      response: { billing: "settled" }
     })
     expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: undefined } }, true)).toMatchObject({
       state: "unmetered",
-      told: { billing: "unmetered" },
+      response: { billing: "unmetered" },
       charge: { source: "none" }
     })
   })
 
-  it("is reviewed when something may have been delivered or used that nobody was charged for", () => {
+  it("is reviewed when something may have been delivered or consumed without a charge", () => {
     const states = ["settled", "unmetered", "declined", "timeout", "withheld", "failed", "abandoned"] as const
     expect(states.map(reviewOf)).toEqual([
       undefined,

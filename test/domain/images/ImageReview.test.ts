@@ -12,7 +12,7 @@ const amount = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map((n) => UsdMicr
 
 describe("the review of an image", () => {
   law(
-    "charges all of an amount that the balance covers, and nothing of one it does not",
+    "charges the whole amount when the balance covers it, and nothing otherwise",
     [amount, paygAccount],
     (amount, payg) => {
       const pico = amount * 1_000_000n
@@ -35,13 +35,13 @@ describe("the review of an image", () => {
     )
   })
 
-  it("cannot charge who has no balance", () => {
+  it("cannot charge a customer without a balance", () => {
     expect(decideResolution(request, { _tag: "Charged", amount: UsdMicro(1n) }, undefined, undefined)).toMatchObject({
       left: { _tag: "InsufficientBalance" }
     })
   })
 
-  it.each([["waived"], ["charged"]] as const)("that is %s stays so", (earlier) => {
+  it.each([["waived"], ["charged"]] as const)("that is %s cannot be resolved again", (earlier) => {
     for (const resolution of [{ _tag: "Waived" }, { _tag: "Charged", amount: UsdMicro(1n) }] as const) {
       expect(decideResolution(request, resolution, earlier, undefined)).toMatchObject({
         left: { _tag: "ReviewResolved", resolution: earlier }

@@ -5,12 +5,12 @@ const settings = { failures: 3, windowMillis: 1_000, openMillis: 500 }
 const failTimes = (times: ReadonlyArray<number>) =>
   times.reduce((breaker, at) => Breaker.failed(breaker, settings, at), Breaker.closed)
 
-describe("a breaker", () => {
-  it("lets everything through while failures are few", () => {
+describe("a circuit breaker", () => {
+  it("admits every request while failures are few", () => {
     expect(Breaker.pass(failTimes([0, 1]), settings, 2).admitted).toBe(true)
   })
 
-  it("opens when failures in the window reach the limit, and says for how long", () => {
+  it("opens when the failures in the window reach the limit, with the time to retry", () => {
     expect(Breaker.pass(failTimes([0, 1, 2]), settings, 100)).toEqual({ admitted: false, retryAfterMillis: 402 })
   })
 
@@ -18,7 +18,7 @@ describe("a breaker", () => {
     expect(Breaker.pass(failTimes([0, 1, 1_500]), settings, 1_501).admitted).toBe(true)
   })
 
-  it("lets one request through when its time is up, and no second", () => {
+  it("admits one probe after the open time, and no second request", () => {
     const first = Breaker.pass(failTimes([0, 1, 2]), settings, 502)
     expect(first.admitted).toBe(true)
     if (first.admitted) expect(Breaker.pass(first.breaker, settings, 503).admitted).toBe(false)
@@ -30,12 +30,12 @@ describe("a breaker", () => {
     expect(Breaker.failed(halfOpen, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
   })
 
-  it("probes again when a probe's client left before anything was known", () => {
+  it("admits another probe when the first one ends without a result", () => {
     const probed = Breaker.undecided({ state: "half_open" }, 1_000)
     expect(Breaker.pass(probed, settings, 1_000).admitted).toBe(true)
   })
 
-  it("forgives failures once a request is served", () => {
+  it("forgets failures after a success", () => {
     expect(Breaker.served(failTimes([0, 1]))).toEqual(Breaker.closed)
   })
 })

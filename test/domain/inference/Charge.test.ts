@@ -12,8 +12,8 @@ const prompt = (input: bigint, cacheRead = 0n) => ({ input: n(input), cacheWrite
 const counts = (p: bigint, output: bigint) => ({ prompt: () => n(p), deliveredOutput: () => n(output) })
 const { unreported } = ReportedUsage
 
-describe("what a request is charged", () => {
-  it("complete with reported usage: that usage", () => {
+describe("the charge of a request", () => {
+  it("is the reported usage when complete", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n, 5n), output: n(7n) },
@@ -25,7 +25,7 @@ describe("what a request is charged", () => {
     expect(source).toBe("upstream")
   })
 
-  it("complete with a reported 0: 0, not an estimate", () => {
+  it("is 0 when complete with a reported 0, not an estimate", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(0n), output: n(0n) },
@@ -35,12 +35,12 @@ describe("what a request is charged", () => {
     expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
   })
 
-  it("complete without usage: counted here", () => {
+  it("is a local count when complete without reported usage", () => {
     const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
-  it("complete, all of it hidden, with usage: that usage", () => {
+  it("is the reported usage when complete with hidden output only", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
@@ -51,7 +51,7 @@ describe("what a request is charged", () => {
   })
 
   it.each(["client_gone", "upstream_cut"] as const)(
-    "%s after some of the answer: the prompt and what was delivered",
+    "is the prompt and the delivered output when ended by %s after some output",
     (ending) => {
       const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
@@ -61,7 +61,7 @@ describe("what a request is charged", () => {
     }
   )
 
-  it("cut after the supplier reported its prompt: the reported prompt, never a placeholder output", () => {
+  it("is the reported prompt, and never a placeholder output, when cut after the prompt was reported", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
@@ -74,7 +74,7 @@ describe("what a request is charged", () => {
     })
   })
 
-  it("cut with a known total: never more output than the supplier made, and the gap is recorded", () => {
+  it("is at most the generated output when cut with a known total, and the difference is recorded", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -90,7 +90,7 @@ describe("what a request is charged", () => {
   it.each([
     ["zeros in every chunk", 0n, 0n],
     ["a first figure that was never renewed", 10n, 1n]
-  ])("cut where all that was reported is %s: the delivered output, as counted", (_, input, output) => {
+  ])("is the counted delivered output when cut and all that was reported is %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
@@ -102,7 +102,7 @@ describe("what a request is charged", () => {
     expect(consumed).toEqual(charged)
   })
 
-  it("cut with a figure that keeps up with the stream: never above it", () => {
+  it("is at most a figure that is current with the stream when cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(41n) },
@@ -112,7 +112,7 @@ describe("what a request is charged", () => {
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
   })
 
-  it("cut with a total that came after all of it: never above it, however many deltas there were", () => {
+  it("is at most a total that arrived after all deltas when cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(2n) },
@@ -123,7 +123,7 @@ describe("what a request is charged", () => {
   })
 
   it.each(["client_gone", "upstream_cut", "failed"] as const)(
-    "%s with nothing delivered: nothing, but what was consumed is recorded",
+    "is nothing when ended by %s before the first delta, and the consumed usage is recorded",
     (ending) => {
       const outcome: Outcome = {
         ending,
@@ -152,7 +152,7 @@ describe("what a request is charged", () => {
   })
 
   law(
-    "a cut is charged the tokens of its deltas at least, where as many were counted and no total came after them",
+    "of a cut includes at least one token per delta when that many were counted and no total followed",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
@@ -164,17 +164,17 @@ describe("what a request is charged", () => {
     }
   )
 
-  law("a cut is never charged more output than was delivered", [outcome, tokens(), tokens()], (o, p, output) => {
+  law("of a cut never has more output than was delivered", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged } = chargeFor(o, counts(p, output))
     return o.ending === "complete" || charged.output <= output
   })
 
-  law("never more is charged than is recorded as consumed", [outcome, tokens(), tokens()], (o, p, output) => {
+  law("never exceeds the consumed usage", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged, consumed } = chargeFor(o, counts(p, output))
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("the tokenizer is announced exactly when it is asked", [outcome], (o) => {
+  law("announces a local count exactly when it evaluates one", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true
@@ -186,7 +186,7 @@ describe("what a request is charged", () => {
 })
 
 describe("reported usage", () => {
-  it("keeps the last figure, and does not let zeros at the end erase it", () => {
+  it("keeps the last figure, and zeros at the end do not erase it", () => {
     const running = [1n, 5n, 9n].map((output) => ({ prompt: prompt(3n), output: n(output) }))
     const zeros = { prompt: prompt(0n), output: n(0n) }
     const merged = [...running, zeros, unreported].reduce(ReportedUsage.merge, unreported)

@@ -21,7 +21,7 @@ describe("the content of a chat delta", () => {
     ],
     ["a custom tool call's name and input", { tool_calls: [{ custom: { name: "c", input: "x" } }] }, "cx"],
     [
-      "text and thoughts in parts",
+      "text and reasoning in parts",
       {
         content: [
           { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
@@ -57,7 +57,7 @@ describe("the content of a chat delta", () => {
 })
 
 describe("chat usage", () => {
-  it("puts cached tokens inside the prompt apart", () => {
+  it("separates cached tokens inside the prompt", () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 5,
@@ -70,7 +70,7 @@ describe("chat usage", () => {
     })
   })
 
-  it("puts what was written to a cache apart too, inside the prompt as well", () => {
+  it("separates tokens written to a cache inside the prompt", () => {
     const prompt_tokens_details = { cached_tokens: 60, cache_write_tokens: 30 }
     expect(ChatDelivered.usageOf({ prompt_tokens: 100, prompt_tokens_details }).prompt).toEqual({
       input: 10n,
@@ -79,11 +79,11 @@ describe("chat usage", () => {
     })
   })
 
-  it("takes reasoning that is counted apart as output", () => {
+  it("adds separately counted reasoning to the output", () => {
     expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
   })
 
-  it("does not take a prompt it was not told for a part of the completion", () => {
+  it("does not add an unreported prompt to the completion", () => {
     for (const member of [
       { completion_tokens: 5, total_tokens: 105 },
       { prompt_tokens: "100", completion_tokens: 5, total_tokens: 105 }
@@ -97,7 +97,7 @@ describe("chat usage", () => {
     expect(told.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
   })
 
-  it("believes no figure beyond what any model reads or writes", () => {
+  it("ignores a figure larger than any model reads or writes", () => {
     const vast = ChatDelivered.usageOf({ prompt_tokens: 1e300, completion_tokens: 10_000_001, total_tokens: 1e301 })
     expect(vast).toEqual({ prompt: undefined, output: undefined })
     const total = ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 10_000_000, total_tokens: 1e12 })
@@ -117,7 +117,7 @@ describe("chat usage", () => {
 })
 
 describe("the prompt's text", () => {
-  it("holds messages, tool calls and definitions, and counts pictures without their base64", () => {
+  it("contains messages, tool calls and definitions, and counts images without their base64", () => {
     const { text, extraTokens } = promptText({
       messages: [
         { role: "system", content: "Be brief." },
@@ -139,7 +139,7 @@ describe("the prompt's text", () => {
     expect(extraTokens).toBe(3 + 3 * 3 + 765)
   })
 
-  it("of nonsense is empty", () => {
+  it("of a malformed body is empty", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(promptText({ messages: [null, 7, { content: [null] }] }).text).toBe("")
   })

@@ -40,17 +40,17 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  law("has its floor below its ceiling and room for a token of output", [size], (s) => {
+  law("has a floor below its ceiling and at least one token of output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
 
-  it("caps what a coding agent's enormous limit would lock", () => {
+  it("caps the output of a very large limit", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, choices: 1 })
     expect(output).toBe(8_192n)
   })
 
-  it("asks for each answer of n", () => {
+  it("multiplies the output by n", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)
   })

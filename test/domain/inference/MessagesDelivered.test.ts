@@ -80,21 +80,21 @@ const reportedAfter = (...events: ReadonlyArray<object>) =>
 const delta = (usage: object) => ({ type: "message_delta", delta: {}, usage })
 
 describe("messages usage", () => {
-  it("has the cached tokens beside the input", () => {
+  it("counts cached tokens beside the input", () => {
     expect(reportedAfter(messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) }), messageDelta(9))).toEqual({
       prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
       output: 9n
     })
   })
 
-  it("never has the output that is made up at the start", () => {
+  it("ignores the placeholder output at the start", () => {
     expect(reportedAfter(messageStart({ usage: usage(5, 1) }))).toEqual({
       prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n },
       output: undefined
     })
   })
 
-  it("is a running total: what is told later wins, member by member", () => {
+  it("is a running total: a later figure replaces an earlier one, member by member", () => {
     const events = [
       messageStart({ usage: usage(5, 1, { read: 300 }) }),
       delta({ output_tokens: 2 }),
@@ -103,12 +103,12 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 40n, cacheWrite: 0n, cacheRead: 300n }, output: 9n })
   })
 
-  it("is not undone by zeros that are sent late", () => {
+  it("is not erased by late zeros", () => {
     const events = [messageStart({ usage: usage(5, 1) }), delta({ output_tokens: 9 }), delta(usage(0, 0))]
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt as long as zeros stand for it, and a prompt of 0 when that is the last word", () => {
+  it("has no prompt while zeros are placeholders, and a prompt of 0 when that is final", () => {
     const start = messageStart({ usage: usage(0, 0) })
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
@@ -118,7 +118,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("holds the compaction of the conversation, which no total does", () => {
+  it("includes the compaction of the conversation, which no total includes", () => {
     const iterations = [
       { type: "compaction", input_tokens: 1_000, output_tokens: 200 },
       { type: "message", input_tokens: 50, output_tokens: 9 }
@@ -137,7 +137,7 @@ describe("messages usage", () => {
   )
 
   const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  law("never falls, once told, below what was told before in growing totals", [FastCheck.array(figures)], (told) => {
+  law("never falls below an earlier report of growing totals", [FastCheck.array(figures)], (told) => {
     let [input, output, read] = [0, 0, 0]
     const events = told.map((grown) => {
       input += grown.input
@@ -154,7 +154,7 @@ describe("messages usage", () => {
 })
 
 describe("the text of a messages prompt", () => {
-  it("holds system, messages, calls and definitions, and counts pictures without their base64", () => {
+  it("contains system, messages, calls and definitions, and counts images without their base64", () => {
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
     const { text, extraTokens } = promptText({
       system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],
@@ -189,7 +189,7 @@ describe("the text of a messages prompt", () => {
     expect(extraTokens).toBe(3 + 4 * 3 + 2 * 765)
   })
 
-  it("of nonsense is empty", () => {
+  it("of a malformed body is empty", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(
       promptText({ system: 7, messages: [null, 7, { content: [null, { type: "tool_result", content: 5 }] }] }).text

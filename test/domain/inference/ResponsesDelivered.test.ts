@@ -31,13 +31,13 @@ describe("the content of a responses event", () => {
   })
 
   law(
-    "is what its delta says, for any text",
+    "is its delta, for any text",
     [FastCheck.fullUnicodeString(), FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "x")],
     (delta, kind) => contentOfEvent({ type: `response.${kind}.delta`, delta }) === delta
   )
 
   law(
-    "is a text, whatever the event",
+    "is a text for any event",
     [
       FastCheck.object(),
       FastCheck.constantFrom("response.x.delta", "response.output_item.added", "response.completed")
@@ -47,7 +47,7 @@ describe("the content of a responses event", () => {
 })
 
 describe("the content of a whole response", () => {
-  it("is that of all its items: reasoning, text, refusals, calls", () => {
+  it("includes all its items: reasoning, text, refusals, calls", () => {
     const output = [
       {
         type: "reasoning",
@@ -71,7 +71,7 @@ describe("the content of a whole response", () => {
     expect(contentOfResponse({ output })).toBe("abcdefghijk")
   })
 
-  law("is a text, whatever the response", [FastCheck.anything()], (output) => {
+  law("is a text for any response", [FastCheck.anything()], (output) => {
     return (
       typeof contentOfResponse({ output }) === "string" && typeof contentOfResponse({ output: [output] }) === "string"
     )
@@ -79,7 +79,7 @@ describe("the content of a whole response", () => {
 })
 
 describe("responses usage", () => {
-  it("puts what was read from a cache and what was written to one apart, both inside the input", () => {
+  it("separates tokens read from and written to a cache, both inside the input", () => {
     const usage = {
       input_tokens: 100,
       input_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
@@ -89,7 +89,7 @@ describe("responses usage", () => {
     expect(usageOf(usage)).toEqual({ prompt: { input: 10n, cacheWrite: 30n, cacheRead: 60n }, output: 5n })
   })
 
-  it("takes reasoning that is counted apart as output", () => {
+  it("adds separately counted reasoning to the output", () => {
     expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
     expect(usageOf({ output_tokens: 5, total_tokens: 105 })).toEqual({ prompt: undefined, output: 5n })
   })
@@ -106,7 +106,7 @@ describe("responses usage", () => {
   })
 
   const response = { usage: { input_tokens: 7, output_tokens: 3 } }
-  it.each(["response.completed", "response.incomplete", "response.failed"])("is read off %s", (type) => {
+  it.each(["response.completed", "response.incomplete", "response.failed"])("is read from %s", (type) => {
     expect(usageOfEvent({ type, response })).toEqual({
       prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n },
       output: 3n
@@ -114,7 +114,7 @@ describe("responses usage", () => {
   })
 
   it.each(["response.created", "response.in_progress", "response.output_item.done"])(
-    "is not read off %s, where suppliers put zeros",
+    "is not read from %s, where providers send zeros",
     (type) => {
       expect(usageOfEvent({ type, response })).toEqual({ prompt: undefined, output: undefined })
     }
@@ -122,7 +122,7 @@ describe("responses usage", () => {
 
   const count = FastCheck.oneof(FastCheck.nat(1_000_000), FastCheck.constant(undefined), FastCheck.constant(-1))
   law(
-    "adds up to what was reported, whatever parts the supplier makes of it",
+    "adds up to the reported total for any split into parts",
     [count, count, count, count],
     (input, output, cached, written) => {
       const { prompt, output: told } = usageOf({

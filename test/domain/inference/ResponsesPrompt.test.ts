@@ -11,7 +11,7 @@ describe("the text of a responses prompt", () => {
     )
   })
 
-  it("holds instructions, tools and the format asked for", () => {
+  it("contains instructions, tools and the requested format", () => {
     const { text, extraTokens } = promptText({
       instructions: "Be brief.",
       input: "Hi.",
@@ -26,7 +26,7 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 2 * 3)
   })
 
-  it("holds what was said and called before, and counts pictures and files without their base64", () => {
+  it("contains earlier messages and calls, and counts images and files without their base64", () => {
     const { text, extraTokens } = promptText({
       input: [
         {
@@ -54,16 +54,16 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 8 * 3 + 3 * 765)
   })
 
-  it("of nonsense is empty", () => {
+  it("of a malformed body is empty", () => {
     for (const nonsense of [[1, 2], null, "x", { input: 7, tools: null }, { input: [null, 7] }]) {
       expect(promptText(nonsense).text).toBe("")
     }
   })
 
-  law("holds every text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
+  law("contains every text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
     const input = texts.map((text) => ({ role: "user", content: [{ type: "input_text", text }] }))
     return promptText({ input }).text === texts.map((text) => `user${text}`).join("")
   })
 
-  law("is a text, whatever is asked", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
+  law("is a text for any body", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
 })

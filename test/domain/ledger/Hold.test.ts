@@ -12,7 +12,7 @@ const planAvailable = ({ plan }: Balances) => (plan === undefined ? Tokens.zero 
 const paygAvailable = ({ payg }: Balances) => (payg === undefined ? 0n : Account.available(payg))
 
 describe("a hold", () => {
-  law("never exceeds what is available", [estimate, price, balances], (e, p, b) => {
+  law("never exceeds the available balance", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     return held === undefined || (held.hold.planTokens <= planAvailable(b) && held.hold.paygPico <= paygAvailable(b))
   })
@@ -25,7 +25,7 @@ describe("a hold", () => {
   })
 
   law(
-    "takes the plan first: pay-as-you-go is only touched when the plan is used up",
+    "uses the plan first, and pay-as-you-go only when the plan is used up",
     [estimate, price, balances],
     (e, p, b) => {
       const held = Either.getOrUndefined(decideHold(e, p, b))
@@ -33,13 +33,13 @@ describe("a hold", () => {
     }
   )
 
-  law("is refused exactly when the smallest use is not covered", [estimate, price, balances], (e, p, b) => {
+  law("is refused exactly when the smallest usage is not covered", [estimate, price, balances], (e, p, b) => {
     const least = TokenUsage.plain(e.inputFloor, Tokens.Tokens(1n))
     const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
     return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
   })
 
-  law("sets aside the whole estimate where it is available", [estimate, price, balances], (e, p, b) => {
+  law("reserves the whole estimate when it is available", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
     const expected = TokenUsage.plain(e.inputCeiling, e.output)
@@ -47,7 +47,7 @@ describe("a hold", () => {
     return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
   })
 
-  it("of a model that costs nothing needs no balance", () => {
+  it("for a free model needs no balance", () => {
     const nothing = Price.PicoPerToken(0n)
     const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
     const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }

@@ -19,7 +19,7 @@ describe("a price", () => {
     expect(cost).toBe(250_000n * 1_000_000n)
   })
 
-  law("costs are exact: two usages together cost what they cost apart", [price, usage, usage], (p, a, b) => {
+  law("is exact: the cost of two usages is the sum of their costs", [price, usage, usage], (p, a, b) => {
     const both = {
       input: Tokens.add(a.input, b.input),
       cacheWrite: Tokens.add(a.cacheWrite, b.cacheWrite),
@@ -30,7 +30,7 @@ describe("a price", () => {
   })
 
   law(
-    "the largest request's cost fits a 64-bit integer",
+    "keeps the cost of the largest request within a 64-bit integer",
     [usage],
     (u) => Price.cost(at(Price.MAX_PICO_PER_TOKEN), u) < 2n ** 63n
   )
@@ -42,7 +42,7 @@ describe("the cost of a prefix", () => {
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
 
-  law("is nothing for none and everything for all", [price, usage], (p, u) => {
+  law("is zero for no tokens and the whole cost for all", [price, usage], (p, u) => {
     const all = Price.cost(p, u)
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })

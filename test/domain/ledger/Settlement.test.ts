@@ -20,7 +20,7 @@ const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Ba
 
 describe("a settlement", () => {
   law(
-    "adds up: plan value, pay-as-you-go and write-off are the cost",
+    "adds up: plan value, pay-as-you-go and write-off equal the cost",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const result = run(e, p, b, u)
@@ -30,14 +30,14 @@ describe("a settlement", () => {
     }
   )
 
-  law("leaves no balance below zero, whatever was used", [estimate, price, balances, usage], (e, p, b, u) => {
+  law("leaves no balance below zero for any usage", [estimate, price, balances, usage], (e, p, b, u) => {
     const { plan, payg } = run(e, p, b, u)?.settled ?? { plan: undefined, payg: undefined }
     return (
       (plan === undefined || Account.available(plan) >= 0n) && (payg === undefined || Account.available(payg) >= 0n)
     )
   })
 
-  law("gives back the whole hold", [estimate, price, balances, usage], (e, p, b, u) => {
+  law("releases the whole hold", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     return (
       settled === undefined ||
@@ -45,7 +45,7 @@ describe("a settlement", () => {
     )
   })
 
-  law("debits exactly what it says", [estimate, price, balances, usage], (e, p, b, u) => {
+  law("debits exactly the amounts it reports", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined) return true
     const planDebit = (settled.plan?.debitsPosted ?? 0n) - (b.plan?.debitsPosted ?? 0n)
@@ -53,14 +53,14 @@ describe("a settlement", () => {
     return planDebit === settled.settlement.planTokens && paygDebit === settled.settlement.paygPico
   })
 
-  law("writes off only what no balance can pay", [estimate, price, balances, usage], (e, p, b, u) => {
+  law("writes off only the amount that no balance covers", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined || settled.settlement.writeoffPico === 0n) return true
     return settled.payg === undefined || Account.available(settled.payg) === 0n
   })
 
   law(
-    "touches pay-as-you-go only when the plan cannot cover all tokens",
+    "debits pay-as-you-go only when the plan cannot cover all tokens",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const settled = run(e, p, b, u)?.settled
@@ -70,7 +70,7 @@ describe("a settlement", () => {
     }
   )
 
-  it("charges nothing for nothing and frees the money", () => {
+  it("releases the hold without a debit when nothing is charged", () => {
     const rate = Price.PicoPerToken(5n)
     const p = { input: rate, cacheWrite: rate, cacheRead: rate, output: rate }
     const payg = {

@@ -45,11 +45,11 @@ const basis = (facts: Partial<MintBasis> = {}): MintBasis => ({
 const refusalOf = (facts: Partial<MintBasis>) =>
   Either.match(decideMint(asked, basis(facts), instant(0)), { onLeft: ({ _tag }) => _tag, onRight: () => "minted" })
 
-const somebodysQuota = FastCheck.tuple(
+const anyQuota = FastCheck.tuple(
   FastCheck.bigInt({ min: 0n, max: 10n ** 13n }),
   FastCheck.bigInt({ min: 0n, max: 10n ** 13n })
 ).map(([spent, left]) => aQuota(spent + left, { debitsPosted: UsdMicro(spent) }))
-const somebodysPlan = FastCheck.bigInt({ min: 0n, max: 10n ** 14n }).map(aPlan)
+const anyPlan = FastCheck.bigInt({ min: 0n, max: 10n ** 14n }).map(aPlan)
 const someTier = FastCheck.tuple(
   FastCheck.bigInt({ min: 1n, max: 100_000_000n }),
   FastCheck.bigInt({ min: 1n, max: 10n ** 15n })
@@ -58,7 +58,7 @@ const someTier = FastCheck.tuple(
 describe("a mint", () => {
   law(
     "takes exactly the price from the quota and gives exactly the tokens to the plan",
-    [somebodysQuota, somebodysPlan, someTier],
+    [anyQuota, anyPlan, someTier],
     (quota, plan, tier) => {
       const minted = Either.getOrUndefined(decideMint(asked, basis({ quota, plan, tier }), instant(0)))
       if (minted === undefined) return Account.available(quota) < priceUsdMicroOf(tier)
@@ -78,8 +78,8 @@ describe("a mint", () => {
   )
 
   law(
-    "never leaves the quota below zero, and is refused only when it would",
-    [somebodysQuota, someTier],
+    "never leaves the quota below zero, and is refused only when it would do so",
+    [anyQuota, someTier],
     (quota, tier) => {
       const decided = decideMint(asked, basis({ quota, tier }), instant(0))
       if (Either.isRight(decided)) return Account.available(decided.right.quota) >= 0n
@@ -87,7 +87,7 @@ describe("a mint", () => {
     }
   )
 
-  it("spends the last of a quota to the micro-USD", () => {
+  it("spends a quota to the last micro-USD", () => {
     expect(refusalOf({ quota: aQuota(5_000_000n) })).toBe("minted")
     expect(refusalOf({ quota: aQuota(4_999_999n) })).toBe("InsufficientQuota")
   })
@@ -96,7 +96,7 @@ describe("a mint", () => {
     ["of an unknown tier", { tier: undefined, plan: undefined }, "TierNotAvailable"],
     ["of a tier that is not for sale", { tier: aTier({ forSale: false }) }, "TierNotAvailable"],
     ["of a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
-    ["to an email nobody has", { customer: undefined, plan: undefined }, "ValidationFailed"],
+    ["to an unknown email", { customer: undefined, plan: undefined }, "ValidationFailed"],
     [
       "of a plan that would be too large to show",
       { plan: aPlan(BigInt(Number.MAX_SAFE_INTEGER) - 1n) },
@@ -106,7 +106,7 @@ describe("a mint", () => {
     expect(refusalOf(facts)).toBe(tag)
   })
 
-  it("to an email nobody has says so of customer_email", () => {
+  it("to an unknown email is refused with customer_email", () => {
     const refused = Either.getOrThrow(Either.flip(decideMint(asked, basis({ customer: undefined }), instant(0))))
     expect(refused).toMatchObject({ details: [{ path: "customer_email" }] })
   })
@@ -130,7 +130,7 @@ describe("the limit of mints", () => {
   )
 
   law(
-    "is 30 in any 60 seconds, wherever they begin",
+    "is 30 in any interval of 60 seconds",
     [pauses],
     (pauses) => {
       const minted = mintedAfter(pauses)
@@ -139,11 +139,11 @@ describe("the limit of mints", () => {
     200
   )
 
-  it("lets exactly 30 of 300 at once through", () => {
+  it("admits exactly 30 of 300 simultaneous mints", () => {
     expect(mintedAfter(Array.from({ length: 300 }, () => 0))).toHaveLength(30)
   })
 
-  it("is told before anything about customer, tier or quota", () => {
+  it("is checked before customer, tier and quota", () => {
     const recent = Array.from({ length: mintLimit.max }, () => instant(0))
     expect(refusalOf({ recent, customer: undefined, tier: undefined, quota: aQuota(0n) })).toBe("RateLimited")
   })
@@ -154,19 +154,19 @@ describe("an operation id", () => {
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 
-  it("sent again tells what it did", () => {
+  it("repeated returns the first result", () => {
     expect(decideReplay(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
   })
 
   it.each([
     ["another customer", { customerEmail: "bob@example.com" as Email }],
     ["another tier", { planTierId: "other" }]
-  ])("sent again for %s is a conflict", (_, other) => {
+  ])("repeated for %s is a conflict", (_, other) => {
     expect(Either.isLeft(decideReplay({ ...request, ...other }, mint))).toBe(true)
   })
 
   law(
-    "has one payload: two that differ in anything have different fingerprints",
+    "has one payload: payloads that differ have different fingerprints",
     [few, few, few, few],
     (email, tier, otherEmail, otherTier) => {
       const one = fingerprintOf({ ...request, customerEmail: email as Email, planTierId: tier })
@@ -184,7 +184,7 @@ describe("a mint request", () => {
       onRight: () => []
     })
 
-  it("means the same however its email and tier are written", () => {
+  it("is the same in every spelling of its email and tier", () => {
     expect(Either.getOrThrow(read(MintRequest)(good))).toEqual({ ...request })
   })
 
@@ -194,14 +194,14 @@ describe("a mint request", () => {
     ["a NUL in its operation id", { operation_id: "a\u0000b" }, "operation_id"],
     ["half a surrogate pair in its operation id", { operation_id: "a\ud800" }, "operation_id"],
     ["a number for an operation id", { operation_id: 7 }, "operation_id"],
-    ["no email", { customer_email: "nobody" }, "customer_email"],
+    ["no email", { customer_email: "not-an-email" }, "customer_email"],
     ["no tier", { plan_tier_id: undefined }, "plan_tier_id"],
     ["an empty tier", { plan_tier_id: " " }, "plan_tier_id"]
-  ])("with %s is told which member is wrong", (_, members, path) => {
+  ])("with %s is refused with the member at fault", (_, members, path) => {
     expect(pathsOf({ ...good, ...members })).toEqual([path])
   })
 
-  it("takes operation ids of 1 to 128 characters, as they are", () => {
+  it("accepts operation ids of 1 to 128 characters, unchanged", () => {
     for (const operation_id of ["x", "🔑".repeat(128), " spaced "]) {
       expect(Either.getOrThrow(read(MintRequest)({ ...good, operation_id })).operationId).toBe(operation_id)
     }

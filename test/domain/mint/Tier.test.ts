@@ -18,7 +18,7 @@ describe("a tier", () => {
     expect(topupIdrRequiredOf(aTier())).toBe(50_000n)
   })
 
-  it("is for sale only while it is offered and its model can be called", () => {
+  it("is for sale only while it is offered and its model is callable", () => {
     expect(isAvailable(aTier())).toBe(true)
     expect(isAvailable(aTier({ forSale: false }))).toBe(false)
     expect(isAvailable(aTier({ modelCallable: false }))).toBe(false)
@@ -26,20 +26,16 @@ describe("a tier", () => {
 })
 
 describe("the price list", () => {
-  law(
-    "is ordered by price, then by the model's name, and has what is for sale and nothing else",
-    [FastCheck.array(tier)],
-    (tiers) => {
-      const list = priceList(tiers)
-      return (
-        list.length === tiers.filter(isAvailable).length &&
-        list.every((tier, i) => {
-          const before = list[i - 1]
-          if (!isAvailable(tier)) return false
-          if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
-          return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
-        })
-      )
-    }
-  )
+  law("is ordered by price, then by model name, and lists only tiers for sale", [FastCheck.array(tier)], (tiers) => {
+    const list = priceList(tiers)
+    return (
+      list.length === tiers.filter(isAvailable).length &&
+      list.every((tier, i) => {
+        const before = list[i - 1]
+        if (!isAvailable(tier)) return false
+        if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
+        return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
+      })
+    )
+  })
 })

@@ -23,7 +23,7 @@ describe("pico-USD", () => {
   })
 
   law(
-    "the exact cost reads back as the same amount",
+    "prints an exact cost that reads back as the same amount",
     [pico()],
     (amount) => readExact(UsdPico.toExactUsdMicro(amount)) === amount
   )
@@ -33,7 +33,7 @@ describe("pico-USD", () => {
     expect(UsdPico.floorToUsd(UsdPico.UsdPico(999_999n))).toBe("0.000000")
   })
 
-  law("a shown balance is never more than the balance, and less by under one micro-USD", [pico()], (amount) => {
+  law("shows a balance rounded down by less than one micro-USD", [pico()], (amount) => {
     const shown = BigInt(UsdPico.floorToUsd(amount).replace(".", "")) * 1_000_000n
     return shown <= amount && amount - shown < 1_000_000n
   })
@@ -70,12 +70,12 @@ describe("conversions", () => {
 })
 
 describe("token counts", () => {
-  law("whatever a supplier says becomes a count that can be billed", [FastCheck.double()], (count) => {
+  law("turn any reported number into a billable count", [FastCheck.double()], (count) => {
     const tokens = Tokens.fromCount(count)
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })
 
-  it("keeps whole numbers as they are", () => {
+  it("keep whole numbers unchanged", () => {
     expect(Tokens.fromCount(0)).toBe(0n)
     expect(Tokens.fromCount(123_456)).toBe(123_456n)
     expect(Tokens.fromCount(Number.NaN)).toBe(0n)

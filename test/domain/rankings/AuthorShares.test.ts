@@ -36,7 +36,7 @@ describe("the shares of authors", () => {
     })
   })
 
-  law("never put less before more", [standings], (standings) => {
+  law("never rank fewer tokens before more", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     return shares.every(({ tokens, shareBp }, i) => {
       const before = shares[i - 1]
@@ -44,7 +44,7 @@ describe("the shares of authors", () => {
     })
   })
 
-  it("go to the largest remainders first, of equals to the first name", () => {
+  it("round up the largest remainders first, equals by name", () => {
     const shares = authorSharesOf([standing("c", 1n), standing("b", 1n), standing("a", 1n)])
     expect(shares.map(({ author, shareBp }) => [author, shareBp])).toEqual([
       ["a", 3_334n],
@@ -53,7 +53,7 @@ describe("the shares of authors", () => {
     ])
   })
 
-  it("do not tell of an author whose models are all hidden", () => {
+  it("leave out an author whose models are all hidden", () => {
     const shares = authorSharesOf([standing("a", 5n), standing("b", 5n, true)])
     expect(shares.map(({ author }) => author)).toEqual(["a"])
   })

@@ -21,12 +21,12 @@ const fastest = (models: ReadonlyArray<RankedModel>, settlements: ReadonlyArray<
   documentOf(ranksOf({ models, settlements }, "day", NOW)).fastest
 
 describe("fastest models", () => {
-  it("have 200 streams, not one less", () => {
+  it("have at least 200 streams", () => {
     expect(fastest([aModel("m")], streams("m", 200))).toHaveLength(1)
     expect(fastest([aModel("m")], streams("m", 199))).toEqual([])
   })
 
-  it("are measured by streams that ended well, and only those of seven days", () => {
+  it("are measured by complete streams of the last seven days only", () => {
     const others = [
       ...streams("m", 300, { streamed: false }),
       ...streams("m", 300, { ending: "client_gone" }),
@@ -39,7 +39,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], [...streams("m", 199), ...first, ...others])).toHaveLength(1)
   })
 
-  it("are told with medians, tokens by the second to one decimal", () => {
+  it("show medians, with tokens per second to one decimal", () => {
     const model = aModel("m")
     expect(fastest([model], streams("m", 400))).toEqual([
       {
@@ -59,11 +59,11 @@ describe("fastest models", () => {
     [1_000, "1k+"],
     [9_999, "1k+"],
     [10_000, "10k+"]
-  ])("say of %s streams that they are %s", (samples, bucket) => {
+  ])("show %s streams as %s", (samples, bucket) => {
     expect(fastest([aModel("m")], streams("m", samples))[0]?.samples_bucket).toBe(bucket)
   })
 
-  it("come fastest first, equals by name, and are listed", () => {
+  it("are listed models, fastest first, equals by name", () => {
     const models = [
       aModel("slow"),
       aModel("b"),

@@ -19,16 +19,16 @@ describe("a change", () => {
     [1_000, 995, -1n],
     [3, 0, -100n],
     [1, 3, 200n]
-  ])("from %s to %s is %s percent, a half rounded away from zero", (before, after, percent) => {
+  ])("from %s to %s is %s percent, rounded half away from zero", (before, after, percent) => {
     expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
   })
 
-  it("from nothing has no percent: it is new", () => {
+  it("from zero has no percent: the model is new", () => {
     expect(changeSince(Tokens(0n), Tokens(1n))).toEqual({ changePct: null, isNew: true })
     expect(changeSince(Tokens(0n), Tokens(0n))).toEqual({ changePct: null, isNew: false })
   })
 
-  it("from what is not looked at is none", () => {
+  it("is null without a comparison period", () => {
     expect(changeSince(null, Tokens(1n))).toEqual({ changePct: null, isNew: false })
   })
 
@@ -39,7 +39,7 @@ describe("a change", () => {
     return 2n * (off < 0n ? -off : off) <= before
   })
 
-  law("is a whole number that JSON can carry, and never below -100", [some, tokens], (before, after) => {
+  law("is a whole number that JSON represents exactly, and never below -100", [some, tokens], (before, after) => {
     const { changePct } = changeSince(before, after)
     return changePct !== null && Number.isSafeInteger(Number(changePct)) && changePct >= -100n
   })

@@ -24,7 +24,7 @@ const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, win
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 
 describe("rankings", () => {
-  it("are what the settlements say, worked out the long way, at any instant of any history", () => {
+  it("equal a direct computation from the settlements, at any instant of any history", () => {
     FastCheck.assert(
       FastCheck.property(usageBefore, window, ({ usage, now }, window) => {
         const expected = referenceRankings(usage.models, usage.settlements, window, now)
@@ -39,21 +39,29 @@ describe("rankings", () => {
     return sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens === totals.tokens
   })
 
-  law("lose no token over time: all points add up to the total", [usageBefore, window], ({ usage, now }, window) => {
-    const { totals, series } = ranksOf(usage, window, now)
-    return sum(series.points.map(({ values, other }) => sum(values) + other)) === totals.tokens
-  })
+  law(
+    "lose no token over time: the points of the series add up to the total",
+    [usageBefore, window],
+    ({ usage, now }, window) => {
+      const { totals, series } = ranksOf(usage, window, now)
+      return sum(series.points.map(({ values, other }) => sum(values) + other)) === totals.tokens
+    }
+  )
 
-  law("draw what they rank: a model's points add up to its place", [usageBefore, window], ({ usage, now }, window) => {
-    const { leaderboard, series } = ranksOf(usage, window, now)
-    return series.keys.every(
-      (key, i) =>
-        leaderboard[i]?.publicName === key &&
-        sum(series.points.map(({ values }) => values[i] ?? 0n)) === leaderboard[i].tokens
-    )
-  })
+  law(
+    "have series points that add up to the model's tokens on the leaderboard",
+    [usageBefore, window],
+    ({ usage, now }, window) => {
+      const { leaderboard, series } = ranksOf(usage, window, now)
+      return series.keys.every(
+        (key, i) =>
+          leaderboard[i]?.publicName === key &&
+          sum(series.points.map(({ values }) => values[i] ?? 0n)) === leaderboard[i].tokens
+      )
+    }
+  )
 
-  law("share out exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
+  law("share exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
     const { authors } = ranksOf(usage, window, now)
     return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
   })
@@ -63,13 +71,13 @@ describe("rankings", () => {
     return sum(days) === tokensIn(usage, "week", now)
   })
 
-  law("compare with the window before, as it was then", [usageBefore, window], ({ usage, now }, window) => {
+  law("compare with the preceding window, as it was then", [usageBefore, window], ({ usage, now }, window) => {
     const { totals } = ranksOf(usage, window, now)
     const length = { day: 1, week: 7, month: 30, all: 0 }[window]
     return totals.previousTokens === (length === 0 ? null : tokensIn(usage, window, earlier(now, length)))
   })
 
-  law("of all time hold every token before their minute", [usageBefore], ({ usage, now }) => {
+  law("of all time include every token before their minute", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const text = new Set(usage.models.filter(({ kind }) => kind === "text").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => text.has(model) && settledAt < minute)
@@ -82,7 +90,7 @@ describe("rankings", () => {
     return usage.models.every(({ publicName, hidden }) => !hidden || !told.includes(`"${publicName}"`))
   })
 
-  law("do not depend on the order things are found in", [usageBefore, window], ({ usage, now }, window) => {
+  law("do not depend on the order of the input", [usageBefore, window], ({ usage, now }, window) => {
     const turned = { models: [...usage.models].reverse(), settlements: [...usage.settlements].reverse() }
     return (
       JSON.stringify(documentOf(ranksOf(turned, window, now))) ===
@@ -90,14 +98,14 @@ describe("rankings", () => {
     )
   })
 
-  law("come back from where they are kept as they were", [usageBefore, window], ({ usage, now }, window) => {
+  law("read back from storage unchanged", [usageBefore, window], ({ usage, now }, window) => {
     const kept = Schema.parseJson(Rankings)
     const made = ranksOf(usage, window, now)
     expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)
     return true
   })
 
-  it.each(["day", "week", "month", "all"] as const)("are empty when nothing was ever used (%s)", (window) => {
+  it.each(["day", "week", "month", "all"] as const)("are empty without any usage (%s)", (window) => {
     const made = ranksOf({ models: [aModel("idle")], settlements: [aSettlement("idle", NOW, 7)] }, window, NOW)
     expect(made.range.dataSince).toBeNull()
     expect(made.totals.tokens).toBe(0n)
@@ -106,7 +114,7 @@ describe("rankings", () => {
     )
   })
 
-  it("keep a retired model, and count a hidden one and an image model in other and not at all", () => {
+  it("name a retired model, count a hidden one in other, and leave out an image model", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),
@@ -130,7 +138,7 @@ describe("rankings", () => {
     expect(leaderboard[0]).toMatchObject({ previousTokens: null, changePct: null, isNew: false })
   })
 
-  it("begin all time at midnight in Jakarta of the first day, and its first week cut", () => {
+  it("begin all time at midnight in Jakarta of the first day, with a partial first week", () => {
     // 23:59 of a Tuesday in UTC is Wednesday morning in Jakarta.
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-02T23:59:00Z", 5)] }
     const { range, series } = ranksOf(usage, "all", NOW)
@@ -146,7 +154,7 @@ describe("rankings", () => {
     ])
   })
 
-  it("are told only when every count is exact for whoever reads it", () => {
+  it("are published only when JSON represents every count exactly", () => {
     const most = 9_007_199_254_740_991n
     const usage = (tokens: bigint) => ({
       models: [aModel("m")],
@@ -163,14 +171,14 @@ describe("rankings", () => {
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + 5 * DAY)))).toBe(false)
   })
 
-  it("count nothing twice and nothing never where pieces meet", () => {
+  it("count usage at the boundary of two pieces once", () => {
     const cut = new Date("2026-06-09T05:30:00Z")
     const settlements = [aSettlement("m", new Date(cut.getTime() - 1), 1), aSettlement("m", cut, 10)]
     const made = ranksOf({ models: [aModel("m")], settlements }, "day", NOW)
     expect([made.totals.tokens, made.totals.previousTokens]).toEqual([10n, 1n])
   })
 
-  it("take a history's figures by its own cuts", () => {
+  it("read a history by its own cuts", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T05:00:00Z", 5)] }
     // Cut more often than asked for.
     const often = historyOf(usage, minuteOf(NOW), () => ({

@@ -22,12 +22,12 @@ const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, befo
   ).trending.map(({ publicName, tokens, changePct, isNew }) => [publicName, tokens, changePct, isNew])
 
 describe("trending models", () => {
-  it("have a million tokens in seven days, not one less, whatever the window", () => {
+  it("have at least a million tokens in seven days, in every window", () => {
     expect(trending([[aModel("enough"), MILLION, 0]])).toEqual([["enough", 1_000_000n, null, true]])
     expect(trending([[aModel("almost"), MILLION - 1, 0]])).toEqual([])
   })
 
-  it("are new or growing, if only by one token", () => {
+  it("are new or growing, even by one token", () => {
     expect(
       trending([
         [aModel("same"), 2 * MILLION, 2 * MILLION],
@@ -46,7 +46,7 @@ describe("trending models", () => {
     ).toEqual([])
   })
 
-  it("come new ones first, then by growth", () => {
+  it("are ordered new models first, then by growth", () => {
     expect(
       trending([
         [aModel("half more"), 6 * MILLION, 4 * MILLION],
@@ -57,7 +57,7 @@ describe("trending models", () => {
     ).toEqual(["new and larger", "new", "tenfold", "half more"])
   })
 
-  it("are ten at most", () => {
+  it("are at most ten", () => {
     const twelve = Array.from({ length: 12 }, (_, i) => [aModel(`m${i}`), MILLION + i, 0] as const)
     expect(trending(twelve).map(([, tokens]) => tokens)).toEqual(
       [11n, 10n, 9n, 8n, 7n, 6n, 5n, 4n, 3n, 2n].map((more) => 1_000_000n + more)

@@ -11,8 +11,8 @@ const firstUse = FastCheck.option(FastCheck.integer({ min: 0, max: 400 * DAY }),
 const since = (at: Date, ago: number | undefined) =>
   ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago))
 
-describe("what is asked of a history", () => {
-  law("is cut at whole minutes, ascending, up to the snapshot's", [now, firstUse], (at, ago) => {
+describe("a history query", () => {
+  law("has cuts at whole minutes, ascending, up to the snapshot's minute", [now, firstUse], (at, ago) => {
     const { cuts } = historyQueryFor(at, since(at, ago))
     return (
       cuts.length >= 2 &&
@@ -21,7 +21,7 @@ describe("what is asked of a history", () => {
     )
   })
 
-  law("is cut wherever something begins or ends", [now, window, firstUse], (at, window, ago) => {
+  law("has a cut at every start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
     const cuts = new Set(historyQueryFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()
@@ -50,7 +50,7 @@ describe("what is asked of a history", () => {
     })
   }
 
-  it("is speed over the seven days before the snapshot's minute", () => {
+  it("asks for speeds over the seven days before the snapshot's minute", () => {
     const { speeds } = historyQueryFor(new Date("2026-06-10T05:30:15Z"), undefined)
     expect([speeds.from.toISOString(), speeds.to.toISOString()]).toEqual([
       "2026-06-03T05:30:00.000Z",
@@ -67,7 +67,7 @@ describe("the speed of a stream", () => {
     [1n, 20_001, 0n],
     [0n, 5_000, 0n],
     [3n, 0, 30_000n]
-  ])("of %s tokens in %s ms is %s tenths of a token by the second", (tokens, millis, tenths) => {
+  ])("of %s tokens in %s ms is %s tenths of a token per second", (tokens, millis, tenths) => {
     expect(decitokensPerSecond(tokens, millis)).toBe(tenths)
   })
 })

@@ -31,7 +31,7 @@ const rangeAt = (at: Date, window: Parameters<typeof rangeOf>[0], ago: number | 
   rangeOf(window, at, ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago)))
 
 describe("the calendar of Jakarta", () => {
-  law("begins days at its midnight, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
+  law("begins days at midnight in Jakarta, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
     const start = startOf(unit, at)
     const { hour, minute, second, weekday } = inJakarta(start)
     const lengths = { hour: DAY / 24, day: DAY, week: 7 * DAY }
@@ -46,25 +46,25 @@ describe("the calendar of Jakarta", () => {
     )
   })
 
-  law("dates an instant as a clock on its walls does", [anyInstant], (at) => {
+  law("gives the local date of an instant", [anyInstant], (at) => {
     const { year, month, day } = inJakarta(at)
     return dateOf(at) === `${year}-${month}-${day}`
   })
 
-  it("has a new day at 17:00 UTC, to the millisecond", () => {
+  it("begins a new day at 17:00 UTC, to the millisecond", () => {
     expect(dateOf(new Date("2026-06-09T16:59:59.999Z"))).toBe("2026-06-09")
     expect(dateOf(new Date("2026-06-09T17:00:00.000Z"))).toBe("2026-06-10")
   })
 })
 
 describe("a window", () => {
-  law("ends at the minute it is seen from, whatever the second", [now, window], (at, window) => {
+  law("ends at the snapshot's minute, for any second", [now, window], (at, window) => {
     const { to } = rangeOf(window, at, undefined)
     const late = at.getTime() - to.getTime()
     return late >= 0 && late < 60_000 && to.getTime() % 60_000 === 0
   })
 
-  law("is compared with one as long, directly before", [now, window, firstUse], (at, window, ago) => {
+  law("is compared with the preceding window of equal length", [now, window, firstUse], (at, window, ago) => {
     const { from, to, previousFrom } = rangeAt(at, window, ago)
     const length = to.getTime() - from.getTime()
     return window === "all"
@@ -109,20 +109,20 @@ describe("a window", () => {
     expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
   })
 
-  it("of all time is whole when it begins on a Monday and ends before one", () => {
+  it("of all time has no partial week when it begins on a Monday and ends before one", () => {
     const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
     expect(range.dataSince).toBe("2026-05-25")
     expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])
   })
 
-  it("knows no usage that begins with its own end", () => {
+  it("excludes usage at its own end", () => {
     const at = new Date("2026-06-07T17:00:00Z")
     expect(rangeOf("all", at, at)).toEqual({ from: at, to: at, previousFrom: null, dataSince: null })
   })
 })
 
 describe("a query for rankings", () => {
-  it("asks for the week's text rankings unless it says otherwise", () => {
+  it("asks for the week's text rankings by default", () => {
     expect(readWindow({})).toEqual(Either.right("week"))
     expect(readWindow({ window: "all", modality: "text" })).toEqual(Either.right("all"))
   })
@@ -134,7 +134,7 @@ describe("a query for rankings", () => {
     [{ window: "day,week" }, "window", ["day", "week", "month", "all"]],
     [{ modality: "image" }, "modality", ["text"]],
     [{ window: "day", modality: "" }, "modality", ["text"]]
-  ])("is refused when it names what there is not: %j", (query, param, allowed) => {
+  ])("is refused with an unknown window or modality: %j", (query, param, allowed) => {
     expect(Either.flip(readWindow(query)).pipe(Either.getOrThrow)).toMatchObject({ param, allowed })
   })
 })

@@ -34,7 +34,7 @@ class Attempts {
   }
 }
 
-describe("logging in", () => {
+describe("a login", () => {
   it("is refused after 5 attempts a minute of one email from one address", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", "a@b.c"))).toBe(5)
@@ -43,21 +43,21 @@ describe("logging in", () => {
     expect(Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "other@b.c"), 1_000))).toBe(true)
   })
 
-  it("is refused after 20 attempts a minute of one email from everywhere", () => {
+  it("is refused after 20 attempts a minute of one email from all addresses", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf(`1.1.1.${i}`, "a@b.c"))).toBe(20)
   })
 
-  it("is refused after 60 attempts a minute from one address, whatever the emails", () => {
+  it("is refused after 60 attempts a minute from one address with any emails", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("with what is no email counts for its address alone", () => {
+  it("with a text that is not an email counts for its address only", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)
   })
 
-  it("does not count what is refused: who keeps trying gets in a minute after the attempts that counted", () => {
+  it("does not count refused attempts: a client is admitted a minute after the counted ones", () => {
     const attempts = new Attempts()
     const tries = Array.from({ length: 70 }, (_, second) =>
       Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), second * 1_000))
@@ -70,7 +70,7 @@ describe("logging in", () => {
     email: FastCheck.option(FastCheck.constantFrom("a@b.c", "z@b.c", "from@b.c"), { nil: undefined })
   }).map(({ address, email }) => attemptOf(address, email))
 
-  law("locks what it counts in one order for all, so that no two wait for each other", [attempt], (attempt) => {
+  law("locks its windows in one global order, so that no two logins deadlock", [attempt], (attempt) => {
     const keys = windowsOf(attempt).map(({ key }) => key)
     return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
   })

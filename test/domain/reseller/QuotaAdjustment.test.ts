@@ -17,7 +17,7 @@ const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe("an adjustment of quota", () => {
   law(
-    "moves exactly what it says, books it from or to the outside, and never below zero",
+    "moves exactly its amount, from or to an external account, and never below zero",
     [change, balance],
     (change, balance) => {
       const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
@@ -28,7 +28,7 @@ describe("an adjustment of quota", () => {
     }
   )
 
-  it("is made once", () => {
+  it("is made once per operation id", () => {
     const earlier = { resellerId: aReseller().id, change: 5n }
     const again = Either.getOrThrow(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
     expect(again).toEqual({ quota: aQuota(7n), booking: undefined })
@@ -38,12 +38,12 @@ describe("an adjustment of quota", () => {
     ["another amount", { resellerId: aReseller().id, change: 6n }],
     ["the other direction", { resellerId: aReseller().id, change: -5n }],
     ["another reseller", { resellerId: ResellerId.make("01930000-0000-7000-8000-000000000002"), change: 5n }]
-  ])("is a conflict when its id was used for %s", (_, earlier) => {
+  ])("is a conflict when its operation id was used for %s", (_, earlier) => {
     const refused = Either.flip(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
     expect(Either.getOrThrow(refused)._tag).toBe("AdjustmentConflict")
   })
 
-  it("of nothing is none", () => {
+  it("of zero is invalid", () => {
     expect(QuotaChange.is(0n)).toBe(false)
   })
 })

@@ -15,12 +15,12 @@ describe("a review", () => {
     ["rejected", "approve", "active"],
     ["active", "suspend", "suspended"],
     ["suspended", "reactivate", "active"]
-  ] as const)("moves %s by %s to %s", (from, by, to) => {
+  ] as const)("moves a reseller from %s by %s to %s", (from, by, to) => {
     const reviewed = Either.getOrThrow(decideReview(aReseller({ status: from }), by))
     expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
   })
 
-  it("leads along five ways and no other: each move is one of them, a repeat, or refused", () => {
+  it("has five transitions and no other: each move is one of them, a repeat, or refused", () => {
     const ways = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
@@ -36,14 +36,14 @@ describe("a review", () => {
     ])
   })
 
-  law("repeated changes nothing and is no refusal", [status, move], (from, by) => {
+  law("repeated changes nothing and is not refused", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  law("that suspends ends the tokens issued before it, also for the time after it", [status, move], (from, by) => {
+  law("that suspends revokes earlier tokens, also after a reactivation", [status, move], (from, by) => {
     const before = aReseller({ status: from, tokenVersion: 3 })
     const reviewed = decideReview(before, by)
     if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by

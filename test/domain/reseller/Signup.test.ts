@@ -11,7 +11,7 @@ const issuesOf = (body: unknown) =>
   })
 
 describe("a signup", () => {
-  it("is kept with the email trimmed and in lower case, the name trimmed, the password hidden", () => {
+  it("is stored with the email trimmed and in lower case, the name trimmed, the password redacted", () => {
     const signup = Either.getOrThrow(read(Signup)({ ...good, anything: "else" }))
     expect(signup).toMatchObject({ email: "new@example.com", name: "Toko Token", waNumber: "628123456789" })
     expect(Redacted.value(signup.password)).toBe("pa55w0rd")
@@ -20,7 +20,7 @@ describe("a signup", () => {
 
   it.each([
     ["no email", { email: undefined }, "email"],
-    ["an email that is none", { email: "nobody" }, "email"],
+    ["an email that is none", { email: "not-an-email" }, "email"],
     ["a number for an email", { email: 7 }, "email"],
     ["a password of 7 characters", { password: "1234567" }, "password"],
     ["a password of 129 characters", { password: "x".repeat(129) }, "password"],
@@ -31,7 +31,7 @@ describe("a signup", () => {
     ["a number of 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
     ["a number with a plus", { wa_number: "+628123456789" }, "wa_number"],
     ["a number that is a number", { wa_number: 628123456789 }, "wa_number"]
-  ])("with %s is told which member is wrong", (_, members, path) => {
+  ])("with %s is refused with the member at fault", (_, members, path) => {
     expect(issuesOf({ ...good, ...members })).toEqual([expect.stringMatching(new RegExp(`^${path}: .{4}`))])
   })
 
@@ -39,21 +39,21 @@ describe("a signup", () => {
     ["8 and 128 characters", "password", ["12345678", "x".repeat(128)]],
     ["1 and 200 characters", "name", ["x", "x".repeat(200)]],
     ["7 and 15 digits", "wa_number", ["1234567", "123456789012345"]]
-  ])("takes %s of %s", (_, member, values) => {
+  ])("accepts %s of %s", (_, member, values) => {
     for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
   })
 
-  it("counts characters, not their parts: eight of them are a password, seven are none", () => {
+  it("counts characters, not UTF-16 units: eight are a password, seven are not", () => {
     expect(issuesOf({ ...good, password: "🔑".repeat(8) })).toEqual([])
     expect(issuesOf({ ...good, password: "🔑".repeat(7) })).toHaveLength(1)
   })
 
-  it("is told of all that is wrong at once", () => {
+  it("is refused with all faults at once", () => {
     expect(issuesOf({})).toHaveLength(4)
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("is not told its own values back: one of them is a password", () => {
+  it("is refused without its own values: one of them is a password", () => {
     const told = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
@@ -66,7 +66,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("typed with an accent of its own or a letter that has one is the same", () => {
+  it("typed with a combining accent or a precomposed letter is the same", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

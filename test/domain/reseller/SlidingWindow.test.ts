@@ -29,7 +29,7 @@ const allowedAfter = (pauses: ReadonlyArray<number>) => {
 }
 
 describe("a sliding window", () => {
-  law("never holds more than the limit, wherever it is laid", [pauses], (pauses) => {
+  law("never admits more than the limit in any interval", [pauses], (pauses) => {
     const { allowed } = allowedAfter(pauses)
     return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
   })
@@ -39,7 +39,7 @@ describe("a sliding window", () => {
     return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
   })
 
-  law("says when to come back: then there is room, and a second earlier there was none", [pauses], (pauses) => {
+  law("reports when to retry: then there is room, and a second earlier there is none", [pauses], (pauses) => {
     const { allowed, refused } = allowedAfter(pauses)
     const last = refused.at(-1)
     if (last === undefined) return true
@@ -50,7 +50,7 @@ describe("a sliding window", () => {
     return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
   })
 
-  law("keeps no more instants than count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+  law("keeps only the times that count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 
   it("is exact at its edge: the sixth is refused after 60 s to the millisecond, and not one later", () => {
     const hits = [0, 1, 2, 3, 4].map(instant)
@@ -58,7 +58,7 @@ describe("a sliding window", () => {
     expect(Either.isRight(decideHit(hits, limit, instant(60_001)))).toBe(true)
   })
 
-  it("counts what a clock ahead of ours wrote", () => {
+  it("counts a time in the future from another clock", () => {
     const ahead = [1, 2, 3, 4, 5].map((second) => instant(second * 1_000))
     expect(Either.isLeft(decideHit(ahead, limit, instant(0)))).toBe(true)
   })

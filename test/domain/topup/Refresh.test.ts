@@ -42,20 +42,16 @@ const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
 describe("an order", () => {
   const lives = FastCheck.array(step, { maxLength: 30 })
 
-  law(
-    "is credited at most once, whatever is seen and however often",
-    [lives],
-    (steps) => live(steps).credits.length <= 1
-  )
+  law("is credited at most once after any observations", [lives], (steps) => live(steps).credits.length <= 1)
 
-  law("is credited with exactly its quota, and the account grows by what is booked", [lives], (steps) => {
+  law("is credited with exactly its quota, and the account grows by the booked amount", [lives], (steps) => {
     const { order, quota, credits } = live(steps)
     const sum = credits.reduce((a, b) => a + b, 0n)
     return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
   })
 
   law(
-    "that was paid is credited by the next crediting, whatever it was before and whatever comes between",
+    "that was paid is credited by the next crediting, from any status and after any observations between",
     [lives, lives, someTime],
     (before, between, now) => {
       const steps: ReadonlyArray<Step> = [
@@ -69,12 +65,12 @@ describe("an order", () => {
   )
 
   law(
-    "that nobody saw paid is never credited",
+    "that was never observed as paid is never credited",
     [lives],
     (steps) => live(steps.filter((step) => step._tag === "credit" || step.seen._tag !== "Paid")).credits.length === 0
   )
 
-  law("never has less received than before", [lives], (steps) =>
+  law("never has a smaller received amount than before", [lives], (steps) =>
     live(steps).orders.every(({ received }, i, orders) => {
       const before = orders[i - 1]?.received
       return (
@@ -84,7 +80,7 @@ describe("an order", () => {
     })
   )
 
-  law("keeps its instructions, amounts and times of making and expiry for ever", [lives], (steps) => {
+  law("never changes its instructions, amounts, creation time and expiry", [lives], (steps) => {
     const { order } = live(steps)
     const kept = anOrder()
     return (["instructions", "amount", "quotaUsdMicro", "createdAt", "expiresAt", "provider", "id"] as const).every(
@@ -103,7 +99,7 @@ describe("an order", () => {
       )
   )
 
-  law("keeps the time it was first seen paid, and the time it was credited", [lives], (steps) =>
+  law("keeps the time of the first paid observation and the time of crediting", [lives], (steps) =>
     live(steps).orders.every((order, i, orders) => {
       const before = orders[i - 1]
       return (
@@ -113,7 +109,7 @@ describe("an order", () => {
     })
   )
 
-  law("moves only along the ways of its states", [lives], (steps) => {
+  law("moves only along the transitions of its statuses", [lives], (steps) => {
     const ways: Record<TopUpStatus, ReadonlyArray<TopUpStatus>> = {
       pending: ["pending", "crediting", "expired", "failed"],
       expired: ["expired", "crediting"],
@@ -127,9 +123,9 @@ describe("an order", () => {
   })
 })
 
-describe("what is seen", () => {
+describe("an observation", () => {
   law(
-    "as suspicious does not change the status, but keeps what arrived, is remarked and alerts",
+    "that is suspicious keeps the status, stores the received amount and a remark, and alerts",
     [order, someTime],
     (order, now) => {
       const { order: next, alert } = decideRefresh(
@@ -153,7 +149,7 @@ describe("what is seen", () => {
   )
 
   law(
-    "as anything else does not alert",
+    "that is not suspicious does not alert",
     [order, observation, someTime],
     (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
   )
@@ -164,18 +160,18 @@ describe("what is seen", () => {
     ["stays while it can be paid", pending, 59 * MINUTE, "pending"],
     ["stays a minute longer than it can be paid", pending, 61 * MINUTE, "pending"],
     ["expires when it is definitely unpaid a minute after", pending, 61 * MINUTE + 1, "expired"]
-  ] as const)("a pending order %s", (_, seen, atMillis, status) => {
+  ] as const)("of a pending order: it %s", (_, seen, atMillis, status) => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
-  it.each(["pending", "expired", "failed"] as const)("as paid wins over %s, however late", (status) => {
+  it.each(["pending", "expired", "failed"] as const)("of a payment wins over %s, at any time", (status) => {
     const now = instant(5 * 24 * 60 * MINUTE)
     const { order } = decideRefresh(anOrder({ status }), paid, now)
     expect(order).toMatchObject({ status: "crediting", paidAt: now })
     expect(anomaliesOf(order)).toEqual(["late"])
   })
 
-  it("tells when it was paid, within the life of the order", () => {
+  it("sets the time of payment within the lifetime of the order", () => {
     const paidAt = (at: number) =>
       decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
@@ -183,7 +179,7 @@ describe("what is seen", () => {
     expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
   })
 
-  it("of evidence is gathered, once each", () => {
+  it("adds each piece of evidence once", () => {
     const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
       ...pending,
       evidence: { transactions, remarks: [] }

@@ -24,33 +24,33 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
   return pauses
 }
 
-describe("an order nobody asks about", () => {
-  law("is looked at after 30 seconds to an hour, or never again", [order, someTime], (order, now) => {
+describe("the schedule of an order", () => {
+  law("refreshes it after 30 seconds to an hour, or never again", [order, someTime], (order, now) => {
     const next = nextRefreshAt(order, now)
     const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
     return next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
   })
 
-  it("is first looked at 30 seconds after it was made", () => {
+  it("first refreshes it 30 seconds after its creation", () => {
     expect(firstRefreshAt(instant(0))).toEqual(instant(30_000))
   })
 
-  it.each(["pending", "crediting"] as const)("is always looked at while it is %s", (status) => {
+  it.each(["pending", "crediting"] as const)("refreshes it always while it is %s", (status) => {
     expect(nextRefreshAt(anOrder({ status }), instant(365 * DAY))).toBeDefined()
   })
 
-  it("is looked at every 30 seconds while it can be paid or is to be credited", () => {
+  it("refreshes it every 30 seconds while it can be paid or must be credited", () => {
     expect(new Set(pausesOf("pending", EXPIRY))).toEqual(new Set([30_000]))
     expect(new Set(pausesOf("crediting", 2 * DAY))).toEqual(new Set([30_000]))
   })
 
-  it.each(["qris", "hosted_qris"] as const)("is never looked at once it is credited, by %s", (method) => {
+  it.each(["qris", "hosted_qris"] as const)("never refreshes it after crediting by %s", (method) => {
     const credited = aRupiahOrder({ method, status: "credited", creditedAt: instant(0) })
     expect(nextRefreshAt(credited, instant(0))).toBeUndefined()
   })
 
   it.each(["crypto", "crypto_bep20"] as const)(
-    "is looked at for a week once it is credited by %s, less and less often: more may come",
+    "refreshes it for a week after crediting by %s, at growing intervals: more may arrive",
     (method) => {
       const credited = anOrder({ method, status: "credited", creditedAt: instant(0) })
       expect(nextRefreshAt(credited, instant(0))).toEqual(instant(MINUTE))
@@ -65,7 +65,7 @@ describe("an order nobody asks about", () => {
     }
   )
 
-  it.each(["expired", "failed"] as const)("is looked at for a week once it is %s, less and less often", (status) => {
+  it.each(["expired", "failed"] as const)("refreshes it for a week once it is %s, at growing intervals", (status) => {
     const pauses = pausesOf(status, 30 * DAY)
     const total = pauses.reduce((a, b) => a + b, 0)
     expect(total).toBeGreaterThan(EXPIRY + 7 * DAY)
@@ -75,7 +75,7 @@ describe("an order nobody asks about", () => {
     expect(pauses.length).toBeLessThan(500)
   })
 
-  law("stays due no longer than a week once it is over", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
+  law("ends at most a week after the order closes", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
     const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
     return (next === undefined) === after > 7 * DAY
   })

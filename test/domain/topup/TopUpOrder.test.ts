@@ -15,7 +15,7 @@ import { law } from "../../support/law.ts"
 import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
 
 describe("an order number", () => {
-  law("is RTO- and the id, and leads back to it", [FastCheck.uuid()], (id) => {
+  law("is RTO- and the id, and converts back to the id", [FastCheck.uuid()], (id) => {
     const number = orderNumberOf(OrderId.make(id))
     return number === `RTO-${id}` && Option.getOrUndefined(orderIdOf(number)) === id
   })
@@ -39,18 +39,18 @@ describe("the payment of an order", () => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
-  law("shows what arrived in whole micro-USD, never more than arrived", [raw], (receivedRaw) => {
+  law("shows the received amount in whole micro-USD, rounded down", [raw], (receivedRaw) => {
     const shown = receivedUsdMicroOf({ received: { receivedRaw, receivedUsdMicro: undefined } }) ?? 0n
     return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
   })
 
-  law("shows what arrived beyond what was asked for", [order], (order) => {
+  law("shows the excess over the ordered amount", [order], (order) => {
     const received = receivedUsdMicroOf(order) ?? 0n
     const excess = excessUsdMicroOf(order)
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
   })
 
-  it("is flagged when it is late, too little or too much", () => {
+  it("is flagged when it is late, underpaid or overpaid", () => {
     const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
     expect(anomaliesOf(anOrder())).toEqual([])
     expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])

@@ -47,7 +47,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  law("credit what is paid, without the fee and to the last unit", [method, amount], (method, amount) => {
+  law("credit the paid amount without the fee, to the last unit", [method, amount], (method, amount) => {
     const terms = Either.getOrThrow(order({ method, [amountPathOf(method)]: amount }, open))
     if (terms.amount._tag === "Dollars") return terms.quotaUsdMicro === BigInt(amount)
     const { amountIdr, feeIdr, totalIdr } = terms.amount
@@ -60,7 +60,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  law("are given exactly within the bounds", [method, amount], (method, amount) => {
+  law("are accepted exactly within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000
@@ -75,7 +75,7 @@ describe("the terms of a top-up", () => {
     ["hosted_qris", "amount_idr", 10_000, 5_000_000],
     ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
-  ])("of %s are for %s from %d to %d, unless set otherwise", (method, path, min, max) => {
+  ])("of %s are for %s from %d to %d by default", (method, path, min, max) => {
     expect(refusalOf({ method, [path]: min - 1 })).toBe("AmountOutOfRange")
     expect(refusalOf({ method, [path]: min })).toBe("taken")
     expect(refusalOf({ method, [path]: max })).toBe("taken")
@@ -84,14 +84,14 @@ describe("the terms of a top-up", () => {
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
   })
 
-  it("of nothing are none, whatever the bounds", () => {
+  it("of zero are refused for any bounds", () => {
     for (const amount_idr of [0, -1]) {
       const decided = order({ method: "qris", amount_idr }, { ...open, qris: { min: -5n, max: 5n } })
       expect(Either.isLeft(decided)).toBe(true)
     }
   })
 
-  it("say what was allowed", () => {
+  it("name the allowed bounds in the refusal", () => {
     const refused = Either.flip(order({ method: "qris", amount_idr: 1 }))
     expect(Either.getOrThrow(refused)).toMatchObject({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   })
@@ -108,21 +108,21 @@ describe("a top-up request", () => {
     ["with a broken amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["with an infinite amount", { method: "qris", amount_idr: Number.POSITIVE_INFINITY }, ["amount_idr"]],
     ["that is none", [], [""]]
-  ])("%s is told which member is wrong", (_, body, paths) => {
+  ])("%s is refused with the member at fault", (_, body, paths) => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  law("with both amounts contradicts itself, whatever the method", [method], (method) => {
+  law("with both amounts is refused for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(told) && told.join() === other
   })
 
-  it("takes null for the amount of the other methods as none", () => {
+  it("accepts null for the amount of the other methods", () => {
     expect(refusalOf({ method: "qris", amount_idr: 10_000, amount_usd_micro: null })).toBe("taken")
   })
 
-  it("of crypto_bep20 is for usdt unless it says usdc", () => {
+  it("of crypto_bep20 is for usdt by default", () => {
     const kindOf = (token_kind: unknown) =>
       Either.map(order({ method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind }), ({ amount }) =>
         amount._tag === "Dollars" ? amount.tokenKind : undefined
@@ -135,7 +135,7 @@ describe("a top-up request", () => {
     expect(Either.isLeft(kindOf(7))).toBe(true)
   })
 
-  it.each(["qris", "hosted_qris", "crypto"] as const)("of %s may say any token kind, and it is ignored", (method) => {
+  it.each(["qris", "hosted_qris", "crypto"] as const)("of %s ignores any token kind", (method) => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
       expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("taken")
     }

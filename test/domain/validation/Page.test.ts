@@ -7,7 +7,7 @@ const pathsOf = (query: { limit?: string; offset?: string }) =>
   Either.match(readTopUpPage(query), { onLeft: ({ details }) => details.map(({ path }) => path), onRight: () => [] })
 
 describe("a page of top-ups", () => {
-  it("is the first twenty when nothing else is said", () => {
+  it("is the first twenty by default", () => {
     expect(readTopUpPage({})).toEqual(Either.right({ limit: 20, offset: 0 }))
   })
 
@@ -18,17 +18,17 @@ describe("a page of top-ups", () => {
   })
 
   it.each(["0", "101", "-1", "1.5", "ten", "", " 7", "+7", "0x10", "1e1", "NaN", "9".repeat(400)])(
-    "does not have %j orders",
+    "refuses a limit of %j orders",
     (limit) => {
       expect(pathsOf({ limit })).toEqual(["limit"])
     }
   )
 
-  it.each(["-1", "0.5", "", "2147483648", "x"])("does not begin after %j orders", (offset) => {
+  it.each(["-1", "0.5", "", "2147483648", "x"])("refuses an offset of %j orders", (offset) => {
     expect(pathsOf({ offset })).toEqual(["offset"])
   })
 
-  it("is told of both when both are wrong", () => {
+  it("is refused with both when both are wrong", () => {
     expect(pathsOf({ limit: "x", offset: "y" })).toEqual(["limit", "offset"])
   })
 })

@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest"
 const told = <A, I>(schema: Schema.Schema<A, I>, body: unknown) =>
   Either.getOrThrow(Either.flip(read(schema)(body))).details.map(({ path, message }) => `${path}: ${message}`)
 
-describe("what is wrong with a body", () => {
-  it("is told member by member, in words", () => {
+describe("the issues of a body", () => {
+  it("name each member and its expected form", () => {
     expect(told(Signup, { email: "x", password: "short", name: 7 })).toEqual([
       "email: an email address, like name@example.com",
       "password: 8 to 128 characters",
@@ -17,7 +17,7 @@ describe("what is wrong with a body", () => {
     ])
   })
 
-  it("is told once a member, whatever else it could have been", () => {
+  it("are one per member, with all accepted forms", () => {
     expect(told(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
       'method: "qris" or "hosted_qris" or "crypto" or "crypto_bep20"',
       "amount_idr: a number",
@@ -25,11 +25,11 @@ describe("what is wrong with a body", () => {
     ])
   })
 
-  it.each([[[]], [null], ["text"], [7], [undefined]])("is the body itself when it is %j", (body) => {
+  it.each([[[]], [null], ["text"], [7], [undefined]])("name the body itself when it is %j", (body) => {
     expect(told(Signup, body)).toEqual([": an object"])
   })
 
-  it("is told of twenty members at most", () => {
+  it("are at most twenty", () => {
     const wide = Schema.Struct(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, Schema.String])))
     expect(told(wide, {})).toHaveLength(20)
   })

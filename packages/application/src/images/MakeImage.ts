@@ -73,11 +73,11 @@ export const makeImage = <Picture>(
 
       if (Exit.isFailure(exit) && isFault(exit.cause)) return yield* Effect.failCause(exit.cause)
       if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request had passed" })
-      if (written.told._tag === "Refusal") return yield* written.told.error
-      if (written.told._tag === "Nobody" || Exit.isFailure(exit) || exit.value._tag !== "Pictured") {
+      if (written.response._tag === "Refusal") return yield* written.response.error
+      if (written.response._tag === "None" || Exit.isFailure(exit) || exit.value._tag !== "Pictured") {
         return yield* Effect.interrupt
       }
-      return { picture: exit.value.picture, billing: written.told.billing, usage: exit.value.usage }
+      return { picture: exit.value.picture, billing: written.response.billing, usage: exit.value.usage }
     })
   )
 

@@ -1,5 +1,5 @@
 /**
- * Everything callable, as of one moment: an immutable snapshot, swapped whole when the catalog changes.
+ * All callable models at one moment: an immutable snapshot, replaced as a whole when the catalog changes.
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
@@ -15,7 +15,7 @@ export interface Catalog {
 
 export const empty: Catalog = { version: 0, models: new Map(), providers: new Map() }
 
-/** A route with its supplier: what can be tried for a request. */
+/** A route with its provider: one that a request can try. */
 export interface Candidate {
   readonly route: Route
   readonly provider: Provider
@@ -26,7 +26,7 @@ export interface Callable {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** The model of this name. A hidden model is as unknown as no model. */
+/** The model of this name. A hidden or retired model is not found. */
 export const known = (catalog: Catalog, publicName: string): Either.Either<Model, ModelNotFound> => {
   const model = catalog.models.get(publicName)
   return model === undefined || model.hidden || model.retired
@@ -34,14 +34,14 @@ export const known = (catalog: Catalog, publicName: string): Either.Either<Model
     : Either.right(model)
 }
 
-/** The routes of a model that speak the protocol. */
+/** The routes of a model whose provider speaks the protocol. */
 export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol): ReadonlyArray<Candidate> =>
   model.routes.flatMap((route) => {
     const provider = catalog.providers.get(route.provider)
     return provider?.protocols.includes(protocol) ? [{ route, provider }] : []
   })
 
-/** The model of this name and its routes that speak the protocol; a model without one is not known to it. */
+/** The model of this name and its routes for the protocol. A model without such a route is not found. */
 export const callable = (
   catalog: Catalog,
   publicName: string,
@@ -56,8 +56,7 @@ export const callable = (
 }
 
 /**
- * The models a caller is shown: those that can be called, higher discovery rank first, then in the order of the alphabet
- * by public name (spec: Model catalog).
+ * The callable models, higher discovery rank first, then alphabetically by public name (spec: Model catalog).
  */
 export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
   [...catalog.models.values()]
@@ -67,17 +66,17 @@ export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
 const hasRoute = (catalog: Catalog, model: Model): boolean =>
   protocols.some((protocol) => serves(model, protocol) && candidatesOf(catalog, model, protocol).length > 0)
 
-/** Images are made and changed by image models only, and those do nothing else. */
+/** Image models serve the images protocol only, and no other model serves it. */
 const serves = ({ kind }: Model, protocol: Protocol): boolean => (protocol === "images") === (kind === "image")
 
-/** Capitals beside their small letters; the same on every machine. */
+/** Ignores case, and does not depend on the machine's locale. */
 const alphabetically = (a: string, b: string): number => {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
   return lowerA === lowerB ? (a < b ? -1 : 1) : lowerA < lowerB ? -1 : 1
 }
 
 /**
- * The order in which to try routes: by priority, and within one priority drawn by weight, so that load is shared.
+ * The order in which to try routes: by priority, and within one priority at random by weight, so that load is shared.
  * `draws` are random numbers from 0 up to 1, one a candidate.
  */
 export const orderCandidates = (

@@ -1,8 +1,8 @@
 /**
  * The catalog file an operator writes: providers, models, prices, routes and tiers.
  *
- * Unknown members are refused, and so is what could not work: a route to nobody, a model without a price, two
- * models of one name, plain http to anywhere but this machine. The whole file applies or nothing does.
+ * Refused: unknown members, a route to a provider that is not in the file, a model without a price, two models of one name,
+ * and plain http to another machine. The whole file applies or nothing does.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -78,7 +78,7 @@ const ModelMember = Schema.Struct({
 
 const FileSchema = Schema.Struct({ providers: Schema.Array(ProviderMember), models: Schema.Array(ModelMember) })
 
-/** What the file says, in the domain's own words. */
+/** The content of the file as domain types. */
 export interface CatalogTerms {
   readonly providers: ReadonlyArray<Provider>
   readonly models: ReadonlyArray<ModelTerms & { readonly tiers: ReadonlyArray<TierTerms> }>

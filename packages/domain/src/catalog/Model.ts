@@ -1,5 +1,5 @@
 /**
- * A model that customers call by its public name, and the suppliers it is routed to.
+ * A model that customers call by its public name, and its routes to providers.
  */
 import * as Brand from "effect/Brand"
 import type { Price } from "../ledger/Price.ts"
@@ -22,7 +22,7 @@ export interface Route {
 
 export type ImageCapability = "generate" | "edit"
 
-/** What a catalog says of a model, whoever wrote it. */
+/** A model as a catalog describes it, before it is stored. */
 export interface ModelTerms {
   readonly publicName: string
   readonly displayName: string
@@ -36,17 +36,17 @@ export interface ModelTerms {
   readonly routes: ReadonlyArray<Route>
 }
 
-/** What a reseller can mint: so many tokens of a model for so much. */
+/** A tier as a catalog describes it: a number of tokens of one model for a price. */
 export interface TierTerms {
   readonly tierUsdCents: UsdCents
   readonly grantedTokens: Tokens
   readonly forSale: boolean
 }
 
-/** A model as it is stored: with an identity that outlives its name's absence from the catalog. */
+/** A model as it is stored. Its id stays the same when its name leaves the catalog and returns. */
 export interface Model extends ModelTerms {
   readonly id: ModelId
   readonly priceId: PriceId
-  /** No longer in the catalog: keeps its history, cannot be called. */
+  /** No longer in the catalog: the history is kept, the model cannot be called. */
   readonly retired: boolean
 }

@@ -1,7 +1,7 @@
 /**
- * A supplier that runs models: where it is, how it is spoken to, and how much of it we use at a time.
+ * A provider that runs models: its address, protocols, timeouts and concurrency limit.
  *
- * The key itself is never here: `apiKeyEnv` names the environment variable that holds it.
+ * The API key itself is not part of it: `apiKeyEnv` names the environment variable that holds the key.
  */
 import * as Brand from "effect/Brand"
 import type { BreakerSettings } from "../inference/Breaker.ts"

@@ -12,14 +12,14 @@ export class CreditConflict extends Schema.TaggedError<CreditConflict>()("Credit
   operationId: Schema.String
 }) {}
 
-/** What an operation of this id moved before. */
+/** The first credit under this operation id. */
 export interface EarlierCredit {
   readonly userId: UserId
   readonly amountPico: bigint
 }
 
 export interface CreditDecision {
-  /** What to book now; nothing on a repeat. */
+  /** The amount to book; undefined on a repeat. */
   readonly creditPico: UsdPico | undefined
 }
 

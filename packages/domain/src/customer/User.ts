@@ -1,5 +1,5 @@
 /**
- * A user of the service: whoever holds balances and API keys. A reseller's customer is a user linked to it.
+ * A user of the service: the owner of balances and API keys. A reseller's customer is a user linked to it.
  */
 import * as Schema from "effect/Schema"
 import type { Email } from "../validation/Email.ts"
@@ -14,7 +14,7 @@ export interface User {
   readonly createdAt: Date
 }
 
-/** There is a user of this email already. */
+/** A user has this email already. */
 export class UserExists extends Schema.TaggedError<UserExists>()("UserExists", { email: Schema.String }) {}
 
 /** No user has this email. */

@@ -1,20 +1,20 @@
 /**
- * How an image request can be refused or fail, besides what every inference request can (spec: Errors, Images).
+ * The failures of an image request that other inference requests do not have (spec: Errors, Images).
  */
 import * as Schema from "effect/Schema"
 
-/** A field outside the supported set, or a value of one that is not supported. */
+/** A field or a value that is not supported. */
 export class UnsupportedParameter extends Schema.TaggedError<UnsupportedParameter>()("UnsupportedParameter", {
   message: Schema.String,
   param: Schema.String
 }) {}
 
-/** The model cannot do this: it makes no images, or it does not edit them. */
+/** The model does not support the operation: it makes no images, or it does not edit them. */
 export class UnsupportedEndpoint extends Schema.TaggedError<UnsupportedEndpoint>()("UnsupportedEndpoint", {
   message: Schema.String
 }) {}
 
-/** The supplier declined the prompt or the source image. Nothing is charged. */
+/** The provider declined the prompt or the source image. Nothing is charged. */
 export class ContentPolicyViolation extends Schema.TaggedError<ContentPolicyViolation>()("ContentPolicyViolation", {
   message: Schema.String
 }) {}
@@ -27,13 +27,13 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
 /** The image was not ready in time. */
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
-/** This key was used for a request that was dispatched. Nothing is kept that could be answered again. */
+/** The key was used for a dispatched request. Its response is not stored, so it cannot be returned again. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
 
-/** Another image request of the account is still running, on whatever node. */
+/** Another image request of the account is running, on this node or another. */
 export class ImageConcurrencyLimit extends Schema.TaggedError<ImageConcurrencyLimit>()("ImageConcurrencyLimit", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The supplier's image is too large to be passed on (gap G2). */
+/** The provider's image is too large to be delivered (gap G2). */
 export class ImageWithheld extends Schema.TaggedError<ImageWithheld>()("ImageWithheld", {}) {}

@@ -1,8 +1,8 @@
 /**
- * Every field of an image request: what it may be, on which operation, and whether a supplier is told (spec: Images).
+ * Every field of an image request: its values, its operations, and whether it is sent to the provider (spec: Images).
  *
- * Generations come as JSON and edits as a form, whose values are all text; a row reads both. `null` in JSON reads as not
- * sent, as official clients mean it. What stands in no row is refused.
+ * Generations arrive as JSON and edits as a form, whose values are all text; each row reads both. `null` in JSON means not
+ * sent, as in official clients. A field without a row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -13,27 +13,27 @@ export const MAX_PROMPT_CHARACTERS = 32_000
 export const MAX_EDGE_PX = 4_096
 export const MAX_AREA_PX = 16_777_216
 
-/** A size within the limits, wanted or given. */
+/** Whether a requested size or the size of a source image is within the limits. */
 export const fits = (widthPx: number, heightPx: number): boolean =>
   widthPx <= MAX_EDGE_PX && heightPx <= MAX_EDGE_PX && widthPx * heightPx <= MAX_AREA_PX
 
-/** What a field holds once it is read; undefined where a supplier is not told of it. */
+/** The value of a field; undefined when it is not sent to the provider. */
 export type Member = string | number | undefined
 
 export type FieldFault = InvalidRequest | UnsupportedParameter
 
 interface Row {
-  /** The one operation it belongs to; both, unless said. */
+  /** The only operation with this field; both when absent. */
   readonly only?: ImageOperation
   readonly read: (given: unknown, name: string) => Either.Either<Member, FieldFault>
 }
 
-/** A supported field: a wrong value of it is an invalid request. */
+/** A supported field: a wrong value is an invalid request. */
 const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })
 
-/** A field whose one harmless value official clients send; no supplier is told. */
+/** A field accepted only with the harmless values that official clients send; never sent to the provider. */
 const tolerated = (harmless: ReadonlyArray<unknown>, why: string): Row => ({
   read: (given, name) =>
     harmless.includes(given)
@@ -50,7 +50,7 @@ const oneOf = (...allowed: ReadonlyArray<string>): Row =>
 
 const isFilled = (given: unknown): given is string => typeof given === "string" && given !== ""
 
-/** Characters as people count them: a pair of surrogates is one. */
+/** Counts code points: a surrogate pair is one character. */
 const isPrompt = (given: unknown): given is string => {
   if (!isFilled(given) || given.length > 2 * MAX_PROMPT_CHARACTERS) return false
   let characters = 0
@@ -77,7 +77,7 @@ const isSize = (given: unknown): given is string => {
   return given === "auto" || (edges !== undefined && fits(...edges))
 }
 
-/** The size a row has let through. */
+/** The size in a value that passed its row. */
 export const sizeOf = (given: unknown) => {
   const edges = edgesOf(given)
   return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }
@@ -109,7 +109,7 @@ export const rows = {
 
 export type FieldName = keyof typeof rows
 
-/** The fields that are known, be it to be refused by name. */
+/** The known fields, including those that are refused by name. */
 export const fieldNames = Object.keys(rows) as ReadonlyArray<FieldName>
 
 /** Whether a field of this name is supported at all on this operation. */

@@ -1,16 +1,16 @@
 /**
- * How an image request ends: what is charged, what its row says from then on, and what its client is told.
+ * The end of an image request: its charge, the state of its row, and the response to its client.
  *
- *   what happened                       state       charged         client is told            reviewed
- *   a picture, and what it used         settled     that usage      200, billing settled
- *   a picture, and nothing of its use   unmetered   nothing         200, billing unmetered    unmetered
- *   the supplier declined               declined    nothing         content_policy_violation
+ *   event                               state       charged         response                  review
+ *   an image with reported usage        settled     that usage      200, billing settled
+ *   an image without reported usage     unmetered   nothing         200, billing unmetered    unmetered
+ *   the provider declined               declined    nothing         content_policy_violation
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
- *   a picture over 20 MiB               withheld    nothing         image_too_large_output    withheld
- *   the client left, or its node died   abandoned   nothing         nobody is there           abandoned
- *   no supplier could be used           failed      nothing         what was in the way
+ *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
+ *   the client left, or its node died   abandoned   nothing         none                      abandoned
+ *   no provider could serve it          failed      nothing         the provider's failure
  *
- * Where nothing was sent to a supplier there is nothing to review, and the state is `failed` whatever happened.
+ * When nothing was sent to a provider, the state is `failed` and there is no review.
  */
 import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"
@@ -36,7 +36,7 @@ export type ImageState = "running" | EndState
 /** The value of the billing header. */
 export type Billing = "settled" | "unmetered"
 
-/** What is in the way when no supplier can be used. */
+/** The failures of the providers, and of the attempt to reach one. */
 export type ProviderFailure =
   | UpstreamFailed
   | UpstreamRejected
@@ -45,30 +45,30 @@ export type ProviderFailure =
   | Overloaded
   | CircuitOpen
 
-/** What happened to a request that holds money. */
+/** How a request with a hold ended. */
 export type ImageEnd =
   | { readonly _tag: "Pictured"; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
   | { readonly _tag: "TimedOut" }
-  /** With what the supplier reported, where its picture was here already. */
+  /** With the reported usage when the image had already arrived. */
   | { readonly _tag: "Left"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Failed"; readonly error: ProviderFailure }
 
-export type Told =
-  | { readonly _tag: "Picture"; readonly billing: Billing }
+export type ImageResponse =
+  | { readonly _tag: "Image"; readonly billing: Billing }
   | {
       readonly _tag: "Refusal"
       readonly error: ContentPolicyViolation | ImageTimeout | ImageWithheld | ProviderFailure
     }
-  | { readonly _tag: "Nobody" }
+  | { readonly _tag: "None" }
 
 export interface ImageOutcome {
   readonly state: EndState
   readonly ending: Ending
   readonly charge: Charge
-  readonly told: Told
-  /** Something was sent to a supplier. If nothing was, the idempotency key may be used again. */
+  readonly response: ImageResponse
+  /** The request was sent to a provider. If not, the idempotency key may be used again. */
   readonly dispatched: boolean
 }
 
@@ -80,29 +80,29 @@ export const outcomeOf = (end: ImageEnd, dispatched: boolean): ImageOutcome => {
 const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
   switch (end._tag) {
     case "Pictured": {
-      const charge = chargeForPicture(end.usage)
+      const charge = chargeForImage(end.usage)
       const state: Billing = charge.source === "none" ? "unmetered" : "settled"
-      return { state, ending: "complete", charge, told: { _tag: "Picture", billing: state } }
+      return { state, ending: "complete", charge, response: { _tag: "Image", billing: state } }
     }
     case "TooLarge":
-      return { ...free, state: "withheld", told: { _tag: "Refusal", error: new ImageWithheld() } }
+      return { ...free, state: "withheld", response: { _tag: "Refusal", error: new ImageWithheld() } }
     case "Declined":
-      return { ...free, state: "declined", told: { _tag: "Refusal", error: end.error } }
+      return { ...free, state: "declined", response: { _tag: "Refusal", error: end.error } }
     case "TimedOut":
-      return { ...free, state: "timeout", told: { _tag: "Refusal", error: new ImageTimeout() } }
+      return { ...free, state: "timeout", response: { _tag: "Refusal", error: new ImageTimeout() } }
     case "Left": {
       const charge = end.usage === undefined ? nothing : { ...nothing, consumed: asUsage(end.usage) }
-      return { state: "abandoned", ending: "client_gone", charge, told: { _tag: "Nobody" } }
+      return { state: "abandoned", ending: "client_gone", charge, response: { _tag: "None" } }
     }
     case "Failed":
-      return { ...free, state: "failed", told: { _tag: "Refusal", error: end.error } }
+      return { ...free, state: "failed", response: { _tag: "Refusal", error: end.error } }
   }
 }
 
 const free = { ending: "failed", charge: nothing } as const
 
-/** A picture is metered when the supplier says what it came to; a reported 0 is a 0. What is not reported is not guessed. */
-const chargeForPicture = (usage: ReportedUsage): Charge => {
+/** An image is charged its reported usage; a reported 0 is 0. Usage that is not reported is not estimated. */
+const chargeForImage = (usage: ReportedUsage): Charge => {
   const consumed = asUsage(usage)
   return usage.output === undefined ? { ...nothing, consumed } : { charged: consumed, consumed, source: "upstream" }
 }
@@ -113,6 +113,6 @@ const asUsage = ({ prompt, output }: ReportedUsage): TokenUsage.TokenUsage => ({
   output: output ?? Tokens.zero
 })
 
-/** Why a person looks at a request that ended so, where one has to. */
+/** The reason for an operator's review of a request in this state; undefined when it needs none. */
 export const reviewOf = (state: EndState): ReviewReason | undefined =>
   state === "unmetered" || state === "timeout" || state === "withheld" || state === "abandoned" ? state : undefined

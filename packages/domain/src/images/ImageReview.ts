@@ -1,5 +1,5 @@
 /**
- * Image requests whose end a person looks at, and what they can decide: to let it go, or to charge for it (gap G8).
+ * The review of an image request by an operator, who waives the charge or charges an amount (gap G8).
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -9,7 +9,7 @@ import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 
-/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: its client or its node left. */
+/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: the client left or the node died. */
 export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
 
 export type Resolution =
@@ -17,12 +17,12 @@ export type Resolution =
   /** Taken from the customer's pay-as-you-go balance. */
   | { readonly _tag: "Charged"; readonly amount: UsdMicro }
 
-/** There is no image request of this id in the queue. */
+/** The review queue has no image request of this id. */
 export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("ReviewNotFound", {
   requestId: Schema.String
 }) {}
 
-/** A review is resolved once, whatever it comes to. */
+/** The review is already resolved. */
 export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("ReviewResolved", {
   requestId: Schema.String,
   resolution: Schema.Literal("waived", "charged")
@@ -30,11 +30,11 @@ export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("Review
 
 export interface Resolved {
   readonly payg: Account.PaygAccount | undefined
-  /** What to book; nothing where the request is waived. */
+  /** The transfer to book; undefined when the request is waived. */
   readonly booking: Booking | undefined
 }
 
-/** All of the amount or none of it: what the customer's balance does not cover cannot be charged. */
+/** Charges all of the amount, or refuses when the customer's balance does not cover it. */
 export const decideResolution = (
   requestId: RequestId,
   resolution: Resolution,

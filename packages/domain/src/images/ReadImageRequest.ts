@@ -1,5 +1,5 @@
 /**
- * From the members of a body or a form to an image request, or to the first thing that is wrong with them.
+ * Reads the members of a JSON body or a form into an image request, or refuses with the first fault.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -20,8 +20,8 @@ export const readImageRequest = (
     if (Either.isLeft(member)) return Either.left(member.left)
     if (member.right !== undefined) members[name] = member.right
   }
-  const { model, ...told } = members
-  const fault = together(operation, members, source)
+  const { model, ...sent } = members
+  const fault = faultOfCombination(operation, members, source)
   if (fault !== undefined) return Either.left(fault)
   return Either.right({
     operation,
@@ -30,12 +30,12 @@ export const readImageRequest = (
     size: sizeOf(members.size),
     quality: (members.quality ?? "auto") as ImageRequest["quality"],
     source,
-    members: told
+    members: sent
   })
 }
 
-/** What no field is wrong in alone. */
-const together = (
+/** The faults of a combination of members: missing ones, and those that contradict each other. */
+const faultOfCombination = (
   operation: ImageOperation,
   { model, prompt, output_format: format, output_compression: compression, background }: { [name: string]: Member },
   source: SourceImage | undefined

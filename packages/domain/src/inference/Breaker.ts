@@ -1,11 +1,11 @@
 /**
- * Leaves a failing supplier alone for a while.
+ * A circuit breaker: sends no requests to a failing provider for a while.
  *
  *     closed ──too many failures in the window──▶ open ──time is up──▶ half open ──probe served──▶ closed
  *                                                  ▲                      └──probe failed──┐
  *                                                  └────────────────────────────────────────┘
  *
- * Half open lets one request through. Pure: the caller keeps the state and says what time it is.
+ * Half open admits one request, the probe. Pure: the caller keeps the state and passes the time.
  */
 export interface BreakerSettings {
   readonly failures: number
@@ -20,7 +20,7 @@ export type Breaker =
 
 export const closed: Breaker = { state: "closed", failedAtMillis: [] }
 
-/** Whether a request may go now; the state to keep when it does. Open says how long it stays so. */
+/** Whether a request is admitted, with the state to keep; a refusal says after how long to retry. */
 export type Passage =
   | { readonly admitted: true; readonly breaker: Breaker }
   | { readonly admitted: false; readonly retryAfterMillis: number }
@@ -48,6 +48,6 @@ export const failed = (breaker: Breaker, settings: BreakerSettings, nowMillis: n
   return recent.length >= settings.failures ? open : { state: "closed", failedAtMillis: recent }
 }
 
-/** A probe that ended without telling anything (its client left): the next request probes again. */
+/** The probe ended without a result because its client left: the next request is the probe. */
 export const undecided = (breaker: Breaker, nowMillis: number): Breaker =>
   breaker.state === "half_open" ? { state: "open", untilMillis: nowMillis } : breaker

@@ -1,13 +1,13 @@
 /**
- * What a request is charged for, given how it ended and what reached the client (decision C11 of the gap list).
+ * The charge of a request, decided by its ending and by the content that reached the client (decision C11 of the gap list).
  *
  *   complete, usage reported      that usage; an explicit 0 is 0
- *   complete, none reported       local count of the prompt and of the answer
- *   cut after at least one delta  the prompt (reported, else counted) and the delivered output, as counted here, but no
- *                                 more than the supplier made
- *   nothing delivered             nothing, unless complete with usage: all of it was hidden
+ *   complete, none reported       local count of the prompt and of the output
+ *   cut after at least one delta  the prompt (reported, else counted) and the local count of the delivered output, but no
+ *                                 more than the provider generated
+ *   nothing delivered             nothing, unless complete with usage: then all output was hidden reasoning
  *
- * What the supplier is known to have consumed is kept beside it: the difference is the operator's loss.
+ * The usage that the provider consumed is recorded beside the charge: the difference is the operator's loss.
  */
 import type { Charge, UsageSource } from "../ledger/Settlement.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -16,28 +16,28 @@ import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts
 
 /** How a request ended, as seen from the client's socket. */
 export type Ending =
-  /** The supplier finished and every byte of it was handed to the client. */
+  /** The provider finished and every byte was delivered to the client. */
   | "complete"
   /** The client left first. */
   | "client_gone"
-  /** The supplier broke off, stalled or sent an error after the answer had begun. */
+  /** The provider disconnected, stalled or sent an error after the response had begun. */
   | "upstream_cut"
-  /** Nothing was answered: refused by us or by the supplier. */
+  /** No response began: refused by the gateway or by the provider. */
   | "failed"
-  /** The node died; settled by another one at the last checkpoint. */
+  /** The node died; another node settles the request at its last checkpoint. */
   | "orphaned"
 
-/** The facts a request leaves behind when it ends. */
+/** The facts of an ended request that decide its charge. */
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
-  /** Content deltas that were handed to the client; a whole answer is one. */
+  /** Content deltas delivered to the client; a response that is not streamed is one. */
   readonly deltas: number
-  /** How many content deltas there had been when the supplier last told an output. */
+  /** The number of content deltas sent when the provider last reported an output. */
   readonly deltasAtLastOutputReport: number
 }
 
-/** Counts made here, evaluated only where no reported figure serves. */
+/** Local token counts, evaluated only when no reported figure can be used. */
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
   readonly deliveredOutput: () => Tokens.Tokens
@@ -45,23 +45,23 @@ export interface LocalCounts {
 
 export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }
 
-/** Whether {@link chargeFor} will ask for a local count, so that the tokenizer is loaded only then. */
+/** Whether {@link chargeFor} evaluates a local count, so that the tokenizer is loaded only then. */
 export const needsLocalCount = (outcome: Outcome): boolean =>
   isChargeable(outcome) &&
   (outcome.ending !== "complete" || outcome.reported.output === undefined || reportedPrompt(outcome) === undefined)
 
-/** An answer that ended as it should counts even when all of it was hidden reasoning; the supplier says so. */
+/** A complete response without deltas is charged when usage is reported: its output was hidden reasoning. */
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 
-/** What the supplier says of the prompt. Zeros before the end of a stream stand for a figure that never came. */
+/** The reported prompt. In a stream that was cut, zeros are a placeholder for a figure that never arrived. */
 export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
- * How much the supplier made of a stream that was cut, as far as it said. A figure that was told before the last deltas
- * says nothing of them, unless it is so large that it must: a delta is a token at least. 0 stands for a figure that never
- * came.
+ * The output that the provider generated of a stream that was cut, when it is known. A figure reported before the last
+ * deltas does not include them, unless it is at least the number of deltas: each delta has at least one token. 0 is a
+ * placeholder for a figure that never arrived.
  */
 const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported
@@ -81,10 +81,10 @@ export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
     return { charged, consumed: charged, source: sourceOf(reported) }
   }
   const counted = local.deliveredOutput()
-  const made = reportedOutputOfCut(outcome)
+  const generated = reportedOutputOfCut(outcome)
   return {
-    charged: asUsage(prompt, made === undefined ? counted : Tokens.min(counted, made)),
-    consumed: asUsage(prompt, made ?? counted),
+    charged: asUsage(prompt, generated === undefined ? counted : Tokens.min(counted, generated)),
+    consumed: asUsage(prompt, generated ?? counted),
     source: known === undefined ? "local" : "mixed"
   }
 }

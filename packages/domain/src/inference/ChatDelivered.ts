@@ -1,7 +1,7 @@
 /**
- * What a chat completion delivers: the content of each chunk or answer, and the usage reported along the way.
+ * The content that a chat completion delivers, chunk by chunk or as a whole, and the usage reported in it.
  *
- * Content is what a reader gets: text, refusals, reasoning, and the names and arguments of tool calls (decision
+ * Content is: text, refusals, reasoning, and the names and arguments of tool calls (decision
  * C10 of the gap list). Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -48,7 +48,7 @@ export const deltaContent = (delta: JsonObject): string => {
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
 }
 
-/** Reasoning as a list of parts; where there is a plain text as well, it says the same. */
+/** Reasoning as a list of parts. A plain text beside it has the same content. */
 const detailsOf = (details: unknown): string => {
   let text = ""
   for (const item of asArray(details)) {
@@ -58,7 +58,7 @@ const detailsOf = (details: unknown): string => {
   return text
 }
 
-/** Some suppliers send content in parts, and reasoning as parts within one of them. */
+/** Some providers send content in parts, and reasoning as parts inside one of them. */
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""
@@ -75,8 +75,8 @@ const callContent = (call: JsonObject | undefined): string =>
   call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
- * The `usage` member of a chunk or completion. Where the total is larger than prompt plus completion, the supplier
- * counts reasoning apart: it belongs to the completion.
+ * The `usage` member of a chunk or completion. Where the total is larger than prompt plus completion, the provider
+ * counts reasoning separately: it belongs to the completion.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

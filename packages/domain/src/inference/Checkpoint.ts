@@ -1,10 +1,10 @@
 /**
- * What a running request is known to have delivered, kept on its hold so that another node can settle it when
- * this one dies.
+ * A checkpoint of a running request: the tokens it has delivered, stored on its hold so that another node can settle it when
+ * this node dies.
  *
- * A checkpoint must never claim more than the client received, and is taken for thousands of streams at once, so
- * it does not tokenize: a delta holds at least one token, and a token is seldom shorter than four characters; the
- * smaller of the two is used.
+ * A checkpoint must never claim more than the client received, and is taken for thousands of streams at once, so it does
+ * not tokenize. A delta has at least one token, and a token is seldom shorter than four characters: the output is the smaller
+ * of the two counts.
  */
 
 import type { Charge } from "../ledger/Settlement.ts"
@@ -18,7 +18,7 @@ export interface Checkpoint {
 
 const CHARACTERS_PER_TOKEN = 4
 
-/** Nothing delivered, nothing claimed: the prompt is charged only together with an answer. */
+/** Zero before the first delta: the prompt is charged only together with output. */
 export const checkpoint = (delivered: {
   readonly deltas: number
   readonly characters: number

@@ -1,10 +1,10 @@
 /**
- * How an inference request can be refused or fail. What each looks like on the wire is decided per protocol, in
- * one table each; no status or code stands here.
+ * The failures of an inference request. The HTTP adapter has one table per protocol that decides their wire form; there are
+ * no statuses or codes here.
  */
 import * as Schema from "effect/Schema"
 
-/** The body is not what the protocol asks for. `param` names the member at fault. */
+/** The body is not valid for the protocol. `param` names the member at fault. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
@@ -20,34 +20,34 @@ export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNot
   model: Schema.String
 }) {}
 
-/** The body is larger than the surface, or the model behind it, takes. Of a supplier's limit the size is not known. */
+/** The body exceeds the limit of the surface or of the model. The limit is null when the provider refused: it is unknown. */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
   limitBytes: Schema.NullOr(Schema.Number)
 }) {}
 
-/** The supplier declined the request as such; its words, cleaned of names, are passed on. */
+/** The provider declined the request; its message is passed on without the provider's names. */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** The supplier is limiting us. Not a limit of this service. */
+/** The provider rate-limits the gateway. Not a limit of this service. */
 export class TechnicalLimit extends Schema.TaggedError<TechnicalLimit>()("TechnicalLimit", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The supplier failed: refused, timed out, was cut, or answered with something that is no answer. */
+/** The provider failed: connection refused, timeout, disconnect, or an invalid response. */
 export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("UpstreamFailed", {
   /** For the log only; never shown. */
   cause: Schema.String
 }) {}
 
-/** We are full, draining, or cannot reach the database: nothing was sent anywhere. */
+/** The server is full, draining, or cannot reach the database: nothing was sent to a provider. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** Every supplier that could serve the model is being left alone after failures. */
+/** The circuit breaker of every provider that serves the model is open. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   retryAfterSeconds: Schema.Number
 }) {}

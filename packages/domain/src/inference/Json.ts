@@ -1,5 +1,5 @@
 /**
- * Reading of parsed JSON whose shape nobody promised: a wrong type reads as absent.
+ * Readers of parsed JSON of unknown shape: a member of the wrong type reads as absent.
  */
 export type JsonObject = { readonly [member: string]: unknown }
 

@@ -1,8 +1,8 @@
 /**
- * Usage as a supplier reports it, gathered over a stream.
+ * Usage as a provider reports it, merged over a stream.
  *
- * A member that was not reported is absent, which is not the same as 0. Suppliers repeat usage, report it in
- * parts, or send zeros until the last frame: later figures win unless they are 0 after a figure that was not.
+ * A member that was not reported is absent, which differs from 0. Providers repeat usage, report it in parts, or send zeros
+ * until the last frame: a later figure replaces an earlier one, except 0 after a figure above 0.
  */
 
 import type { TokenUsage } from "../ledger/TokenUsage.ts"
@@ -25,18 +25,18 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 
 export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
-/** More than any model reads or writes in one request. A figure beyond it is a mistake, and as good as none. */
-const MOST_BELIEVABLE = 10_000_000
+/** More than any model reads or writes in one request. A larger figure is an error and is ignored. */
+const MAX_FIGURE = 10_000_000
 
-/** A figure of a usage, as it came off the wire; undefined where it says nothing. */
+/** A usage figure from the wire; undefined when it is not a count, or too large. */
 export const figureOf = (member: unknown): number | undefined => {
   const count = asCount(member)
-  return count !== undefined && count <= MOST_BELIEVABLE ? count : undefined
+  return count !== undefined && count <= MAX_FIGURE ? count : undefined
 }
 
 /**
- * The output where a supplier may count its reasoning apart: what a total has beyond prompt and completion belongs to the
- * completion. A total says nothing without the prompt that is in it.
+ * The output when a provider may count reasoning separately: the excess of the total over prompt and completion belongs to
+ * the completion. Without the prompt, the total is not used.
  */
 export const outputWithin = (
   prompt: number | undefined,
@@ -48,8 +48,8 @@ export const outputWithin = (
     : Tokens.fromCount(Math.max(completion, prompt === undefined ? 0 : (total ?? 0) - prompt))
 
 /**
- * A prompt of which a part was read from a cache, and another written to it, where the supplier counts those parts
- * inside the prompt (OpenAI's way). Parts larger than the prompt are cut to it.
+ * A prompt in parts: read from a cache, written to a cache, and the rest. The provider counts the cached parts inside the
+ * prompt, like OpenAI. Parts larger than the prompt are cut to it.
  */
 export const promptIncludingCached = (
   prompt: Tokens.Tokens,

@@ -1,18 +1,18 @@
 /**
- * What a response delivers: the content of each stream event or of the whole, and the usage reported at its end.
+ * The content that a response delivers, event by event or as a whole, and the usage reported at its end.
  *
- * Content is what a reader gets: text, refusals, reasoning, and the names and arguments of calls (gap C10). A stream
- * tells it in deltas and then once more in the `*.done` events, which therefore do not count; neither does reasoning
- * that is encrypted, nor what a hosted tool put in.
+ * Content is: text, refusals, reasoning, and the names and arguments of calls (gap C10). A stream
+ * sends content in deltas and repeats it in the `*.done` events, which therefore do not count. Encrypted reasoning and the
+ * input of hosted tools do not count either.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** Sound as base64; what is said in it comes as a transcript of its own. */
+/** Sound as base64; its transcript arrives in events of its own. */
 const SOUND = "response.audio.delta"
 
-/** The events that end a stream. Those before carry a `usage` too, but suppliers fill it with zeros. */
+/** The events that end a stream. Earlier events have a `usage` too, but providers fill it with zeros. */
 const ENDINGS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"])
 
 /** The content of one stream event. */
@@ -22,7 +22,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return type === "response.output_item.added" ? asText(asObject(event.item)?.name) : ""
 }
 
-/** The content of a whole response: what its stream would have told. */
+/** The content of a whole response, equal to the content of its stream. */
 export const contentOfResponse = (response: JsonObject): string =>
   asArray(response.output)
     .map((item) => contentOfItem(asObject(item) ?? {}))
@@ -47,7 +47,7 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
 
 /**
  * The `usage` member of a response. What was read from a cache, or written to one, stands inside the input; where the
- * total is larger than input plus output, the supplier counts reasoning apart: it belongs to the output.
+ * total is larger than input plus output, the provider counts reasoning separately: it belongs to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

@@ -1,5 +1,5 @@
 /**
- * A balance as the ledger keeps it: what was ever credited, what was ever debited, and what open holds reserve.
+ * A balance of the ledger: all credits, all debits, and the amounts that open holds reserve.
  *
  *     available = credits posted - debits posted - debits pending >= 0
  *
@@ -25,17 +25,17 @@ export type PlanAccount = Account<Tokens>
 export type PaygAccount = Account<UsdPico>
 export type QuotaAccount = Account<UsdMicro>
 
-/** What a new hold may reserve. */
+/** The amount that a new hold may reserve. */
 export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, debitsPending }: Account<Unit>): Unit =>
   minus(minus(creditsPosted, debitsPosted), debitsPending)
 
-/** What is left when open holds are not counted: the balance a customer sees. */
+/** The balance a customer sees: open holds are not subtracted. */
 export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
   minus(creditsPosted, debitsPosted)
 
 // Written out where a spread would be shorter: `reserve` and `post` run in every request, and a spread is slow.
 
-/** Sets an amount aside. */
+/** Adds an amount to the open holds. */
 export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   id: account.id,
   creditsPosted: account.creditsPosted,
@@ -43,7 +43,7 @@ export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Uni
   debitsPending: plus(account.debitsPending, amount)
 })
 
-/** Gives back what was set aside and debits what was used. */
+/** Releases the held amount and debits the used amount. */
 export const post = <Unit extends bigint>(account: Account<Unit>, held: Unit, used: Unit): Account<Unit> => ({
   id: account.id,
   creditsPosted: account.creditsPosted,
@@ -56,7 +56,7 @@ export const credit = <Unit extends bigint>(account: Account<Unit>, amount: Unit
   creditsPosted: plus(account.creditsPosted, amount)
 })
 
-/** Takes what is available; whether it is, is asked before. */
+/** The caller checks first that the amount is available. */
 export const debit = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   ...account,
   debitsPosted: plus(account.debitsPosted, amount)

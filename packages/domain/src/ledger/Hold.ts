@@ -1,5 +1,5 @@
 /**
- * Money and tokens set aside for one request before anything is sent to a supplier.
+ * A hold: money and tokens reserved for one request before it is sent to a provider.
  *
  * A hold is never larger than what is available, and a request whose smallest possible use is not covered is
  * refused: the plan first, then pay-as-you-go.
@@ -15,13 +15,13 @@ import * as TokenUsage from "./TokenUsage.ts"
 /** Neither the plan for this model nor pay-as-you-go covers the smallest possible use. */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
-/** What a request is expected to use, from its body alone. */
+/** The expected usage of a request, from its body alone. */
 export interface Estimate {
   /** The prompt has at least this many tokens. */
   readonly inputFloor: Tokens.Tokens
-  /** The prompt has, but for odd text, at most this many. */
+  /** The prompt has at most this many tokens, except for unusual text. */
   readonly inputCeiling: Tokens.Tokens
-  /** The answer reserved for: the caller's limit, or our default, capped. */
+  /** The output to reserve: the caller's limit or the default, capped. */
   readonly output: Tokens.Tokens
 }
 

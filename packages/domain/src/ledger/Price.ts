@@ -1,5 +1,5 @@
 /**
- * What a model's tokens cost, class by class.
+ * The price of a model's tokens in each class.
  *
  * The unit is pico-USD per token, which is the same integer as micro-USD per million tokens. A price is never
  * changed: a new one is a new row, and a hold names the price it was admitted at.

@@ -1,10 +1,10 @@
 /**
- * The one charge of a request: what it cost, and who paid for which part.
+ * The settlement of a request: its cost, split between plan, pay-as-you-go and write-off.
  *
  *     plan value + pay-as-you-go + write-off = cost
  *
  * The split is decided when the request is settled, over both balances at once: the plan covers the first tokens
- * (input, cache write, cache read, output), pay-as-you-go pays the rest by class. What neither can pay is written
+ * (input, cache write, cache read, output), pay-as-you-go pays the rest by class. The rest is written
  * off and reported; a settlement never fails for lack of money and no balance goes below zero.
  */
 
@@ -15,10 +15,10 @@ import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** Where the charged figures come from. */
+/** The origin of the charged figures. */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
-/** What a request is charged for, and what the provider is known to have consumed. */
+/** The usage that a request is charged for, and the usage that the provider consumed. */
 export interface Charge {
   readonly charged: TokenUsage.TokenUsage
   readonly consumed: TokenUsage.TokenUsage
@@ -37,7 +37,7 @@ export interface Settled extends Balances {
   readonly settlement: Settlement
 }
 
-/** Releases the hold and books the charge against what is then available, this request's own hold included. */
+/** Releases the hold and debits the charge from the available balances, which then include the released hold. */
 export const decideSettlement = (hold: Hold, charge: Charge, price: Price.Price, balances: Balances): Settled => {
   const { plan, payg } = balances
   const planLeft = plan === undefined ? 0n : Account.available(plan) + hold.planTokens

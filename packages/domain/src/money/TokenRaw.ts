@@ -12,8 +12,8 @@ export const TokenRaw = Brand.refined<TokenRaw>(
 
 const RAW_PER_MICRO = 10n ** 12n
 
-/** Exact: what has to be sent for this much quota. */
+/** Exact: the amount to send for this quota. */
 export const tokenRawOf = (amount: UsdMicro): TokenRaw => TokenRaw(amount * RAW_PER_MICRO)
 
-/** Whole micro-USD of what was received; a rest below one micro-USD is dropped. */
+/** The received amount in whole micro-USD, rounded down. */
 export const floorToUsdMicro = (amount: TokenRaw): UsdMicro => UsdMicro(amount / RAW_PER_MICRO)

@@ -15,8 +15,8 @@ export const zero: Tokens = Tokens(0n)
 export const MAX_PER_CLASS = 1_000_000_000n
 
 /**
- * A count that came off the wire or out of a tokenizer. Anything that is no whole number from 0 to
- * {@link MAX_PER_CLASS} is brought into that range: a supplier's nonsense must not stop a settlement.
+ * A count from the wire or from a tokenizer. A value that is not a whole number from 0 to
+ * {@link MAX_PER_CLASS} is brought into that range: an invalid count must not stop a settlement.
  */
 export const fromCount = (count: number): Tokens => {
   if (!(count > 0)) return zero

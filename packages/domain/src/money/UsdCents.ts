@@ -14,5 +14,5 @@ export const UsdCents = Brand.refined<UsdCents>(
 /** 1 cent = 10,000 micro-USD; exact. */
 export const toUsdMicro = (cents: UsdCents): UsdMicro => UsdMicro(cents * 10_000n)
 
-/** IDR of top-up that buy this much quota at the fixed 10,000 IDR per USD, without the QRIS fee; exact. */
+/** The top-up in IDR that buys this quota at the fixed 10,000 IDR per USD, without the QRIS fee; exact. */
 export const toTopupIdr = (cents: UsdCents): Idr => Idr(cents * 100n)

@@ -10,18 +10,18 @@ import { UsdMicro } from "../money/UsdMicro.ts"
 import type { OperationId } from "../operations/Operation.ts"
 import type { ResellerId } from "./Reseller.ts"
 
-/** The quota does not cover what is to be taken from it. */
+/** The quota does not cover the amount. */
 export class InsufficientQuota extends Schema.TaggedError<InsufficientQuota>()("InsufficientQuota", {
   balanceUsdMicro: Schema.BigIntFromSelf,
   neededUsdMicro: Schema.BigIntFromSelf
 }) {}
 
-/** Micro-USD to add, or with a minus to take; not zero, and at most a thousand million USD. */
+/** Micro-USD to add, or to take when negative; not zero, and at most a thousand million USD. */
 export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
-const MOST = 10n ** 15n
+const MAX_CHANGE = 10n ** 15n
 export const QuotaChange = Brand.refined<QuotaChange>(
-  (n) => n !== 0n && n >= -MOST && n <= MOST,
-  (n) => Brand.error(`a quota changes by 1 to ${MOST} micro-USD, up or down, got ${n}`)
+  (n) => n !== 0n && n >= -MAX_CHANGE && n <= MAX_CHANGE,
+  (n) => Brand.error(`a quota changes by 1 to ${MAX_CHANGE} micro-USD, up or down, got ${n}`)
 )
 
 /** The operation id was used for another reseller or another amount. */
@@ -35,7 +35,7 @@ export interface QuotaAdjustment {
   readonly operationId: OperationId
 }
 
-/** What an operation of this id did before. */
+/** The first adjustment under this operation id. */
 export interface EarlierAdjustment {
   readonly resellerId: ResellerId
   readonly change: bigint
@@ -43,7 +43,7 @@ export interface EarlierAdjustment {
 
 export interface Adjusted {
   readonly quota: Account.QuotaAccount
-  /** What to book now; nothing on a repeat. */
+  /** The transfer to book; undefined on a repeat. */
   readonly booking: Booking | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
  * An operator's move of a reseller from one status to another (gap B8).
  *
- * A move to where the reseller already is changes nothing and is no refusal, so that a command can be repeated.
+ * A move to the current status changes nothing and is not refused, so that a command can be repeated.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ import { type Reseller, ResellerStatus } from "./Reseller.ts"
 export const ReviewMove = Schema.Literal("approve", "reject", "suspend", "reactivate")
 export type ReviewMove = typeof ReviewMove.Type
 
-/** The move does not lead from where the reseller is. */
+/** The move is not allowed from the reseller's status. */
 export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRefused", {
   move: ReviewMove,
   status: ResellerStatus
@@ -18,7 +18,7 @@ export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRe
 
 export interface Reviewed {
   readonly reseller: Reseller
-  /** False when the reseller was there already: nothing to write, nothing to record. */
+  /** False when the reseller already had the status: nothing is written. */
   readonly changed: boolean
 }
 
@@ -29,7 +29,7 @@ const MOVES: Record<ReviewMove, { readonly from: ReadonlyArray<ResellerStatus>; 
   reactivate: { from: ["suspended"], to: "active" }
 }
 
-/** A suspension also ends the tokens issued before it, so that they do not come back to life when it is over. */
+/** A suspension also revokes the tokens issued before it: a reactivation does not make them valid again. */
 export const decideReview = (reseller: Reseller, move: ReviewMove): Either.Either<Reviewed, ReviewRefused> => {
   const { from, to } = MOVES[move]
   if (reseller.status === to) return Either.right({ reseller, changed: false })

@@ -1,23 +1,23 @@
 /**
- * What a provider says of a payment when it is asked. Only a definite answer is an observation; no answer is none.
+ * The state of a payment as its provider reports it. Only a definite response is an observation; a failed query is none.
  */
 import type { TokenRaw } from "../money/TokenRaw.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
 
 /**
- * What has arrived for the order so far, where the provider says. Of a chain the raw amount, of a crypto provider
- * micro-USD. Money of another order or in another coin is none of it.
+ * The amount received for the order so far, where the provider reports it: the raw amount of a chain, or micro-USD of a
+ * crypto provider. It excludes money of another order or in another coin.
  */
 export interface Received {
   readonly receivedRaw: TokenRaw | undefined
   readonly receivedUsdMicro: UsdMicro | undefined
 }
 
-/** What somebody who looks into a payment wants to see. It decides nothing, and may be incomplete. */
+/** Details for an operator who inspects a payment. They decide nothing, and may be incomplete. */
 export interface PaymentEvidence {
   /** Transactions that brought the money, by the names their chain gives them. */
   readonly transactions: ReadonlyArray<string>
-  /** What was noticed besides, in words: for instance tokens of another kind at the same address. */
+  /** Other observations in words: for instance tokens of another kind at the same address. */
   readonly remarks: ReadonlyArray<string>
 }
 
@@ -26,11 +26,11 @@ export type PaymentObservation = {
   readonly evidence?: PaymentEvidence | undefined
 } & (
   | { readonly _tag: "Pending" }
-  /** Final at the provider, and of the amount, reference and currency that were asked for. */
+  /** Final at the provider, with the ordered amount, reference and currency. */
   | { readonly _tag: "Paid"; readonly paidAt: Date | undefined }
   | { readonly _tag: "Expired" }
   /** Denied or cancelled there. */
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** Amount, reference or currency are not what was asked for: somebody must look; never credited. */
+  /** Amount, reference or currency differ from the order: an operator must inspect it; never credited. */
   | { readonly _tag: "Suspicious"; readonly reason: string }
 )

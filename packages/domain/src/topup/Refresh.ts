@@ -1,5 +1,5 @@
 /**
- * What an order becomes when its provider is asked, and when it is credited (spec: States; gaps D5, D6, D8).
+ * The next state of an order after its provider's report, and its crediting (spec: States; gaps D5, D6, D8).
  *
  *   seen         order                              becomes
  *   Paid         pending, expired, failed           crediting: the payment wins, however late
@@ -9,8 +9,8 @@
  *   Suspicious   any                                what it was, with an alert; what arrived is kept all the same
  *   anything     crediting, credited                what it was
  *
- * No answer is no observation and changes nothing. Marking and crediting are two steps, so that a crash between them
- * leaves a `crediting` order, which the next look credits without asking anybody.
+ * A failed query is not an observation and changes nothing. Marking and crediting are two steps, so that a crash between them
+ * leaves a `crediting` order, which the next refresh credits without a query to the provider.
  */
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
@@ -22,7 +22,7 @@ export const GRACE_MILLIS = 60_000
 
 export interface Refreshed {
   readonly order: TopUpOrder
-  /** Why somebody must look; for the log and the alarm. */
+  /** The reason for an operator to inspect the order; for the log and the alarm. */
   readonly alert: string | undefined
 }
 
@@ -68,8 +68,8 @@ const mostOf = (before: Received, seen: Received | undefined): Received => ({
 const larger = <Amount extends bigint>(a: Amount | undefined, b: Amount | undefined): Amount | undefined =>
   a === undefined ? b : b === undefined || a > b ? a : b
 
-/** More than anybody reads; what is beyond is found at the provider. */
-const MOST_EVIDENCE = 100
+/** Bounds the stored evidence; the provider has the rest. */
+const MAX_EVIDENCE = 100
 
 const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
   seen === undefined
@@ -80,7 +80,7 @@ const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): Paym
       }
 
 const union = (before: ReadonlyArray<string>, seen: ReadonlyArray<string>): ReadonlyArray<string> =>
-  [...new Set([...before, ...seen])].slice(0, MOST_EVIDENCE)
+  [...new Set([...before, ...seen])].slice(0, MAX_EVIDENCE)
 
 /** A credited order with what to book for it. */
 export interface Credited {

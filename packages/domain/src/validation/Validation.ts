@@ -1,13 +1,13 @@
 /**
- * Reading what a caller sent: by a schema, or refused with what is wrong, member by member.
+ * Reads a caller's input by a schema, or refuses it with the issues of each member.
  *
- * What was sent is not repeated in the answer: it may be a password.
+ * A refusal never repeats the input: it may contain a password.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** What is wrong with one member of a body or query. */
+/** The fault of one member of a body or query. */
 export const FieldIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
 export type FieldIssue = typeof FieldIssue.Type
 
@@ -16,13 +16,13 @@ export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("Va
   details: Schema.Array(FieldIssue)
 }) {}
 
-const MOST_ISSUES = 20
+const MAX_ISSUES = 20
 
 /** One member, one reason. */
 export const invalid = (path: string, message: string): ValidationFailed =>
   new ValidationFailed({ details: [{ path, message }] })
 
-/** What a schema did not like, as it is told to the caller: one issue a member, whatever else it could have been. */
+/** The issues of a schema in the form that callers receive: one per member, with all accepted forms. */
 export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
   const issues = ParseResult.isParseError(error)
     ? ParseResult.ArrayFormatter.formatErrorSync(error)
@@ -33,7 +33,7 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
     expected.set(member, (expected.get(member) ?? new Set()).add(member === "" ? "an object" : wordsFor(message)))
   }
   const details = [...expected].map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
-  return new ValidationFailed({ details: details.slice(0, MOST_ISSUES) })
+  return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
 }
 
 /** Members the schema does not know are ignored. */
@@ -42,7 +42,7 @@ export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Ei
   return (input) => Either.mapLeft(decode(input), validationFailed)
 }
 
-/** `Expected string, actual "..."` is told as `a string`; messages of our own stay as they are. */
+/** `Expected string, actual "..."` becomes `a string`; messages of this codebase stay as they are. */
 const wordsFor = (message: string): string => {
   const actual = message.search(/,? ?actual /)
   const expected = (actual < 0 ? message : message.slice(0, actual)).replace(/^Expected /, "")
@@ -50,8 +50,8 @@ const wordsFor = (message: string): string => {
   return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
 }
 
-/** That a member may be left out needs no saying when it is there and wrong. */
+/** A present but wrong member is not described as optional. */
 const eitherOf = (words: ReadonlyArray<string>): string => {
-  const telling = words.filter((word) => word !== "null" && word !== "undefined")
-  return (telling.length > 0 ? telling : words).join(" or ")
+  const forms = words.filter((word) => word !== "null" && word !== "undefined")
+  return (forms.length > 0 ? forms : words).join(" or ")
 }
