@@ -24,8 +24,8 @@ import {
 } from "../ledger/Customers.ts"
 import { aMade, anImage, anImageNode, ends, expireLeases, finished, storedImages } from "./Images.ts"
 
-const atOnce = { concurrency: "unbounded" } as const
-const impatient = { beginMillis: 400, transactionMillis: 600, connectMillis: 600 }
+const unbounded = { concurrency: "unbounded" } as const
+const shortTimeouts = { beginMillis: 400, transactionMillis: 600, connectMillis: 600 }
 
 const tally = (all: ReadonlyArray<string>) =>
   Object.fromEntries([...new Set(all)].map((one) => [one, all.filter((other) => other === one).length]))
@@ -54,7 +54,7 @@ describe("image requests in Postgres", () => {
         const images = Array.from({ length: 100 }, (_, i) => ({ admission: anImage(customer), node: nodes[i % 2] }))
         const results = yield* Effect.all(
           images.map(({ admission, node }) => node?.tryBegin(admission) ?? Effect.die("no node")),
-          atOnce
+          unbounded
         )
         expect(tally(results)).toEqual({ begun: 1, ImageConcurrencyLimit: 99 })
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
@@ -77,13 +77,13 @@ describe("image requests in Postgres", () => {
           tally(
             yield* Effect.all(
               images.map((image) => node.tryBegin(image)),
-              atOnce
+              unbounded
             )
           )
         ).toEqual({ begun: 5 })
         yield* Effect.all(
           images.map((image) => node.finish(finished(image))),
-          atOnce
+          unbounded
         )
         expect(yield* openHolds).toBe(0n)
       })
@@ -101,7 +101,7 @@ describe("image requests in Postgres", () => {
               begun === "begun" ? node.finish(finished(admission)) : Effect.void
             )
           }),
-          atOnce
+          unbounded
         )
         expect(tally(results)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
@@ -237,19 +237,19 @@ describe("image requests in Postgres", () => {
         const images = customers.map((customer) => anImage(customer))
         yield* Effect.all(
           images.map((image) => nodes[0].begin(image)),
-          atOnce
+          unbounded
         )
         expect(yield* nodes[1].abandon).toBe(0)
         yield* expireLeases
         const [swept, made] = yield* Effect.all(
           [
-            Effect.all([nodes[0].abandon, nodes[1].abandon], atOnce),
+            Effect.all([nodes[0].abandon, nodes[1].abandon], unbounded),
             Effect.all(
               images.map((image) => nodes[0].finish(finished(image))),
-              atOnce
+              unbounded
             )
           ],
-          atOnce
+          unbounded
         )
         const finishedInTime = made.filter((outcome) => outcome !== undefined).length
         expect(swept[0] + swept[1] + finishedInTime).toBe(40)
@@ -379,7 +379,7 @@ describe("image requests in Postgres", () => {
     it.scoped("are taken back when their begin was committed after their deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
-        const node = yield* wired(impatient)
+        const node = yield* wired(shortTimeouts)
         const happened = node.cable.atNextCommit("response lost")
         const beginning = yield* Effect.fork(node.tryBegin(anImage(customer), "k"))
         yield* Effect.promise(() => happened)
@@ -398,11 +398,11 @@ describe("image requests in Postgres", () => {
     it.scoped("are refused when too many wait to begin, and do not begin later", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
-        const node = yield* wired({ ...impatient, waiting: 3 })
+        const node = yield* wired({ ...shortTimeouts, waiting: 3 })
         node.cable.cut()
         const results = yield* Effect.all(
           Array.from({ length: 8 }, () => node.tryBegin(anImage(customer))),
-          atOnce
+          unbounded
         )
         expect(tally(results)).toEqual({ Overloaded: 8 })
         node.cable.mend()
@@ -416,7 +416,7 @@ describe("image requests in Postgres", () => {
     it.scoped("end with their current outcome when the database is back: a client that left is not charged", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
-        const node = yield* wired(impatient)
+        const node = yield* wired(shortTimeouts)
         const image = anImage(customer)
         yield* node.begin(image)
         let gone = false

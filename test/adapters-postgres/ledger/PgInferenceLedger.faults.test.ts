@@ -18,8 +18,8 @@ import {
   terminateLedgers
 } from "./Customers.ts"
 
-const atOnce = { concurrency: "unbounded" } as const
-const impatient: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
+const unbounded = { concurrency: "unbounded" } as const
+const shortTimeouts: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
 
 /** A node that reaches the database through a cable. */
 const wired = (options: Partial<LedgerOptions> = {}) =>
@@ -66,11 +66,11 @@ describe("the ledger during database faults", () => {
           yield* served(ledger, aRequest(customer))
           void cable.atNextCommit(fault)
           const requests = Array.from({ length: 9 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), atOnce)
+          yield* Effect.all(requests.map(ledger.admit), unbounded)
           expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
           yield* Effect.all(
             requests.map((request) => ledger.settle(complete(request))),
-            atOnce
+            unbounded
           )
           expect((yield* balancesOf(customer)).payg).toEqual([0n, 0n])
         })
@@ -106,14 +106,14 @@ describe("the ledger during database faults", () => {
     it.scoped("refuses within the deadline while the database is down, and serves again when it is back", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger, cable } = yield* wired(impatient)
+        const { ledger, cable } = yield* wired(shortTimeouts)
         const request = aRequest(customer)
         yield* ledger.admit(request)
         cable.cut()
         const settled = yield* Effect.fork(ledger.settle(complete(request)))
         const refused = yield* Effect.all(
           Array.from({ length: 20 }, () => Effect.flip(ledger.admit(aRequest(customer)))),
-          atOnce
+          unbounded
         ).pipe(Effect.timeout(2_000))
         expect(new Set(refused.map(({ _tag }) => _tag))).toEqual(new Set(["Overloaded"]))
         cable.mend()
@@ -126,7 +126,7 @@ describe("the ledger during database faults", () => {
     it.scoped("refuses within the deadline while the database hangs, and leaves no hold of a refused request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger, cable } = yield* wired(impatient)
+        const { ledger, cable } = yield* wired(shortTimeouts)
         yield* served(ledger, aRequest(customer))
         cable.freeze()
         const refused = yield* Effect.timeout(Effect.flip(ledger.admit(aRequest(customer))), 2_000)
@@ -163,7 +163,7 @@ describe("the ledger during database faults", () => {
         const request = aRequest(customer)
         const stopped = Effect.scoped(
           Effect.gen(function* () {
-            const { ledger, cable } = yield* wired({ ...impatient, flushMillis: 200 })
+            const { ledger, cable } = yield* wired({ ...shortTimeouts, flushMillis: 200 })
             yield* ledger.admit(request)
             cable.cut()
             yield* ledger.settleLater(complete(request))

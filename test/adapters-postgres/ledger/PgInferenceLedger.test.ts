@@ -35,7 +35,7 @@ const credit = ({ user }: Customer) =>
     })
   )
 
-const atOnce = { concurrency: "unbounded" } as const
+const unbounded = { concurrency: "unbounded" } as const
 const HUNDRED = Array.from({ length: 100 })
 
 describe("the ledger of inference in Postgres", () => {
@@ -46,7 +46,7 @@ describe("the ledger of inference in Postgres", () => {
         const { ledger } = yield* aNode()
         const outcomes = yield* Effect.all(
           [...HUNDRED, ...HUNDRED].map(() => Effect.either(ledger.admit(aRequest(customer)))),
-          atOnce
+          unbounded
         )
         expect(outcomes.filter(Either.isRight)).toHaveLength(10)
         expect(outcomes.find(Either.isLeft)).toEqual(Either.left(new InsufficientBalance()))
@@ -60,7 +60,7 @@ describe("the ledger of inference in Postgres", () => {
         const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])
         const outcomes = yield* Effect.all(
           nodes.flatMap(({ ledger }) => HUNDRED.map(() => Effect.either(ledger.admit(aRequest(customer))))),
-          atOnce
+          unbounded
         )
         expect(outcomes.filter(Either.isRight)).toHaveLength(10)
         expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 1_000_000n])
@@ -227,7 +227,7 @@ describe("the ledger of inference in Postgres", () => {
         yield* ledger.admit(request)
         const outcomes = yield* Effect.all(
           [ledger, another, ledger, another].map((either) => either.settle(complete(request))),
-          atOnce
+          unbounded
         )
         expect(outcomes.filter((settled) => settled !== undefined)).toHaveLength(1)
         yield* ledger.settleLater(failed(request))
@@ -345,7 +345,7 @@ describe("the ledger of inference in Postgres", () => {
           const customer = yield* aCustomer({ usdMicro: 100n })
           const { ledger } = yield* aNode()
           const requests = Array.from({ length: 51 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), atOnce)
+          yield* Effect.all(requests.map(ledger.admit), unbounded)
           const exits = yield* Effect.all(
             requests.map((admission, i) =>
               Effect.exit(
@@ -356,7 +356,7 @@ describe("the ledger of inference in Postgres", () => {
                 )
               )
             ),
-            atOnce
+            unbounded
           )
           expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
             [17, "Die"]
@@ -377,7 +377,7 @@ describe("the ledger of inference in Postgres", () => {
           Array.from({ length: 20 }, (_, i) =>
             Effect.exit(ledger.admit({ ...aRequest(customer), ...(i === 7 ? { protocol: "bogus" as "chat" } : {}) }))
           ),
-          atOnce
+          unbounded
         )
         expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
           [7, "Die"]
@@ -393,7 +393,7 @@ describe("the ledger of inference in Postgres", () => {
         yield* Effect.scoped(
           Effect.gen(function* () {
             const { ledger } = yield* aNode({ batchSize: 7 })
-            yield* Effect.all(requests.map(ledger.admit), atOnce)
+            yield* Effect.all(requests.map(ledger.admit), unbounded)
             yield* Effect.all(requests.map((request) => ledger.settleLater(complete(request))))
           })
         )
@@ -415,7 +415,7 @@ describe("the ledger of inference in Postgres", () => {
               return Effect.zipRight(ledger.admit(request), ledger.settle(complete(request)))
             })
           ),
-          atOnce
+          unbounded
         )
         for (const customer of customers) {
           expect((yield* journal(customer)).size).toBe(12)

@@ -17,7 +17,7 @@ import {
   REQUEST_PICO
 } from "./Customers.ts"
 
-const atOnce = { concurrency: "unbounded" } as const
+const unbounded = { concurrency: "unbounded" } as const
 
 /** Moves the last heartbeat of a node into the past. */
 const silence = (node: NodeId, seconds: number) =>
@@ -120,7 +120,7 @@ describe("open holds in Postgres", () => {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger, nodes } = yield* aNode({ batchSize: 10 })
         const requests = Array.from({ length: 200 }, () => aRequest(customer))
-        yield* Effect.all(requests.map(ledger.admit), atOnce)
+        yield* Effect.all(requests.map(ledger.admit), unbounded)
         yield* nodes.leave
         const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
         const sweeps = sweepers.map((node) =>
@@ -131,13 +131,13 @@ describe("open holds in Postgres", () => {
         )
         const [swept, settled] = yield* Effect.all(
           [
-            Effect.all(sweeps, atOnce),
+            Effect.all(sweeps, unbounded),
             Effect.all(
               requests.map((request) => ledger.settle(complete(request))),
-              atOnce
+              unbounded
             )
           ],
-          atOnce
+          unbounded
         )
         const bySweep = swept.reduce((sum, n) => sum + n, 0)
         const byOwner = settled.filter((outcome) => outcome !== undefined).length
@@ -192,7 +192,7 @@ describe("open holds in Postgres", () => {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger, nodes } = yield* aNode()
         const requests = Array.from({ length: 40 }, () => aRequest(customer))
-        yield* Effect.all(requests.map(ledger.admit), atOnce)
+        yield* Effect.all(requests.map(ledger.admit), unbounded)
         yield* nodes.leave
         const [first, second] = requests
         const broken = [first?.requestId, second?.requestId]
@@ -211,7 +211,7 @@ describe("open holds in Postgres", () => {
         const { ledger, nodes } = yield* aNode()
         yield* Effect.all(
           Array.from({ length: 1_100 }, () => ledger.admit(aRequest(customer))),
-          atOnce
+          unbounded
         )
         yield* nodes.leave
         expect(yield* sweep).toBe(1_100)
