@@ -57,7 +57,11 @@ describe("a catalog file", () => {
       ]),
       "an integer"
     ],
-    ["a route to an unknown provider", file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]), 'no provider "b"'],
+    [
+      "a route to an unknown provider",
+      file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]),
+      'no provider "b"'
+    ],
     ["two models of one name", file([model("x"), model("x")]), "stands twice"],
     ["plain http to elsewhere", file([], [provider("a", { base_url: "http://api.example.com" })]), "plain http"],
     [
