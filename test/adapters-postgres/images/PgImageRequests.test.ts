@@ -426,7 +426,7 @@ describe("image requests in Postgres", () => {
         yield* Effect.sleep("50 millis")
         gone = true
         node.cable.mend()
-        expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", told: { _tag: "Nobody" } })
+        expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", response: { _tag: "None" } })
         expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })

@@ -118,7 +118,7 @@ describe("rankings", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),
-      aModel("secret", { hidden: true, author: "Nobody" }),
+      aModel("secret", { hidden: true, author: "Hidden Author" }),
       aModel("painter", { kind: "image" })
     ]
     const settlements = models.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T05:00:00Z", 10 ** i))
