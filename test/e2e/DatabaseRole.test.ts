@@ -7,24 +7,19 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
-import { Customers } from "@tollgate/application/customer/Customers"
-import { keyBalances } from "@tollgate/application/customer/KeyBalances"
-import { readUsage } from "@tollgate/application/customer/ReadUsage"
-import { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
-import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
+import { keyBalances } from "@tollgate/application/customer/Balances"
+import { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/CustomerKeys"
+import { Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
+import { readUsage } from "@tollgate/application/customer/SettledUsage"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
-import { listTiers } from "@tollgate/application/mint/ListTiers"
-import { mintTier } from "@tollgate/application/mint/MintTier"
+import { listTiers, Mints } from "@tollgate/application/mint/Mints"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
-import { logIn } from "@tollgate/application/reseller/LogIn"
 import { Quota } from "@tollgate/application/reseller/Quota"
-import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
-import { signUp } from "@tollgate/application/reseller/SignUp"
+import { logIn, reviewReseller, signUp } from "@tollgate/application/reseller/ResellerAccess"
 import { refreshDueTopUps } from "@tollgate/application/topup/TopUpRefresh"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -107,7 +102,7 @@ it("allows everything that resellers, orders, mints, keys and requests need", as
       yield* (yield* Customers).link(id, Email.make(gateway.customer.email), operator)
       const [tier] = yield* listTiers
       const operationId = OperationId.make("first")
-      yield* mintTier(id, { operationId, customerEmail: customer.email, planTierId: tier?.id ?? "" })
+      yield* (yield* Mints).mint(id, { operationId, customerEmail: customer.email, planTierId: tier?.id ?? "" })
 
       const { key } = yield* createCustomerKey(id, customer.userId, "first")
       yield* keyBalances(id, key.id)

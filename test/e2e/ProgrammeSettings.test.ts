@@ -2,7 +2,7 @@
  * Settings of the reseller features, from the environment to their effect on a reseller.
  */
 
-import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
+import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { Effect } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { TestGateway } from "../support/TestGateway.ts"

@@ -6,10 +6,12 @@ import { describe, expect, layer } from "@effect/vitest"
 import { toBody } from "@tollgate/adapters-http/rankings/RankingsBody"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
-import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
-import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import {
+  RankingsCache,
+  RankingsHistory,
+  RankingsPolicy,
+  readRankings
+} from "@tollgate/application/rankings/ReadRankings"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
 import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"

@@ -4,7 +4,7 @@
  */
 import { OpenApi } from "@effect/platform"
 import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
-import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
+import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { Effect, Redacted } from "effect"
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"

@@ -2,7 +2,7 @@
  * The rotation of the signing secret while resellers are logged in. Their tokens stay valid until the previous secret is
  * removed.
  */
-import { reviewReseller } from "@tollgate/application/reseller/ReviewReseller"
+import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { Effect } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { TestGateway } from "../support/TestGateway.ts"

@@ -1,9 +1,7 @@
 /**
  * The ports of the rankings for a gateway that publishes none.
  */
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
-import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import { Effect, Layer } from "effect"
 
 export const layer = Layer.mergeAll(

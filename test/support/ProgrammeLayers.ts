@@ -34,7 +34,7 @@ import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptToken
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
-import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
+import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"

@@ -13,7 +13,7 @@ import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetr
 import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
-import { CustomerPolicy } from "@tollgate/application/customer/CustomerPolicy"
+import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import type { Database } from "@tollgate/application/operations/Database"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"

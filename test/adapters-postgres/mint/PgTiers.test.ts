@@ -1,6 +1,6 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
-import { Tiers } from "@tollgate/application/mint/Tiers"
+import { Tiers } from "@tollgate/application/mint/Mints"
 import { priceList } from "@tollgate/domain/mint/Tier"
 import { Effect } from "effect"
 import * as Programme from "../../support/Programme.ts"

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
+import { RankingsCache } from "@tollgate/application/rankings/ReadRankings"
 import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
 import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf, Window } from "@tollgate/domain/rankings/Window"

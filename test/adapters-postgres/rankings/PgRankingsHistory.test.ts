@@ -1,7 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
+import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import { historyQueryFor, type ModelSpeed, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import { minuteOf } from "@tollgate/domain/rankings/Window"

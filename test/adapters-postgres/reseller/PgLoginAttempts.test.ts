@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { LoginAttempts } from "@tollgate/application/reseller/LoginAttempts"
+import { LoginAttempts } from "@tollgate/application/reseller/ResellerAccess"
 import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
-import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
-import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import {
+  RankingsCache,
+  RankingsHistory,
+  RankingsPolicy,
+  readRankings
+} from "@tollgate/application/rankings/ReadRankings"
 import { Effect, Fiber, Layer, Logger, TestClock } from "effect"
 import { aModel, aSettlement, historyOf, ranksOf, type Usage } from "../../support/rankings.ts"
 

@@ -1,9 +1,7 @@
 /**
  * Rankings of the believable history, kept in this process; a test can make them fail, or empty, or switch them off.
  */
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
-import { RankingsPolicy } from "@tollgate/application/rankings/RankingsPolicy"
+import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
 import { Effect, Layer } from "effect"
 import * as BelievableHistory from "./BelievableHistory.ts"

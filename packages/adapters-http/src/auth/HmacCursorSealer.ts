@@ -1,7 +1,7 @@
 /**
  * Cursors as `<text>.<seal>`, both in base64url: readable by whoever looks closely, but made by nobody else.
  */
-import { CursorSealer } from "@tollgate/application/customer/CursorSealer"
+import { CursorSealer } from "@tollgate/application/customer/SettledUsage"
 import type * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

@@ -3,7 +3,7 @@
  * names one of our secrets and is used for nothing but finding it.
  */
 import { randomUUID } from "node:crypto"
-import { TokenSigner } from "@tollgate/application/reseller/TokenSigner"
+import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { AUDIENCE, InvalidCredentials, LIFETIME_SECONDS } from "@tollgate/domain/reseller/ResellerToken"
 import * as Clock from "effect/Clock"

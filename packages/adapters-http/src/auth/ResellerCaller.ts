@@ -3,7 +3,7 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { authenticate } from "@tollgate/application/reseller/Authenticate"
+import { authenticate } from "@tollgate/application/reseller/ResellerAccess"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import * as Effect from "effect/Effect"

@@ -5,10 +5,8 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
-import { listCustomers } from "@tollgate/application/customer/ListCustomers"
-import { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
-import { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
+import { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/CustomerKeys"
+import { Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
 import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -116,7 +114,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
   .annotateContext(OpenApi.annotations({ title: "Reseller: customers and keys" })) {}
 
 const customerList = forReseller(({ id }) =>
-  Effect.map(listCustomers(id), (customers): typeof CustomerList.Type => ({
+  Effect.map(Effect.flatMap(Customers, ({ list }) => list(id)), (customers): typeof CustomerList.Type => ({
     customers: customers.map(({ userId, email }) => ({ user_id: userId, email }))
   }))
 )

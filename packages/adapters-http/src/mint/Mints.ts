@@ -5,8 +5,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { listTiers } from "@tollgate/application/mint/ListTiers"
-import * as useCases from "@tollgate/application/mint/MintTier"
+import { listTiers, Mints } from "@tollgate/application/mint/Mints"
 import { MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
 import { priceUsdMicroOf, type Tier, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
 import * as Effect from "effect/Effect"
@@ -136,7 +135,10 @@ const tierList = forReseller(() =>
 )
 
 const mintTier = forReseller(({ id }) =>
-  Effect.flatMap(jsonBody(MintRequest), (request) => Effect.map(useCases.mintTier(id, request), toResult))
+  Effect.gen(function* () {
+    const request = yield* jsonBody(MintRequest)
+    return toResult(yield* (yield* Mints).mint(id, request))
+  })
 )
 
 export const layer = HttpApiBuilder.group(gateway.add(MintsApi), "mints", (handlers) =>

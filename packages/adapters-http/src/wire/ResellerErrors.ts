@@ -4,17 +4,13 @@
  *
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
-import type { createCustomerKey } from "@tollgate/application/customer/CreateCustomerKey"
-import type { customerBalances } from "@tollgate/application/customer/CustomerBalances"
-import type { keyBalances } from "@tollgate/application/customer/KeyBalances"
-import type { listCustomers } from "@tollgate/application/customer/ListCustomers"
-import type { readUsage } from "@tollgate/application/customer/ReadUsage"
-import type { resolveCustomer } from "@tollgate/application/customer/ResolveCustomer"
-import type { revokeCustomerKey } from "@tollgate/application/customer/RevokeCustomerKey"
-import type { mintTier } from "@tollgate/application/mint/MintTier"
-import type { authenticate } from "@tollgate/application/reseller/Authenticate"
-import type { logIn } from "@tollgate/application/reseller/LogIn"
-import type { signUp } from "@tollgate/application/reseller/SignUp"
+
+import type { customerBalances, keyBalances } from "@tollgate/application/customer/Balances"
+import type { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/CustomerKeys"
+import type { resolveCustomer } from "@tollgate/application/customer/Customers"
+import type { readUsage } from "@tollgate/application/customer/SettledUsage"
+import type { Mints } from "@tollgate/application/mint/Mints"
+import type { authenticate, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
@@ -46,8 +42,7 @@ export type ResellerFailure =
       | typeof createTopUp
       | typeof refreshTopUp
       | typeof listTopUps
-      | typeof mintTier
-      | typeof listCustomers
+      | Mints["Type"]["mint"]
       | typeof resolveCustomer
       | typeof createCustomerKey
       | typeof revokeCustomerKey

@@ -2,7 +2,7 @@
  * What resellers can mint, in Postgres.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Tiers } from "@tollgate/application/mint/Tiers"
+import { Tiers } from "@tollgate/application/mint/Mints"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"

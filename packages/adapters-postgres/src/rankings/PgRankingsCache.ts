@@ -6,7 +6,7 @@
  * and the making goes on.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { RankingsCache } from "@tollgate/application/rankings/RankingsCache"
+import { RankingsCache } from "@tollgate/application/rankings/ReadRankings"
 import { Rankings } from "@tollgate/domain/rankings/Rankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
 import { minuteOf } from "@tollgate/domain/rankings/Window"

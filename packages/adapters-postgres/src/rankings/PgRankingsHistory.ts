@@ -6,7 +6,7 @@
  * exact below 100 (10 tokens a second, 100 ms).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { RankingsHistory } from "@tollgate/application/rankings/RankingsHistory"
+import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import type { HistoryQuery, ModelHistory, ModelSpeed, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"

@@ -5,7 +5,7 @@
  * after the other, and no two wait for each other.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { LoginAttempts } from "@tollgate/application/reseller/LoginAttempts"
+import { LoginAttempts } from "@tollgate/application/reseller/ResellerAccess"
 import { decideAttempt, type LoginWindow, windowsOf } from "@tollgate/domain/reseller/LoginLimit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,19 +1,22 @@
 /**
- * What customers have left, as their reseller reads it.
+ * The remaining balances of customers, as their reseller reads them.
  */
-import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
-import type { UserId } from "@tollgate/domain/customer/User"
+import { UserId } from "@tollgate/domain/customer/User"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { NotFound } from "@tollgate/domain/validation/RequestErrors"
+import { invalid } from "@tollgate/domain/validation/Validation"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 
 export interface BalancesStatement {
   readonly userId: UserId
   /** Plans by public model name. */
   readonly balances: CustomerBalances
-  /** The database's clock at the snapshot the balances were read from. */
+  /** The database's clock at the snapshot of the balances. */
   readonly asOf: Date
 }
 
@@ -26,3 +29,23 @@ export class Balances extends Context.Tag("@tollgate/application/Balances")<
     readonly ofKeyOwner: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<BalancesStatement, NotFound>
   }
 >() {}
+
+const readUserId = Schema.decodeOption(UserId)
+const readKeyId = Schema.decodeOption(ApiKeyId)
+
+/** Spec: GET /api/reseller/customers/{userID}/balances. */
+export const customerBalances = (resellerId: ResellerId, userId: string) =>
+  Effect.gen(function* () {
+    const id = readUserId(userId)
+    if (Option.isNone(id)) return yield* invalid("userID", "a UUID")
+    return yield* (yield* Balances).ofCustomer(resellerId, id.value)
+  })
+
+/** The key may be revoked (spec: GET /api/reseller/keys/{keyID}/balances). */
+export const keyBalances = (resellerId: ResellerId, keyId: string) =>
+  Effect.gen(function* () {
+    const id = readKeyId(keyId.toLowerCase())
+    if (Option.isNone(id)) return yield* invalid("keyID", "a UUID")
+    const statement = yield* (yield* Balances).ofKeyOwner(resellerId, id.value)
+    return { keyId: id.value, ...statement }
+  })

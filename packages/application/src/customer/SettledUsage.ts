@@ -1,23 +1,52 @@
 /**
- * Settled usage, as a list that only grows at its head.
+ * Settled usage of a reseller's customers, page by page, newest first (spec: GET /api/reseller/usage; gap E5).
  *
- * Settlements commit out of order: one that was settled earlier can become visible after one that was settled later,
- * among items that a reader has already passed. So the list ends at a horizon: an item is in it only once no open
- * transaction can place another one at or below it. What stands below an item therefore never changes, and whoever
- * reads on from a position neither misses anything nor meets it twice, today or tomorrow.
+ * The list grows only at its head. Settlements commit out of order: one with an earlier time can become visible after
+ * one with a later time, among items that a reader has already passed. So the list ends at a horizon: an item appears
+ * only when no open transaction can still add an item at or below it. The items below an item therefore never change,
+ * and a reader that continues from a cursor neither misses nor repeats an item.
  */
-import type { UsageItem, UsagePage } from "@tollgate/domain/customer/Usage"
+import {
+  positionToText,
+  readUsagePage,
+  type UsageItem,
+  type UsagePage,
+  type UsageQuery
+} from "@tollgate/domain/customer/Usage"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 
 export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsage")<
   SettledUsage,
   {
     /**
-     * Usage of this reseller's customers, newest first: at most `limit` items that stand below `after` (all when it is
-     * absent) and not above the horizon, by (settled at in microseconds, request id) descending. Requests that were charged no token are no usage.
+     * At most `limit` items below `after` (below the horizon when it is absent), in descending order of settlement time
+     * in microseconds and request id. Requests that were charged no token are not usage.
      */
     readonly read: (resellerId: ResellerId, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>>
   }
 >() {}
+
+/** Seals cursors, so that a client cannot forge one. A sealed cursor needs no escaping in a URL. */
+export class CursorSealer extends Context.Tag("@tollgate/application/CursorSealer")<
+  CursorSealer,
+  {
+    readonly seal: (text: string) => string
+    /** The sealed text; none if the cursor is malformed, altered or not sealed by this installation. */
+    readonly open: (cursor: string) => Option.Option<string>
+  }
+>() {}
+
+export const readUsage = (resellerId: ResellerId, query: UsageQuery) =>
+  Effect.gen(function* () {
+    const cursors = yield* CursorSealer
+    const { limit, after } = yield* readUsagePage(query, cursors.open)
+    // One item more than the page shows whether there is another page.
+    const found = yield* (yield* SettledUsage).read(resellerId, { limit: limit + 1, after })
+    const items = found.slice(0, limit)
+    const last = items.at(-1)
+    const nextCursor = found.length > limit && last !== undefined ? cursors.seal(positionToText(last.position)) : null
+    return { items, nextCursor }
+  })

@@ -1,23 +1,24 @@
 /**
- * Mints: quota turned into a customer's tokens.
+ * Mints: a reseller's quota becomes tokens of a customer. And the tiers that a reseller can mint.
  */
 import type { IdempotencyConflict, MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
-import type { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { priceList, type Tier, type TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import type { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import type { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 
 export class Mints extends Context.Tag("@tollgate/application/Mints")<
   Mints,
   {
     /**
-     * One transaction: locks the reseller's quota account, which puts all mints of a reseller one after the other;
-     * `decideReplay` where (reseller, operation id) has minted, else `decideMint` at the database's clock; then writes
-     * both accounts, both transfers and the mint. Of many racing posts of one id one mints and the others replay; of
-     * many ids no more than the limit mint in any window, on however many nodes. A refusal writes nothing.
+     * Mints a tier for a customer (spec: POST /api/reseller/mint) in one transaction. It locks the reseller's quota
+     * account, which serializes the mints of a reseller. It applies `decideReplay` if (reseller, operation id) has
+     * minted before, and `decideMint` at the database's clock otherwise. It then writes both accounts, both transfers
+     * and the mint. Of concurrent requests with one id one mints and the others replay it. Over any number of ids and
+     * nodes, the mints in any window stay within the limit. A refusal writes nothing.
      */
     readonly mint: (
       resellerId: ResellerId,
@@ -28,3 +29,17 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
     >
   }
 >() {}
+
+export class Tiers extends Context.Tag("@tollgate/application/Tiers")<
+  Tiers,
+  {
+    /** Every stored tier, unordered; `priceList` of the domain selects and orders the tiers for sale. */
+    readonly all: Effect.Effect<ReadonlyArray<Tier>>
+  }
+>() {}
+
+/** The tiers for sale, cheapest first (spec: GET /api/reseller/tiers). */
+export const listTiers = Effect.map(
+  Effect.flatMap(Tiers, ({ all }) => all),
+  priceList
+)

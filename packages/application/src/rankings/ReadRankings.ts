@@ -1,13 +1,13 @@
 /**
- * The public rankings of a window (spec: GET /api/rankings; gap H9).
+ * The public rankings of a window (spec: GET /api/rankings; gap H9), with the history and the cache they are read from.
  *
- *     enabled? ─▶ known window? ─▶ of this minute? ── yes ──▶ as they are
- *                                        └── no ──▶ read the history, compute all windows, keep
+ *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
+ *                                        └── no ──▶ read the history, rank all windows, cache
  *
- * Rankings older than their minute are told to nobody: who cannot be given the present ones is told that they are
- * unavailable.
+ * Rankings of an earlier minute are never returned. If the present ones cannot be computed, the response is that
+ * rankings are unavailable.
  */
-
+import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import {
   RankingsDisabled,
   type RankingsQuery,
@@ -15,33 +15,72 @@ import {
   readWindow
 } from "@tollgate/domain/rankings/RankingsQuery"
 import { type RankingsByWindow, rankWindows } from "@tollgate/domain/rankings/RankUsage"
-import { historyQueryFor } from "@tollgate/domain/rankings/UsageHistory"
-import { minuteOf } from "@tollgate/domain/rankings/Window"
+import { type HistoryQuery, historyQueryFor, type UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
+import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { RankingsCache } from "./RankingsCache.ts"
-import { RankingsHistory } from "./RankingsHistory.ts"
-import { RankingsPolicy } from "./RankingsPolicy.ts"
 
-/** Nobody waits longer for a document than this. */
-const PATIENCE = "10 seconds"
+/** Whether this installation publishes rankings. */
+export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsPolicy")<
+  RankingsPolicy,
+  { readonly enabled: boolean }
+>() {}
+
+/**
+ * The history of token usage by model, stored so that rankings need not read every settlement.
+ *
+ * It counts the tokens that settlements record, without cache reads (`TokenUsage.ranked`), of text models, at the time
+ * of settlement. Failed requests that consumed tokens, and hidden and retired models, count too. Probes have no
+ * settlement.
+ */
+export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
+  RankingsHistory,
+  {
+    /**
+     * Reads what `ask` requests. `ask` receives the time when the first tokens of any text model were settled: to the
+     * minute, or only the day in Jakarta when that is months ago; undefined when it was not before `minute`. The result
+     * is one snapshot of the settlements. Token counts are exact at every boundary; medians are exact within the store's
+     * stated error.
+     */
+    readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
+  }
+>() {}
+
+/** The rankings of the present minute, the same on all nodes: one node computes them once. */
+export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCache")<
+  RankingsCache,
+  {
+    /** The document of the present minute in this node's memory, without a request to the database. */
+    readonly atHand: (window: Window) => Effect.Effect<Rankings | undefined>
+    /**
+     * The documents whose `generatedAt` is in the present minute of the database's clock. If there are none yet, one
+     * caller over all nodes computes them for that clock's time and the others wait. If that caller fails, nothing is
+     * cached and the next caller tries; a caller that dies is not waited for. Documents of an earlier minute are never
+     * returned. Within a minute, a node returns the same objects again without a request to the database.
+     */
+    readonly take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) => Effect.Effect<RankingsByWindow, E>
+  }
+>() {}
+
+const TIMEOUT = "10 seconds"
 
 export const readRankings = (query: RankingsQuery) =>
   Effect.gen(function* () {
     if (!(yield* RankingsPolicy).enabled) return yield* new RankingsDisabled()
     const window = yield* readWindow(query)
     const cache = yield* RankingsCache
-    // Most requests end here: no timer, no fiber of its own.
+    // Most requests end here, without a timer and a fiber.
     const atHand = yield* cache.atHand(window)
     if (atHand !== undefined) return atHand
     const history = yield* RankingsHistory
-    const made = yield* cache
+    const rankings = yield* cache
       .take((now) => compute(history, now))
       .pipe(
-        Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => new RankingsUnavailable({ reason: "too slow" }) }),
+        Effect.timeoutFail({ duration: TIMEOUT, onTimeout: () => new RankingsUnavailable({ reason: "too slow" }) }),
         Effect.catchAllDefect(unreadable)
       )
-    return made.get(window) ?? (yield* new RankingsUnavailable({ reason: "too many tokens" }))
+    return rankings.get(window) ?? (yield* new RankingsUnavailable({ reason: "too many tokens" }))
   })
 
 const compute = (history: RankingsHistory["Type"], now: Date): Effect.Effect<RankingsByWindow> =>
@@ -52,6 +91,6 @@ const compute = (history: RankingsHistory["Type"], now: Date): Effect.Effect<Ran
 
 const unreadable = (defect: unknown) =>
   Effect.zipRight(
-    Effect.logError("the rankings could not be made", Cause.die(defect)),
+    Effect.logError("the rankings could not be computed", Cause.die(defect)),
     Effect.fail(new RankingsUnavailable({ reason: "unreadable" }))
   )

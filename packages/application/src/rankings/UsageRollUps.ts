@@ -1,22 +1,22 @@
 /**
- * The sums that rankings are made from, kept beside the settlements and never the source of anything themselves.
+ * The sums that rankings are computed from. They are derived from the settlements and can be rebuilt at any time.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface Rebuilt {
-  /** Days of Jakarta that were counted again. */
+  /** Days in Jakarta that were recounted. */
   readonly days: number
-  /** Sums by model and minute, hour or day that had been wrong. */
+  /** Sums by model and minute, hour or day that were wrong. */
   readonly corrected: number
 }
 
 export class UsageRollUps extends Context.Tag("@tollgate/application/UsageRollUps")<
   UsageRollUps,
   {
-    /** Adds what transactions have left behind to the sums; how many rows. Nothing where another node is at it. */
+    /** Adds the rows that transactions have appended to the sums; returns the number of rows. No-op while another node folds. */
     readonly fold: Effect.Effect<number>
-    /** Counts everything again from the settlements, while the service goes on. */
+    /** Recounts everything from the settlements, while the service runs. */
     readonly rebuild: Effect.Effect<Rebuilt>
   }
 >() {}

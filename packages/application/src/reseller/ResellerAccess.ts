@@ -1,0 +1,111 @@
+/**
+ * How a reseller gets access: sign-up, review by an operator, login, and authentication of each request.
+ */
+import type { Operator } from "@tollgate/domain/operations/Operation"
+import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
+import type { ClientAddress, LoginAttempt } from "@tollgate/domain/reseller/LoginLimit"
+import { type Reseller, ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
+import {
+  claimsOf,
+  decideAccess,
+  InvalidCredentials,
+  type ResellerClaims
+} from "@tollgate/domain/reseller/ResellerToken"
+import type { ReviewMove } from "@tollgate/domain/reseller/Review"
+import type { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import { Email } from "@tollgate/domain/validation/Email"
+import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Blacklist } from "./Blacklist.ts"
+import { PasswordHasher } from "./PasswordHasher.ts"
+import { Resellers } from "./Resellers.ts"
+
+/** Recent login attempts, counted over all nodes. */
+export class LoginAttempts extends Context.Tag("@tollgate/application/LoginAttempts")<
+  LoginAttempts,
+  {
+    /**
+     * Counts an attempt or refuses it, in one transaction: locks the rows of `windowsOf(attempt)` in that order, applies
+     * `decideAttempt` at the database's clock, and writes its result. No window exceeds its limit, however many attempts
+     * are concurrent on however many nodes.
+     */
+    readonly count: (attempt: LoginAttempt) => Effect.Effect<void, RateLimited>
+  }
+>() {}
+
+/** The tokens that resellers send after a login. */
+export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner")<
+  TokenSigner,
+  {
+    /** Valid from now for `LIFETIME_SECONDS`, for `AUDIENCE`, with its own id. */
+    readonly issue: (claims: ResellerClaims) => Effect.Effect<Redacted.Redacted<string>>
+    /** The claims of a token that this installation signed for this use, with the pinned algorithm, and not expired. */
+    readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<ResellerClaims, InvalidCredentials>
+  }
+>() {}
+
+/**
+ * Creates a reseller that awaits review (spec: signup; gap B9).
+ *
+ *     shape ─▶ blacklist ─▶ hash the password ─▶ one reseller an email
+ *
+ * The password is hashed even if the email is taken, so that the response time does not reveal more than the response.
+ */
+export const signUp = ({ email, password, name, waNumber }: Signup) =>
+  Effect.gen(function* () {
+    if (yield* (yield* Blacklist).covers(email)) return yield* new EmailBlacklisted()
+    const passwordHash = yield* (yield* PasswordHasher).hash(password)
+    return yield* (yield* Resellers).create({ email, name, waNumber, passwordHash })
+  })
+
+/** An operator moves a reseller to another status, with a reason in the audit log (gap B8). */
+export const reviewReseller = (idOrEmail: string, move: ReviewMove, operator: Operator) =>
+  Effect.gen(function* () {
+    const resellers = yield* Resellers
+    const { id } = yield* resellers.named(idOrEmail)
+    return yield* resellers.review(id, move, operator)
+  })
+
+export interface LoggedIn {
+  readonly token: Redacted.Redacted<string>
+  readonly reseller: Reseller
+}
+
+const readEmail = Schema.decodeOption(Email)
+
+/**
+ * A token for a password (spec: login; gaps B5, B6).
+ *
+ *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
+ *
+ * The check of an unknown email costs the same time, and the status is revealed only after the right password.
+ */
+export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
+  Effect.gen(function* () {
+    const email = readEmail(given)
+    yield* (yield* LoginAttempts).count({ address, email: Option.getOrUndefined(email) })
+
+    const resellers = yield* Resellers
+    const found = Option.isSome(email) ? yield* resellers.credentials(email.value) : Option.none()
+    const known = Option.getOrUndefined(found)
+    const right = yield* (yield* PasswordHasher).verify(password, known?.passwordHash)
+    if (known === undefined || !right) return yield* new InvalidCredentials()
+
+    const { reseller } = known
+    if (reseller.status !== "active") return yield* new ResellerNotActive({ status: reseller.status })
+    const loggedIn: LoggedIn = { token: yield* (yield* TokenSigner).issue(claimsOf(reseller)), reseller }
+    return loggedIn
+  })
+
+/** The reseller of a token, read again for every request, so that a suspension takes effect at once (gap B4). */
+export const authenticate = (token: Redacted.Redacted<string> | undefined) =>
+  Effect.gen(function* () {
+    if (token === undefined) return yield* new InvalidCredentials()
+    const claims = yield* (yield* TokenSigner).verify(token)
+    const reseller = yield* (yield* Resellers).find(claims.resellerId)
+    return yield* decideAccess(claims, Option.getOrUndefined(reseller))
+  })
