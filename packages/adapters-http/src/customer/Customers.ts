@@ -114,9 +114,12 @@ export class CustomersApi extends HttpApiGroup.make("customers")
   .annotateContext(OpenApi.annotations({ title: "Reseller: customers and keys" })) {}
 
 const customerList = forReseller(({ id }) =>
-  Effect.map(Effect.flatMap(Customers, ({ list }) => list(id)), (customers): typeof CustomerList.Type => ({
-    customers: customers.map(({ userId, email }) => ({ user_id: userId, email }))
-  }))
+  Effect.map(
+    Effect.flatMap(Customers, ({ list }) => list(id)),
+    (customers): typeof CustomerList.Type => ({
+      customers: customers.map(({ userId, email }) => ({ user_id: userId, email }))
+    })
+  )
 )
 
 const resolvedCustomer = forReseller((reseller) =>
