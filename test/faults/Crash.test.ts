@@ -1,6 +1,6 @@
 /**
- * Servers die without warning, again and again, while customers are being served; what customers were charged is then
- * compared with what they received, token by token.
+ * Servers are killed with SIGKILL again and again while they serve customers. The charges are then compared with the
+ * received content, token by token.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -15,7 +15,7 @@ const CLIENTS = 32
 const CUSTOMERS = 5
 const CREDIT_USD_MICRO = 5_000_000n
 const DEAD_AFTER_SECONDS = 2
-/** What docs/operations.md promises of the last checkpoint of a dead server. */
+/** The age that docs/operations.md promises for the last checkpoint of a dead server. */
 const CHECKPOINT_AGE_MILLIS = 5_000
 
 const PLAYS: ReadonlyArray<Play> = [
@@ -24,7 +24,7 @@ const PLAYS: ReadonlyArray<Play> = [
   { deltas: 20, everyMillis: 15, unreported: true },
   { deltas: 60, everyMillis: 25 }
 ]
-/** Longer than any server lives. */
+/** Longer than any server of this test runs. */
 const LONG: Play = { deltas: 1_000, everyMillis: 30 }
 
 interface Server {
@@ -38,13 +38,13 @@ interface Call {
   readonly play: Play
 }
 
-/** Keeps the database, the supplier and the books; serves nobody and sweeps nothing. */
+/** Provides the database and the upstream. It serves no requests and settles no orphaned holds. */
 let observer: TestGateway
 let customers: ReadonlyArray<Customer>
 
 const stop = signal()
 const calls: Array<Call> = []
-/** The largest checkpoint each request was seen with. */
+/** The largest checkpoint seen of each request. */
 const checkpointed = new Map<string, bigint>()
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ const startServer = async (): Promise<Server> => ({
   killedAtMillis: Number.POSITIVE_INFINITY
 })
 
-/** One client after the other until told to stop, each at a server that is there. */
+/** Sends one request after the other to a running server until the test stops it. */
 const keepCalling = async (nth: number, servers: ReadonlyArray<Server>, stopped: () => boolean): Promise<void> => {
   for (let round = nth; !stopped(); round++) {
     const alive = servers.filter(({ killedAtMillis }) => killedAtMillis === Number.POSITIVE_INFINITY)
@@ -85,7 +85,7 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
   const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))
 
   for (let kill = 0; kill < KILLS; kill++) {
-    // One of the two lives longer, so that there are old streams with several checkpoints too.
+    // One of the two servers runs longer, so that some streams are old and have several checkpoints.
     const which = kill % 5 === 4 ? 1 : 0
     const victim = servers[which] as Server
     const heard = calls.length
@@ -100,7 +100,7 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
   stop.fire()
   await Promise.all(load)
 
-  // The servers that are left settle what the dead ones held.
+  // The remaining servers settle the holds of the dead servers.
   await observer.settled()
   for (const { process } of servers) expect(await process.stop()).toEqual({ code: 0, signal: null })
 
@@ -132,7 +132,7 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
   }
   expect(await observer.audit()).toEqual([])
 
-  // Without these it would have proved nothing.
+  // The test proves nothing without these cases.
   const orphaned = [...settlements.values()].filter(({ ending }) => ending === "orphaned")
   expect(orphaned.length).toBeGreaterThan(KILLS)
   expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(0)
@@ -146,7 +146,7 @@ const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyA
   if (received === 0n && row.cost_pico > 0n) faults.push("charged for nothing")
   if (row.charged_output < (checkpointed.get(client.requestId) ?? 0n)) faults.push("charged less than its checkpoint")
 
-  // A stream that ended just before its server died may have been on its way to its settlement.
+  // A stream that ended just before its server died may not have been settled yet.
   const hadTime = client.endedAtMillis < server.killedAtMillis - CHECKPOINT_AGE_MILLIS
   if (client.ending === "done" && row.ending === "complete") {
     if (row.charged_output !== received) faults.push("not charged what it used")

@@ -1,6 +1,6 @@
 /**
- * The database fails under load, in every way a database fails, while the gateway stays. Nothing that was delivered is
- * lost, nothing is charged twice, and the gateway finds its way back alone.
+ * The database fails under load in many ways while the gateway runs. Delivered content is charged once, nothing is charged
+ * twice, and the gateway recovers by itself.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +33,7 @@ let postgres: Scope.CloseableScope
 let gateway: TestGateway
 let customer: Customer
 
-/** Durable, as in production: what was committed must outlive a crash. */
+/** Durable as in production: committed rows must survive a crash. */
 const startPostgres = async (): Promise<string> => {
   postgres = Effect.runSync(Scope.make())
   const started = EmbeddedPostgres.start({ directory, parameters: { max_connections: "50" } })
@@ -70,7 +70,7 @@ const faults = {
          WHERE datname = current_database() AND pid <> pg_backend_pid()`
       )
     }),
-  // Postgres takes a backend that dies like this for a sign of damaged memory: it ends all of them and recovers.
+  // Postgres treats the death of a backend as damaged memory: it ends all backends and recovers.
   "a backend is killed": () =>
     ownBackend(async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
@@ -142,7 +142,7 @@ it(`everything delivered is charged once, through ${sequence.length} failures of
       const before = served()
       await until(() => served() > before + 3 * load.length)
       await faults[fault]()
-      // Nobody helps it.
+      // The gateway must recover without help.
       const after = served()
       await until(() => served() > after + 2 * load.length)
     }
@@ -171,7 +171,7 @@ it(`everything delivered is charged once, through ${sequence.length} failures of
   expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
   expect(await gateway.audit()).toEqual([])
 
-  // Who was not served was told to come again.
+  // Each client that was not served received a retryable error.
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
 }, 60_000)

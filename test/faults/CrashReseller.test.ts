@@ -1,6 +1,6 @@
 /**
- * Servers die without warning while resellers order quota, pay, mint and make keys. Whoever gets no answer asks again, as
- * a client would; in the end everything is there once, whole, and the books agree.
+ * Servers are killed while resellers create orders, pay, mint and create keys. A client that receives no response retries.
+ * At the end every operation exists once and completely, and the audit finds nothing.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
@@ -11,13 +11,13 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 
 const KILLS = 6
 const RESELLERS = 6
-/** Fewer than the limit of a minute, which is told elsewhere. */
+/** Below the limit per minute, which another test covers. */
 const MOST_MINTS = 25
 const TIER_USD_CENTS = 100
 const TIER_USD_MICRO = 1_000_000n
 const TIER_TOKENS = 1_000
 
-/** Keeps the database and the books; takes no payments and serves nobody. */
+/** Provides the database. It takes no payments and serves no requests. */
 let observer: TestGateway
 let simulatorUrl: string
 const scope = Effect.runSync(Scope.make())
@@ -39,7 +39,7 @@ const startServer = (): Promise<ServerProcess> =>
 
 const servers: Array<ServerProcess> = []
 
-/** Requests whose server died under them, by what they were about. */
+/** Requests whose server died before it responded, by kind. */
 const unanswered = { order: 0, look: 0, mint: 0, key: 0, revoke: 0, read: 0 }
 type About = keyof typeof unanswered
 
@@ -48,7 +48,7 @@ interface Answer {
   readonly body: Record<string, unknown>
 }
 
-/** At a server that is there, or was a moment ago; undefined where it died under the request. */
+/** Sends to a server that was running a moment ago. Returns undefined when the server died before it responded. */
 const tryOnce = async (about: About, token: string, call: string, body?: object): Promise<Answer | undefined> => {
   const [method = "GET", path = "/"] = call.split(" ")
   const server = servers[Math.floor(Math.random() * servers.length)] as ServerProcess
@@ -65,7 +65,7 @@ const tryOnce = async (about: About, token: string, call: string, body?: object)
   }
 }
 
-/** Again and again until there is an answer. */
+/** Retries until there is a response. */
 const ask = async (about: About, token: string, call: string, body?: object): Promise<Answer> => {
   for (;;) {
     const answer = await tryOnce(about, token, call, body)
@@ -80,14 +80,14 @@ interface Order {
   readonly quota_usd_micro: number
 }
 
-/** A reseller with a customer, and what it was told of what it did. */
+/** A reseller with a customer, and the responses to its requests. */
 interface Actor {
   readonly token: string
   readonly userId: string
   readonly customerEmail: string
   readonly tierId: string
   readonly credited: Array<Order>
-  /** What each operation id did, as it was told first. */
+  /** The first result of each operation id. */
   readonly minted: Map<string, Answer>
   readonly keys: Array<{ readonly id: string; readonly secret: string; readonly revoked: boolean }>
 }
@@ -119,7 +119,7 @@ const METHODS = [
   { method: "crypto_bep20", amount_usd_micro: 1_000_123 }
 ]
 
-/** An order whose answer was lost is never paid: nobody knows where to. */
+/** An order whose response was lost is never paid, because no client knows its payment address. */
 const topUp = async (actor: Actor, round: number): Promise<void> => {
   const made = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
   if (made === undefined || made.status === 503) return
@@ -139,13 +139,13 @@ const mint = async (actor: Actor, operationId: string): Promise<void> => {
   const { customerEmail, minted, tierId, token } = actor
   const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
   const answer = await ask("mint", token, "POST /mint", body)
-  // Nothing to pay with yet: the id stays free.
+  // Without quota the operation id stays free.
   if (answer.status === 402) return
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   minted.set(operationId, answer)
 }
 
-/** A key whose answer was lost is nobody's: its secret was told once. */
+/** A key whose response was lost cannot be used, because its secret is shown once. */
 const makeKey = async (actor: Actor, round: number): Promise<void> => {
   const made = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
   if (made === undefined) return
@@ -180,7 +180,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
       await sleep(Math.random() * 100)
       const victim = servers.shift()
       await victim?.kill()
-      // The other one serves alone meanwhile.
+      // Meanwhile the other server serves alone.
       replacement = startServer().then((server) => servers.push(server))
     }
     await replacement
@@ -190,7 +190,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
 
   for (const actor of actors) await expectAllThere(actor)
 
-  // Nobody but us knows of an order that was never finished.
+  // An order that was never finished is visible only in the database.
   const drafts = await observer.query<{ id: string }>("SELECT id FROM topup_order WHERE provision_state = 'creating'")
   for (const { id } of drafts) {
     for (const { token } of actors) expect((await ask("read", token, `GET /topup/${id}`)).status).toBe(404)
@@ -199,7 +199,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
   for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
   expect(await observer.audit()).toEqual([])
 
-  // Without these it would have proved nothing.
+  // The test proves nothing without these cases.
   expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(KILLS / 2)
   expect(progress()).toBeGreaterThan(KILLS * RESELLERS)
 }, 60_000)

@@ -1,6 +1,6 @@
 /**
- * A gateway whose database refuses, hangs up, or says nothing: nobody is served for nothing, nobody is told that his
- * key is wrong, what had begun is finished, and is charged as soon as the database is back.
+ * A gateway whose database refuses connections, closes them or does not respond. No request is free, no valid key is
+ * refused as invalid, open requests finish, and they are charged when the database is back.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -14,10 +14,10 @@ import { chunk, completion, usage, usageChunk } from "../support/upstream/ChatWi
 import { done, event, json, script, signal, until as when } from "../support/upstream/Script.ts"
 
 const messages = [{ role: "user" as const, content: "Say hello." }]
-/** No refusal takes longer than this, whatever the database does. */
+/** The maximum time of a refusal in any state of the database. */
 const PATIENCE_MILLIS = 6_500
 
-/** A gateway with a database that can go away and come back. */
+/** A gateway whose database can disappear and return. */
 interface Setting {
   readonly gateway: TestGateway
   readonly goAway: () => Promise<void>
@@ -25,7 +25,7 @@ interface Setting {
   readonly close: () => Promise<void>
 }
 
-/** The database itself is closed, as for maintenance. */
+/** The database is closed as for maintenance. */
 const closedDatabase = async (): Promise<Setting> => {
   const gateway = await TestGateway.start()
   const { database } = gateway.database.settings
@@ -41,7 +41,7 @@ const closedDatabase = async (): Promise<Setting> => {
   }
 }
 
-/** The way to the database breaks. */
+/** The connection to the database breaks. */
 const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setting> => {
   const scope = await Effect.runPromise(Scope.make())
   const host = inject("postgresSocketDir")
@@ -89,7 +89,7 @@ describe.concurrent("while the database", () => {
     ["takes no connections", closedDatabase],
     ["hangs up", brokenCable((cable) => cable.cut())],
     ["says nothing", brokenCable((cable) => cable.freeze())]
-  ])("%s, requests are refused as overloaded, and what had begun is finished and charged", async (_, set) => {
+  ])("%s, requests are refused as overloaded, and open requests finish and are charged", async (_, set) => {
     const { gateway, goAway, comeBack, close } = await set()
     const { upstream } = gateway
     const clientOf = (apiKey: string) =>
@@ -99,7 +99,7 @@ describe.concurrent("while the database", () => {
     const revoked = await revokedKey(gateway)
     const probe = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
 
-    // One stream and one whole answer are under way when it happens.
+    // One stream and one whole response are open at that moment.
     const goOn = signal()
     const hello = event(chunk({ content: " hello" }))
     const answer = json(completion({ content: [" hello"], usage: usage(70, 1) }))
@@ -123,7 +123,7 @@ describe.concurrent("while the database", () => {
       refusalOf(client.chat.completions.create({ ...asking, stream: true })),
       refusalOf(clientOf(stranger.key).chat.completions.create(asking)),
       refusalOf(clientOf(stranger.key).models.list().then()),
-      // Nobody can tell at the moment that this key is no longer good.
+      // Without the database the gateway cannot see that this key is revoked.
       refusalOf(clientOf(revoked).chat.completions.create(asking))
     ])
     for (const refusal of refusals) {
@@ -134,7 +134,7 @@ describe.concurrent("while the database", () => {
     expect(await probe("/healthz")).toBe(200)
     expect(upstream.requests).toHaveLength(2)
 
-    // The stream needs no database to be finished; a whole answer is only given once it is charged.
+    // A stream finishes without the database. A whole response is written only after its settlement.
     goOn.fire()
     await streamed
     expect(heard).toBe(" hello hello")

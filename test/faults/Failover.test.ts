@@ -1,6 +1,6 @@
 /**
- * Suppliers that stand in for each other: the next one is asked while nothing has reached the client, one charge is
- * made whoever answers, and a supplier that fails, is full, or refuses our account is left alone.
+ * Failover between providers: the next one is used while no byte has reached the client, there is one charge for any
+ * result, and a provider that fails, is full or refuses our account is skipped.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI, { APIError } from "openai"
@@ -32,7 +32,7 @@ const messages = [{ role: "user" as const, content: QUESTION }]
 const HELLO = " hello"
 
 let gateway: TestGateway
-/** Asked when the first, the gateway's own, has failed. */
+/** The second upstream, used after the gateway's own upstream has failed. */
 let second: ScriptedUpstream
 let client: OpenAI
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   await second.close()
 })
 
-/** Nobody has failed yet: a new catalog brings new routes, and every case has suppliers of its own. */
+/** Every case has its own providers without earlier failures, because a new catalog creates new routes. */
 let generation = 0
 const suppliers = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
   generation += 1
@@ -107,7 +107,7 @@ const good = (streamed: boolean): Script =>
     ? stream(chatFrames({ content: [HELLO], usage: usage(7, 1) }))
     : json(completion({ content: [HELLO], usage: usage(7, 1) }))
 
-/** How often each supplier is asked, and what is taken off the balance, in micro-USD. */
+/** The number of requests to each upstream, and the decrease of the balance in micro-USD. */
 const observed = async (call: () => Promise<Heard>) => {
   const asked = [gateway.upstream.requests.length, second.requests.length] as const
   const before = await gateway.balanceUsdMicro()
@@ -120,7 +120,7 @@ const observed = async (call: () => Promise<Heard>) => {
   }
 }
 
-/** A call that has reached the first supplier. */
+/** A call that has reached the first upstream. */
 const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promise<Heard> }> => {
   const { length } = gateway.upstream.requests
   const end = call()
@@ -128,7 +128,7 @@ const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promis
   return { end }
 }
 
-/** A whole answer to a stream, head and all. */
+/** A whole JSON response to a request for a stream. */
 const SHORT_ANSWER = [
   "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
   `data: ${JSON.stringify(chunk({ content: HELLO }, "stop"))}\n\ndata: [DONE]\n\n`
@@ -150,7 +150,7 @@ describe.each([
     ["fails (500)", json(errorBody("no"), 500)],
     ["is overloaded (529)", json(errorBody("no"), 529)],
     ["sends us elsewhere (302)", json({}, 302, { location: "/v1/elsewhere" })]
-  ])("comes from the next supplier when the first %s, and is charged once", async (_fault, fault) => {
+  ])("comes from the next provider when the first one %s, and is charged once", async (_fault, fault) => {
     await suppliers()
     gateway.upstream.next(fault)
     second.next(good(streamed))
@@ -167,7 +167,7 @@ describe.each([
     ["refuses the request (422)", json(errorBody("messages: too many of them"), 422), "invalid_request"],
     ["finds the request too large (413)", json(errorBody("no"), 413), "request_too_large"],
     ["does not answer in time, and may still bill for it", silence, "upstream_error"]
-  ])("is not asked for again when the first supplier %s", async (_fault, fault, code) => {
+  ])("is not retried when the first provider %s", async (_fault, fault, code) => {
     await suppliers({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
     const { error, asked, debit } = await observed(() => ask(streamed))
@@ -176,7 +176,7 @@ describe.each([
     expect(debit).toBe(0n)
   })
 
-  it("fails when every supplier does, with the most telling of the errors", async () => {
+  it("fails with the most informative error when all providers fail", async () => {
     await suppliers()
     gateway.upstream.next(json(errorBody("no"), 500))
     second.next(json(errorBody("slow down"), 429, { "retry-after": "9" }))
@@ -192,7 +192,7 @@ describe("a stream that has begun", () => {
   it.each<readonly [what: string, steps: Script["steps"]]>([
     ["nothing but comments", [bytes(": thinking\n\n"), cut]],
     ["nothing but pings", [event({ type: "ping" }), cut]]
-  ])("with %s can still come from the next supplier", async (_what, steps) => {
+  ])("falls over to the next provider after %s", async (_what, steps) => {
     await suppliers()
     gateway.upstream.next(script({ steps }))
     second.next(good(true))
@@ -201,7 +201,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
   })
 
-  it("with a role only breaks, free of charge", async () => {
+  it("fails without a charge after a role only", async () => {
     await suppliers()
     gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -209,7 +209,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: "", asked: [1, 0], debit: 0n })
   })
 
-  it("with a word breaks, at the price of that word", async () => {
+  it("fails after a word and costs that word", async () => {
     await suppliers()
     gateway.upstream.next(script({ steps: [event(chunk({ content: HELLO })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -217,7 +217,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 0], debit: promptTokens(QUESTION) + 2n })
   })
 
-  it("with a keepalive of ours breaks in the stream, and is not begun again", async () => {
+  it("fails inside the stream after a keepalive, without a retry", async () => {
     await suppliers()
     const failed = signal()
     gateway.upstream.next(
@@ -238,8 +238,8 @@ describe("a stream that has begun", () => {
   })
 })
 
-describe("a supplier that keeps failing", () => {
-  it("is left alone for a while, then tried with one request, then used again", async () => {
+describe("a provider that keeps failing", () => {
+  it("is skipped while its circuit breaker is open, then probed with one request, then used again", async () => {
     await suppliers({ breaker: { failures: 3, window_ms: 60_000, open_ms: 600 } }, [])
     const fails = json(errorBody("no"), 500)
     gateway.upstream.next(fails, fails, fails)
@@ -261,7 +261,7 @@ describe("a supplier that keeps failing", () => {
     expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
   })
 
-  it("is passed over for the next one, and its refusals of requests do not count as failures", async () => {
+  it("is skipped for the next provider, and its refusals of requests do not count as failures", async () => {
     await suppliers({ breaker: { failures: 2, window_ms: 60_000, open_ms: 60_000 } })
     const fails = json(errorBody("no"), 500)
     const refuses = json(errorBody("messages: bad"), 400)
@@ -275,8 +275,8 @@ describe("a supplier that keeps failing", () => {
   })
 })
 
-describe("a supplier that refuses our account", () => {
-  it("is not asked again, while the next one serves", async () => {
+describe("a provider that refuses our account", () => {
+  it("gets no further requests while the next provider serves", async () => {
     await suppliers()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     second.next(good(true), good(true))
@@ -284,7 +284,7 @@ describe("a supplier that refuses our account", () => {
     expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [0, 1], debit: GOOD_DEBIT })
   })
 
-  it("and is the only one leaves the model failing until the catalog changes", async () => {
+  it("makes the model fail until the catalog changes when there is no other provider", async () => {
     await suppliers({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     for (const asked of [1, 0]) {
@@ -298,8 +298,8 @@ describe("a supplier that refuses our account", () => {
   })
 })
 
-describe("a supplier that is full", () => {
-  it("makes the next request overloaded, with a time to come back, until there is room", async () => {
+describe("a provider at its concurrency limit", () => {
+  it("makes the next request overloaded with a Retry-After, until a slot is free", async () => {
     await suppliers({ max_concurrency: 1 }, [])
     const answered = signal()
     gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))
@@ -314,7 +314,7 @@ describe("a supplier that is full", () => {
     expect((await ask(true)).text).toBe(HELLO)
   })
 
-  it("is relieved by the next one", async () => {
+  it("is relieved by the next provider", async () => {
     await suppliers({ max_concurrency: 1 })
     const over = signal()
     gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))

@@ -1,6 +1,5 @@
 /**
- * What image requests leave behind, however they end: no prompt, no picture and no idempotency key, in the database, in a
- * log or on disk.
+ * Image requests leave no prompt, picture or idempotency key in the database, in a log or on disk, however they end.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -12,7 +11,7 @@ import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 import { json, silence } from "../support/upstream/Script.ts"
 
-/** Found nowhere but in prompts, and in what suppliers make of them. */
+/** A text that occurs only in prompts and in the upstream's results. */
 const PROMPT = "a vermilion axolotl at the tollgate of Ngawi"
 const KEY = "order-of-the-vermilion-axolotl"
 const SIZE = { format: "png", widthPx: 64, heightPx: 32, transparent: false } as const
@@ -58,7 +57,7 @@ const edit = async (key: string): Promise<number> => {
   return response.status
 }
 
-/** The files under these folders that hold one of these texts. */
+/** The files below these folders that contain one of these texts. */
 const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>): ReadonlyArray<string> => {
   try {
     const sought = texts.flatMap((text) => ["-e", text])
@@ -66,13 +65,13 @@ const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>)
       .trim()
       .split("\n")
   } catch (error) {
-    // Its status is 1 where nothing was found, and 2 where a file vanished while it looked.
+    // grep exits with 1 when it finds nothing, and with 2 when a file vanishes during the search.
     const { stdout } = error as { readonly stdout: string }
     return stdout === "" ? [] : stdout.trim().split("\n")
   }
 }
 
-it("image requests leave nothing of what was asked for or made, however they end", async () => {
+it("image requests leave no prompt, picture or idempotency key behind, however they end", async () => {
   const { upstream } = gateway
   const ends: Array<number> = []
   const askWith = async (ask: (key: string) => Promise<number>) =>
@@ -110,13 +109,13 @@ it("image requests leave nothing of what was asked for or made, however they end
       FROM pg_database WHERE datname = current_database()`
   )
   const tables = join(cluster, "base", database)
-  // What is only in memory so far is written out first.
+  // A checkpoint writes all database pages to disk first.
   await gateway.query("CHECKPOINT")
   const traces = [PROMPT, KEY, PICTURE.slice(0, 64), SOURCE.toString("base64").slice(0, 64)]
   const raw = [Buffer.from(PICTURE, "base64"), SOURCE].map((bytes) => bytes.subarray(0, 40).toString("latin1"))
   expect(logs.filter((line) => [...traces, ...raw].some((trace) => line.includes(trace)))).toEqual([])
   expect(filesWith(traces, [tables, join(cluster, "pg_wal"), folder])).toEqual([])
-  // It finds what is there.
+  // The search itself works: it finds a text that is there.
   expect(filesWith([gateway.customer.email], [tables])).not.toEqual([])
   expect(logs.some((line) => line.includes("a supplier failed"))).toBe(true)
 })

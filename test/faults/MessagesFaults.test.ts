@@ -1,5 +1,5 @@
 /**
- * Suppliers of messages that fail, in every way there is.
+ * Upstream faults in the messages protocol.
  */
 import {
   messageDelta,
@@ -25,7 +25,7 @@ const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
 const told = (supplier: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
   streamFault(supplier, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
 
-/** The prompt is told first and the output last, and why it ends before the end. */
+/** A stream reports the prompt first, and the stop reason and the output before its last event. */
 const ofMessages: ReadonlyArray<Fault> = [
   streamFault("leaves out the start", events.slice(1).map(sent), failure, "nothing"),
   streamFault(

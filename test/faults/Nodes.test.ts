@@ -1,6 +1,6 @@
 /**
- * Several gateways on one database: money, keys and the catalog are the same everywhere, and a node that is taken for
- * dead while it lives does no harm.
+ * Several gateways on one database. Balances, keys and the catalog are the same on all of them, and a live node that the
+ * others consider dead does no harm.
  */
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -32,7 +32,7 @@ afterAll(async () => {
   await a.close()
 })
 
-/** A whole answer from one of the nodes. */
+/** A whole response of one of the nodes. */
 const ask = async (
   node: { readonly url: string },
   { key }: Customer,
@@ -57,7 +57,7 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
     })
   )
 
-/** Sweeps as a person would, or as a node. */
+/** Sweeps the holds of dead nodes, as the command or as a node. */
 const sweeping = (sweeper?: NodeId) => {
   const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600, ...(sweeper === undefined ? {} : { sweeper }) })
   const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
@@ -78,7 +78,7 @@ const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amo
 describe("the last tokens of a balance", () => {
   const play: Play = { deltas: 5 }
 
-  /** What a request sets aside at the prices of the test: found out by looking at one that is under way. */
+  /** The hold of a request at the prices of the test, read from an open request. */
   const reservedMicro = async (): Promise<bigint> => {
     const go = signal()
     const rich = await a.newCustomer(1_000_000n)
@@ -100,7 +100,7 @@ describe("the last tokens of a balance", () => {
     return (held ?? 0n) / 1_000_000n
   }
 
-  /** Two hundred at once, half of them at each node. */
+  /** Two hundred parallel requests, half of them at each node. */
   const race = async (customer: Customer, promptTokens: number): Promise<ReadonlyArray<number>> => {
     a.upstream.always(asPlayed())
     const asked = Array.from({ length: 200 }, (_, i) => ask(i % 2 === 0 ? a : b, customer, { ...play, promptTokens }))
@@ -110,7 +110,7 @@ describe("the last tokens of a balance", () => {
     return statuses
   }
 
-  it("are sold once, however many ask for them at both nodes", async () => {
+  it("are sold once, however many requests arrive at both nodes", async () => {
     const each = await reservedMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -122,7 +122,7 @@ describe("the last tokens of a balance", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("may be fewer than the last answer needs: then it costs what is left, and the rest is written off", async () => {
+  it("can be fewer than the last response needs, which then costs the rest and writes off the difference", async () => {
     const each = await reservedMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -137,11 +137,11 @@ describe("the last tokens of a balance", () => {
   })
 })
 
-describe("what one node does", () => {
-  it("to a key counts at the other from the next request on, also when the other was not told", async () => {
+describe("a change on one node", () => {
+  it("to a key is effective on the other node from the next request on, also without a notification", async () => {
     const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
     for (const [i, customer] of customers.entries()) {
-      // Both nodes know the key by heart now.
+      // Both nodes have the key in their cache now.
       for (const node of [a, b]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(200)
       if (i % 2 === 0) await revokeKeysOf(customer)
       else await a.query("UPDATE api_key SET revoked_at = clock_timestamp() WHERE user_id = $1", [customer.userId])
@@ -149,7 +149,7 @@ describe("what one node does", () => {
     }
   })
 
-  it("to the catalog is served by both, and what was admitted before keeps its price", async () => {
+  it("to the catalog is effective on both nodes, and admitted requests keep their price", async () => {
     const customer = await a.newCustomer(10_000n)
     const go = signal()
     const before = StreamClient.open(b.url, customer.key, { deltas: 1_000, everyMillis: 5 })
@@ -176,8 +176,8 @@ describe("what one node does", () => {
   })
 })
 
-describe("a node that others take for dead", () => {
-  it("though it was only paused, charges nothing twice and goes on", async () => {
+describe("a node that other nodes consider dead", () => {
+  it("charges nothing twice and continues when it was only paused", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
@@ -214,7 +214,7 @@ describe("a node that others take for dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("gives no answer away whose request was settled meanwhile", async () => {
+  it("does not deliver a response whose request another node has settled", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
@@ -242,7 +242,7 @@ describe("a node that others take for dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is left alone by one that has not been heard of itself: the database may have been away for all", async () => {
+  it("is not judged by a node whose own heartbeat has gaps, because the database may be unreachable for all", async () => {
     const go = signal()
     a.upstream.always(asPlayed(go))
     const client = StreamClient.open(a.url, a.key, { deltas: 10_000, everyMillis: 20 })
@@ -261,19 +261,19 @@ describe("a node that others take for dead", () => {
     expect(await client.over).toBe("done")
   })
 
-  it("while it settles, leaves each request to whoever comes first", async () => {
+  it("shares the settlements with the other nodes, each request to the first node", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
     const { sweep, dispose } = sweeping()
     await sweep()
     const calls: Array<StreamClient> = []
     for (let round = 0; round < 10; round++) {
-      // They end one after the other, and somewhere in the middle of that the rest is swept.
+      // The requests end one after the other, and the sweep runs in the middle of that.
       const clients = Array.from({ length: 30 }, (_, i) =>
         StreamClient.open((i % 2 === 0 ? a : b).url, customer.key, { deltas: 2 + i, everyMillis: 2 })
       )
       for (const client of clients) await client.received(1)
-      // The rows of the nodes say goodbye, and the nodes do not know.
+      // The test marks the node rows as deregistered without the knowledge of the nodes.
       await a.query("UPDATE gateway_node SET left_at = clock_timestamp()")
       await clients[10 + round]?.over
       await sweep()

@@ -1,5 +1,5 @@
 /**
- * Suppliers of responses that fail, in every way there is.
+ * Upstream faults in the responses protocol.
  */
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
@@ -35,7 +35,7 @@ const unanswered = (supplier: string, says: object, as: Told = failure): Readonl
     due: "nothing"
   }))
 
-/** The last event tells the whole once more, and the usage. */
+/** The last event carries the whole response again, with the usage. */
 const ofResponses: ReadonlyArray<Fault> = [
   streamFault("leaves out its end", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
   streamFault(

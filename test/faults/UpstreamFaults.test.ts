@@ -1,5 +1,5 @@
 /**
- * Suppliers of chat completions that fail, in every way there is.
+ * Upstream faults in the chat protocol.
  */
 import { answerFaults } from "./upstream/AnswerFaults.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"

@@ -1,5 +1,5 @@
 /**
- * Suppliers whose whole answer is none, or is an odd one.
+ * Faults in whole chat responses: invalid and unusual ones.
  */
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import {
@@ -24,7 +24,7 @@ const good = completion({ content: [CONTENT], usage: usage(7, 3) })
 const goodBytes = JSON.stringify(good)
 const [choice] = good.choices
 
-/** The head of a JSON answer, and then these steps. */
+/** The head of a JSON response, followed by these steps. */
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 

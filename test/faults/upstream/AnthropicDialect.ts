@@ -1,5 +1,5 @@
 /**
- * Messages, as Anthropic's client speaks them.
+ * The messages protocol through Anthropic's client.
  */
 import Anthropic, { APIError } from "@anthropic-ai/sdk"
 import { type Caller, type Dialect, QUESTION, type Raised } from "./Dialect.ts"
@@ -20,7 +20,7 @@ const raised = (error: unknown): Raised | undefined => {
   }
 }
 
-/** What was read from a cache or written to one stands beside the input. */
+/** Cache reads and cache writes are not part of the input count. */
 const promptOf = (usage: Anthropic.Usage): number =>
   usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
 

@@ -1,27 +1,27 @@
 /**
- * A protocol as its official client speaks it: what the fault suite has to know of it to ask, and to hear.
+ * A protocol and its official client, as far as the fault suite needs them to send requests and to read results.
  */
 import type { Figures } from "./Fault.ts"
 
 export interface Dialect {
   readonly protocol: "chat" | "messages" | "responses"
-  /** Where a supplier is asked. */
+  /** The upstream path. */
   readonly path: string
-  /** The `type` of an error in this protocol's words, by our code. */
+  /** The error `type` of this protocol for each of our codes. */
   readonly types: Readonly<Record<string, string>>
   readonly callerOf: (gatewayUrl: string, key: string) => Caller
 }
 
-/** The official client. Both ways to ask write down what they hear as they go, and raise whatever the client raises. */
+/** The official client. Both methods record the received content and raise the errors of the client. */
 export interface Caller {
   readonly answer: (model: string, heard: Heard) => Promise<void>
-  /** Calls `hear` for each event that the client passes on. */
+  /** Calls `hear` for each event that the client emits. */
   readonly stream: (model: string, heard: Heard, hear: () => void) => Promise<void>
-  /** What the client raised, if it is an error of the API. */
+  /** The API error that the client raised, if it raised one. */
   readonly raised: (error: unknown) => Raised | undefined
 }
 
-/** What the official client makes of it. */
+/** The error members that the official client exposes. */
 export interface Heard {
   requestId: string
   text: string
@@ -31,7 +31,7 @@ export interface Heard {
 
 export interface Raised {
   readonly requestId: string | null | undefined
-  /** Undefined when it is raised out of a stream. */
+  /** Undefined for an error inside a stream. */
   readonly status: number | undefined
   readonly code: string | null | undefined
   readonly type: string | null | undefined

@@ -1,5 +1,5 @@
 /**
- * Suppliers of a protocol of events whose whole answer is none, or is an odd one.
+ * Faults in whole responses of a protocol with named events: invalid and unusual ones.
  */
 import { frameOf } from "../../support/upstream/MessagesWire.ts"
 import {
@@ -22,7 +22,7 @@ import { indiscretion, traces } from "./Telltales.ts"
 const CONTENT = " hello hello hello"
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
-/** The head of a JSON answer, and then these steps. */
+/** The head of a JSON response, followed by these steps. */
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 

@@ -1,5 +1,5 @@
 /**
- * Suppliers of a protocol of events whose stream breaks, or is an odd one.
+ * Faults in streams of a protocol with named events: broken and unusual ones.
  */
 import { frameOf, sent, type WireEvent } from "../../support/upstream/MessagesWire.ts"
 import {
@@ -42,7 +42,7 @@ const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 export const textOf = (events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 export const goodEvents = (wire: EventWire) => wire.events([HELLO, HELLO, HELLO], wire.usage(7, 3))
 
-/** Up to the first word, and with it. */
+/** The events up to and including the first word. */
 const beginning = (wire: EventWire) => {
   const events = goodEvents(wire)
   const first = events.findIndex(wire.isWord)
@@ -52,7 +52,7 @@ const beginning = (wire: EventWire) => {
 const unanswered = (supplier: string, says: Says, told: Told = failure, timeouts: object = {}): Fault =>
   streamFault(supplier, says, told, "nothing", timeouts)
 
-/** Nothing was passed on yet, so there is still a status to tell it with. */
+/** No byte was relayed yet, so the error can still have a status. */
 const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
   unanswered("answers with nothing", []),
   unanswered("answers with the last word of another protocol only", [done]),
@@ -125,7 +125,7 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   ]
 }
 
-/** The client has everything up to that event when the connection breaks, which after the last one is no matter. */
+/** The client has every event up to that one when the connection breaks. After the last event a break has no effect. */
 const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
   const events = goodEvents(wire)
   return events.map(({ type }, i) => {
@@ -142,7 +142,7 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
 const odd = (supplier: string, says: Says, content = SAID): Fault =>
   streamFault(supplier, says, { as: "answer", text: content }, [7, 3])
 
-/** The words are; the rest comes faster, but is cut as badly. */
+/** The words are sent in small pieces. The other events are sent faster, but cut at the same places. */
 const byteByByte = (wire: EventWire): ReadonlyArray<Step> =>
   wire.events(WORDS, wire.usage(7, 3)).map((event) => inPieces(wire.isWord(event) ? 1 : 29, frameOf(event)))
 

@@ -1,6 +1,5 @@
 /**
- * The wire of a protocol whose streams are named events: what the tables of faults have to know to tell an answer in
- * it, and to tell it wrong.
+ * The wire of a protocol with named events, as far as the fault tables need it to write valid and invalid responses.
  */
 import {
   errorOf,
@@ -16,17 +15,17 @@ import { indiscretion } from "./Telltales.ts"
 
 export interface EventWire {
   readonly usage: (prompt: number, output: number) => object
-  /** All events of a stream, a word each in those that are words; without usage none is reported. */
+  /** All events of a stream, with one word in each content event. Without `usage` none is reported. */
   readonly events: (words: ReadonlyArray<string>, usage?: object) => ReadonlyArray<WireEvent>
   readonly isWord: (event: WireEvent) => boolean
-  /** A whole answer, with whatever is to stand for its usage. */
+  /** A whole response with this value as its usage. */
   readonly answer: (text: string, usage?: unknown) => object
-  /** Events that stand where an answer should go on. */
+  /** Events that replace the rest of a response. */
   readonly failures: Readonly<Record<string, WireEvent>>
   readonly limit: WireEvent
-  /** What a cut stream costs that reported a prompt of 7 as early as its protocol can. */
+  /** The cost of a cut stream that reported a prompt of 7 as early as its protocol allows. */
   readonly dueWhenCut: Due
-  /** What clients read as the usage of a stream that reported none. */
+  /** The usage that clients read from a stream without reported usage. */
   readonly usageUntold: { readonly usage?: readonly [number, number] }
 }
 

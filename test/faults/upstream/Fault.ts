@@ -1,41 +1,41 @@
 /**
- * One thing a supplier can do wrong, what its client is told then, and what that costs.
+ * A fault of an upstream: the response of the upstream, the result at the client, and the charge.
  */
 import type { Script, Step } from "../../support/upstream/Script.ts"
 
 export interface Fault {
-  /** A sentence whose subject is the supplier. */
+  /** A clause whose subject is the upstream. */
   readonly supplier: string
-  /** What the client asks for. */
+  /** Whether the client requests a stream or a whole response. */
   readonly asked: "stream" | "answer"
   readonly at?: Whereabouts
-  /** Members of the provider's timeouts in the catalog. */
+  /** The timeouts of the provider in the catalog. */
   readonly timeouts?: object
   readonly says: (audience: Audience) => Script
   readonly told: Told
   readonly due: Due
 }
 
-/** Where the supplier is believed to be. */
+/** The base URL of the provider in the catalog. */
 export type Whereabouts = "where nobody listens" | "behind a certificate nobody trusts" | "where no TLS is spoken"
 
 export type Told =
-  /** An error instead of an answer. */
+  /** An error instead of a response. */
   | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
-  /** A stream that raises an error after this text; undefined where how much there is depends on the clock. */
+  /** A stream that raises an error after this text. Undefined when the amount of text depends on the clock. */
   | { readonly as: "broken stream"; readonly text: string | undefined; readonly code: string }
-  /** An answer after all, with this usage, or else the one that is due where the supplier reports it. */
+  /** A response with this usage, or with the charged usage when the upstream reports it. */
   | { readonly as: "answer"; readonly text: string; readonly usage?: Figures }
 
 export type Figures = readonly [prompt: number, completion: number]
 
 export type Due =
   | "nothing"
-  /** The prompt and the text the client has, both counted here. */
+  /** The prompt and the delivered text, both counted by the gateway. */
   | "what arrived"
-  /** These tokens, as the supplier reports them. */
+  /** The tokens that the upstream reports. */
   | Figures
-  /** The prompt as the supplier reports it, and the text the client has. */
+  /** The prompt that the upstream reports, and the delivered text. */
   | { readonly prompt: number }
 
 export const refusal = (status: number, code: string, retryAfter?: string): Told => ({
@@ -45,7 +45,7 @@ export const refusal = (status: number, code: string, retryAfter?: string): Told
   ...(retryAfter === undefined ? {} : { retryAfter })
 })
 
-/** What most faults come to. */
+/** The most frequent result of a fault. */
 export const failure = refusal(502, "upstream_error")
 
 export const brokenAfter = (text: string | undefined, code = "upstream_error"): Told => ({
@@ -54,7 +54,7 @@ export const brokenAfter = (text: string | undefined, code = "upstream_error"): 
   code
 })
 
-/** Tells a script how far its client has listened, so that it can go wrong at that very moment. */
+/** Tells a script how much its client has received, so that the fault happens at that moment. */
 export class Audience {
   #heard = 0
   #waiting: Array<() => void> = []
@@ -64,7 +64,7 @@ export class Audience {
     for (const look of this.#waiting.splice(0)) look()
   }
 
-  /** Goes on when the client has so many chunks, or has left. */
+  /** Continues when the client has this many chunks, or has disconnected. */
   has(chunks: number): Step {
     return (wire) => Promise.race([this.#reach(chunks), wire.gone])
   }

@@ -1,9 +1,9 @@
 /**
- * Everything a supplier can do wrong, as the official client of a protocol sees it and as it is charged: an answer
- * that is none is an error, a stream that breaks raises, and a customer pays for what arrived and nothing else.
+ * All upstream faults, as the official client of a protocol sees them and as they are charged. An invalid response is an
+ * error, a broken stream raises an error, and a customer pays only for the delivered content.
  *
- * Each fault has a supplier and a model of its own, so that several can happen at a time. Every byte told to a client
- * is searched for what must not be told, and in the end the balance has lost exactly what the clients received.
+ * Each fault has its own provider and model, so that faults can run in parallel. The suite searches every byte that a
+ * client receives for secrets, and at the end the balance has decreased by exactly what the clients received.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -25,7 +25,7 @@ interface Case {
   readonly audience: Audience
 }
 
-/** The tests of a file: every fault, and what they come to all together. There must be more than `moreThan` of them. */
+/** The tests of a file: each fault, and the totals of all. There must be more than `moreThan` faults. */
 export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreThan: number): void => {
   const cases: ReadonlyArray<Case> = faults.map((fault, i) => ({
     fault,
@@ -39,7 +39,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   const plain = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n"))
   let tap: Wiretap
   let caller: Caller
-  /** What the clients received, added up. */
+  /** The sum of what the clients received. */
   let dueUsdMicro = 0n
 
   beforeAll(async () => {
@@ -108,7 +108,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     return heard
   }
 
-  describe.concurrent("a supplier that", () => {
+  describe.concurrent("an upstream that", () => {
     it.each(
       cases.map(
         (each) =>
@@ -133,7 +133,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       }).toEqual({ ending: endingOf(fault, heard), input, output, paid: (input + 2n * output) * 1_000_000n })
       dueUsdMicro += input + 2n * output
 
-      // A supplier that nobody waits for reads what it was asked when it gets to it.
+      // An upstream whose client has left may read its request late.
       const asked = () =>
         gateway.upstream.requests
           .filter((request) => request.body.includes(`"${upstreamModel}"`))
@@ -143,7 +143,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   })
 
   describe("after all these faults", () => {
-    it("the balance has lost what the clients received", async () => {
+    it("the balance has decreased by exactly what the clients received", async () => {
       expect(cases.length).toBeGreaterThan(moreThan)
       expect(dueUsdMicro).toBeGreaterThan(0n)
       expect(BALANCE - (await gateway.balanceUsdMicro())).toBe(dueUsdMicro)
@@ -153,12 +153,12 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       expect(BigInt(paid)).toBe(dueUsdMicro * 1_000_000n)
     })
 
-    it("no client was told who the suppliers are", () => {
+    it("no response identifies a provider", () => {
       const { host } = new URL(gateway.upstream.baseUrl)
       expect(tap.leaksOf([...leaks, SUPPLIER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
     })
 
-    it("nothing is left open", async () => {
+    it("no hold is left open", async () => {
       const { counters } = gateway
       await until(
         () => counters.openRequests + counters.openStreams + counters.openExchanges + counters.bodyBytes === 0

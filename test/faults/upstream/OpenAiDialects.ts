@@ -1,5 +1,5 @@
 /**
- * Chat and responses, as OpenAI's client speaks them.
+ * The chat and responses protocols through OpenAI's client.
  */
 import OpenAI, { APIError } from "openai"
 import { type Caller, type Dialect, type Heard, QUESTION, type Raised } from "./Dialect.ts"
@@ -63,7 +63,7 @@ export const responsesDialect: Dialect = {
   types,
   callerOf: (gatewayUrl, key): Caller => {
     const client = clientOf(gatewayUrl, key)
-    /** Figures nobody could use are left out of the usage. */
+    /** Invalid figures are left out of the usage. */
     const told = (heard: Heard, usage: Partial<OpenAI.Responses.ResponseUsage> | null | undefined) => {
       const { input_tokens, output_tokens } = usage ?? {}
       heard.usage =

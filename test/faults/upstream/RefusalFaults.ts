@@ -1,5 +1,5 @@
 /**
- * Suppliers that cannot be reached, do not answer, or refuse.
+ * Upstreams that cannot be reached, do not respond, or refuse the request.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
@@ -20,7 +20,7 @@ import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
 
 type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
 
-/** Whatever was asked for, nothing came and nothing is due. */
+/** No content arrived, so nothing is charged. */
 const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
   (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
 

@@ -1,5 +1,5 @@
 /**
- * Suppliers whose stream breaks, or is an odd one.
+ * Faults in chat streams: broken and unusual ones.
  */
 import {
   chatFrames,
@@ -52,7 +52,7 @@ const figures = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const said = HELLO.repeat(3)
 
-/** Nothing was passed on yet, so there is still a status to tell it with. */
+/** No byte was relayed yet, so the error can still have a status. */
 const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("answers with nothing", [], failure, "nothing"),
   fault("answers with the end of an answer only", [done], failure, "nothing"),
@@ -155,7 +155,7 @@ const broken: ReadonlyArray<Fault> = [
   )
 ]
 
-/** The client has everything up to that frame when the connection breaks. */
+/** The client has every frame up to that one when the connection breaks. */
 function resetAfterEachFrame(): ReadonlyArray<Fault> {
   const frames = [role, hello, hello, hello, finish]
   return [
@@ -169,7 +169,7 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
         i === 0 ? "nothing" : "what arrived"
       )
     }),
-    // Before the finish, which a client can be seen to have: it is told the usage with the last frame only.
+    // Sent before the finish chunk, which the test can observe at the client. The client receives the usage in the last frame only.
     fault(
       "resets the connection after the usage",
       (audience) => [role, hello, hello, hello, figures, finish, audience.has(5), reset],

@@ -1,5 +1,5 @@
 /**
- * What suppliers let slip, and no client may ever see.
+ * Facts that upstreams reveal and that no client may see.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 
@@ -10,7 +10,7 @@ const COST = "0.00731"
 
 export const leaks: ReadonlyArray<string> = [SUPPLIER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
 
-/** Headers by which suppliers can be told apart. */
+/** Headers that identify a provider. */
 export const telltales: Readonly<Record<string, string>> = {
   server: HOST,
   via: `1.1 ${HOST}`,
@@ -20,7 +20,7 @@ export const telltales: Readonly<Record<string, string>> = {
   "set-cookie": `session=kwyjibo; Domain=${HOST}`
 }
 
-/** Members that name the supplier or what it costs us. */
+/** Members that name the provider or its cost. */
 export const traces = {
   provider: SUPPLIER,
   system_fingerprint: "fp_kwyjibo",
@@ -28,7 +28,7 @@ export const traces = {
   cost: Number(COST)
 }
 
-/** An error that says everything it should not. */
+/** An error that contains every secret. */
 export const indiscretion = errorBody(
   `${HIDDEN_MODEL}-7 of ${SUPPLIER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
   "kwyjibo_error",
