@@ -45,7 +45,7 @@ afterAll(() => gateway.close())
 /** A hidden model, a retired model, a model of another protocol, and the usual model. */
 const withMoreModels = async (): Promise<void> => {
   const price = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 2_000_000 }
-  const model = (public_name: string, more: object = {}, provider = "scripted-supplier") => ({
+  const model = (public_name: string, more: object = {}, provider = "scripted-provider") => ({
     public_name,
     display_name: public_name,
     author: "Lab",
@@ -56,10 +56,10 @@ const withMoreModels = async (): Promise<void> => {
   const provider = (name: string, protocols: ReadonlyArray<string>) => ({
     name,
     base_url: gateway.upstream.baseUrl,
-    api_key_env: "SUPPLIER_KEY",
+    api_key_env: "PROVIDER_KEY",
     protocols
   })
-  const providers = [provider("scripted-supplier", ["chat"]), provider("other-protocol", ["messages"])]
+  const providers = [provider("scripted-provider", ["chat"]), provider("other-protocol", ["messages"])]
   const models = [model("m"), model("hidden", { hidden: true }), model("speaks-messages", {}, "other-protocol")]
   const pictures = model("pictures", { kind: "image", capabilities: ["generate"] })
   await gateway.applyCatalogFile({ providers, models: [...models, pictures, model("retired")] })

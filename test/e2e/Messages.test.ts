@@ -7,7 +7,7 @@ import FirstAnthropic from "anthropic-sdk-0"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { promptTokens, tokens } from "../support/LocalCount.ts"
 import { RawClient } from "../support/RawClient.ts"
-import { SUPPLIER_KEY, TestGateway, until } from "../support/TestGateway.ts"
+import { PROVIDER_KEY, TestGateway, until } from "../support/TestGateway.ts"
 import {
   blockDelta,
   blockStart,
@@ -110,7 +110,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(request?.path).toBe("/v1/messages")
     expect(request?.json()).toEqual({ ...hello, model: "upstream-model" })
     expect(request?.headers["anthropic-version"]).toBe(version)
-    expect(request?.headers.authorization).toBe(`Bearer ${SUPPLIER_KEY}`)
+    expect(request?.headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`)
     expect(request?.head).not.toContain(gateway.key)
     expect(request?.head).not.toMatch(/x-stainless|user-agent/i)
   })

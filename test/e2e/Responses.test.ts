@@ -345,7 +345,7 @@ describe("a responses stream that fails", () => {
     response: { ...begun(), status: "failed", error, usage }
   })
   const FAILED = "upstream_error"
-  const breaks: ReadonlyArray<readonly [supplier: string, rest: ReadonlyArray<Step>, code: string]> = [
+  const breaks: ReadonlyArray<readonly [upstream: string, rest: ReadonlyArray<Step>, code: string]> = [
     ["ends", [], FAILED],
     ["ends with the last word of another protocol", [bytes("data: [DONE]\n\n")], FAILED],
     ["hangs up", [cut], FAILED],

@@ -7,12 +7,12 @@
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
-import { SUPPLIER_KEY, TestGateway } from "../support/TestGateway.ts"
+import { PROVIDER_KEY, TestGateway } from "../support/TestGateway.ts"
 import { chunk, completion, errorBody, usage, usageChunk } from "../support/upstream/ChatWire.ts"
 import { bytes, cut, done, event, hangUp, json, type Script, script, text } from "../support/upstream/Script.ts"
 import { leaksIn, Wiretap } from "../support/Wiretap.ts"
 
-const SUPPLIER = "kwyjibo"
+const PROVIDER = "kwyjibo"
 const MODEL = "kwyjibo/llama-9-turbo"
 const COST = "0.0073131"
 const LIST_PRICE = "777001"
@@ -20,7 +20,7 @@ const CONVERSATION = "the plans for the birthday party"
 const PEPPER = "the pepper of the gateway that keeps secrets"
 
 /** Facts that only the operator may know. */
-const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, SUPPLIER_KEY, "SUPPLIER_KEY"]
+const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, PROVIDER_KEY, "PROVIDER_KEY"]
 
 let gateway: TestGateway
 let tap: Wiretap
@@ -45,9 +45,9 @@ beforeAll(async () => {
   await gateway.applyCatalogFile({
     providers: [
       {
-        name: SUPPLIER,
+        name: PROVIDER,
         base_url: gateway.upstream.baseUrl,
-        api_key_env: "SUPPLIER_KEY",
+        api_key_env: "PROVIDER_KEY",
         protocols: ["chat"],
         timeouts: { first_byte_ms: 5_000, idle_ms: 300, total_ms: 10_000 }
       }
@@ -63,7 +63,7 @@ beforeAll(async () => {
           cache_write: Number(LIST_PRICE),
           output: Number(LIST_PRICE)
         },
-        routes: [{ provider: SUPPLIER, upstream_model: MODEL }],
+        routes: [{ provider: PROVIDER, upstream_model: MODEL }],
         tiers: [{ tier_usd_cents: 500, granted_tokens: 1_000 }]
       }
     ]
@@ -113,14 +113,14 @@ const telling = (frame: object, choice: object = {}) => ({
         choices: frame.choices.map((each) => ({
           ...each,
           native_finish_reason: "kwyjibo",
-          provider: SUPPLIER,
+          provider: PROVIDER,
           ...choice
         }))
       }
     : {})
 })
 const answer = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
-const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: SUPPLIER, x_host: "kwyjibo" })))
+const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: PROVIDER, x_host: "kwyjibo" })))
 
 /** Refusals with a reason for the client, each of which also contains a fact that must stay secret. */
 const refusals: ReadonlyArray<string> = [
@@ -129,7 +129,7 @@ const refusals: ReadonlyArray<string> = [
   "kwyjibo.example returned 400",
   "See https://docs.kwyjibo.example/errors for more.",
   "Kwyjibo Cloud: your organization org-kwyjibo12345 may not do this.",
-  `Incorrect API key provided: ${SUPPLIER_KEY}.`,
+  `Incorrect API key provided: ${PROVIDER_KEY}.`,
   `This request costs $${COST}.`,
   "KWYJIBO error",
   "<html><h1>Kwyjibo</h1></html>"
@@ -151,7 +151,7 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
     script({
       steps: [
         hi,
-        event({ error: { message: "Kwyjibo broke", code: "kwyjibo", metadata: { provider_name: SUPPLIER } } })
+        event({ error: { message: "Kwyjibo broke", code: "kwyjibo", metadata: { provider_name: PROVIDER } } })
       ]
     })
   ],
@@ -249,12 +249,12 @@ it("the log names the provider that failed, and contains no key, secret or messa
   await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_some_wrong_key_of_somebody" } })
   const lines = log.join("\n")
   expect(lines).toContain("a supplier failed")
-  expect(lines).toContain(SUPPLIER)
+  expect(lines).toContain(PROVIDER)
   const secretPart = gateway.key.split("_")[2] ?? ""
   expect(secretPart).toHaveLength(49)
   expect(
     leaksIn(lines, [
-      SUPPLIER_KEY,
+      PROVIDER_KEY,
       gateway.key,
       secretPart,
       PEPPER,

@@ -23,15 +23,15 @@ beforeAll(async () => {
     author: "Lab",
     discovery_rank,
     price_usd_micro_per_million_tokens: { input: 777_001, cache_read: 777_002, cache_write: 777_003, output: 777_004 },
-    routes: [{ provider: "scripted-supplier", upstream_model: `upstream of ${public_name}` }],
+    routes: [{ provider: "scripted-provider", upstream_model: `upstream of ${public_name}` }],
     ...more
   })
   const catalog = (models: ReadonlyArray<object>) => ({
     providers: [
       {
-        name: "scripted-supplier",
+        name: "scripted-provider",
         base_url: gateway.upstream.baseUrl,
-        api_key_env: "SUPPLIER_KEY",
+        api_key_env: "PROVIDER_KEY",
         protocols: ["chat", "images"]
       }
     ],

@@ -48,14 +48,14 @@ afterAll(async () => {
 
 /** Every case has its own providers without earlier failures, because a new catalog creates new routes. */
 let generation = 0
-const suppliers = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
+const useProviders = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
   generation += 1
   const addresses = [gateway.upstream.baseUrl, ...others]
   await gateway.applyCatalogFile({
     providers: addresses.map((base_url, i) => ({
-      name: `supplier ${i} of case ${generation}`,
+      name: `provider ${i} of case ${generation}`,
       base_url,
-      api_key_env: "SUPPLIER_KEY",
+      api_key_env: "PROVIDER_KEY",
       protocols: ["chat"],
       ...(i === 0 ? first : {})
     })),
@@ -71,7 +71,7 @@ const suppliers = async (first: object = {}, others: ReadonlyArray<string> = [se
           output: 2_000_000
         },
         routes: addresses.map((_, i) => ({
-          provider: `supplier ${i} of case ${generation}`,
+          provider: `provider ${i} of case ${generation}`,
           upstream_model: `model-${i}`,
           priority: i
         }))
@@ -151,7 +151,7 @@ describe.each([
     ["is overloaded (529)", json(errorBody("no"), 529)],
     ["sends us elsewhere (302)", json({}, 302, { location: "/v1/elsewhere" })]
   ])("comes from the next provider when the first one %s, and is charged once", async (_fault, fault) => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(fault)
     second.next(good(streamed))
     const { text, error, asked, debit } = await observed(() => ask(streamed))
@@ -168,7 +168,7 @@ describe.each([
     ["finds the request too large (413)", json(errorBody("no"), 413), "request_too_large"],
     ["does not answer in time, and may still bill for it", silence, "upstream_error"]
   ])("is not retried when the first provider %s", async (_fault, fault, code) => {
-    await suppliers({ timeouts: { first_byte_ms: 150 } })
+    await useProviders({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
     const { error, asked, debit } = await observed(() => ask(streamed))
     expect(error?.code).toBe(code)
@@ -177,7 +177,7 @@ describe.each([
   })
 
   it("fails with the most informative error when all providers fail", async () => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(json(errorBody("no"), 500))
     second.next(json(errorBody("slow down"), 429, { "retry-after": "9" }))
     const { error, asked, debit } = await observed(() => ask(streamed))
@@ -193,7 +193,7 @@ describe("a stream that has begun", () => {
     ["nothing but comments", [bytes(": thinking\n\n"), cut]],
     ["nothing but pings", [event({ type: "ping" }), cut]]
   ])("falls over to the next provider after %s", async (_what, steps) => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(script({ steps }))
     second.next(good(true))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -202,7 +202,7 @@ describe("a stream that has begun", () => {
   })
 
   it("fails without a charge after a role only", async () => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
     expect(error?.code).toBe("upstream_error")
@@ -210,7 +210,7 @@ describe("a stream that has begun", () => {
   })
 
   it("fails after a word and costs that word", async () => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ content: HELLO })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
     expect(error?.code).toBe("upstream_error")
@@ -218,7 +218,7 @@ describe("a stream that has begun", () => {
   })
 
   it("fails inside the stream after a keepalive, without a retry", async () => {
-    await suppliers()
+    await useProviders()
     const failed = signal()
     gateway.upstream.next(
       script({ status: "none", steps: [when(failed), raw("HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n")] })
@@ -240,7 +240,7 @@ describe("a stream that has begun", () => {
 
 describe("a provider that keeps failing", () => {
   it("is skipped while its circuit breaker is open, then probed with one request, then used again", async () => {
-    await suppliers({ breaker: { failures: 3, window_ms: 60_000, open_ms: 600 } }, [])
+    await useProviders({ breaker: { failures: 3, window_ms: 60_000, open_ms: 600 } }, [])
     const fails = json(errorBody("no"), 500)
     gateway.upstream.next(fails, fails, fails)
     for (let i = 0; i < 3; i++) expect((await ask(true)).error?.code).toBe("upstream_error")
@@ -262,7 +262,7 @@ describe("a provider that keeps failing", () => {
   })
 
   it("is skipped for the next provider, and its refusals of requests do not count as failures", async () => {
-    await suppliers({ breaker: { failures: 2, window_ms: 60_000, open_ms: 60_000 } })
+    await useProviders({ breaker: { failures: 2, window_ms: 60_000, open_ms: 60_000 } })
     const fails = json(errorBody("no"), 500)
     const refuses = json(errorBody("messages: bad"), 400)
     gateway.upstream.next(refuses, refuses, refuses, fails, fails)
@@ -277,7 +277,7 @@ describe("a provider that keeps failing", () => {
 
 describe("a provider that refuses our account", () => {
   it("gets no further requests while the next provider serves", async () => {
-    await suppliers()
+    await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     second.next(good(true), good(true))
     expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
@@ -285,14 +285,14 @@ describe("a provider that refuses our account", () => {
   })
 
   it("makes the model fail until the catalog changes when there is no other provider", async () => {
-    await suppliers({}, [])
+    await useProviders({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     for (const asked of [1, 0]) {
       const { error, ...rest } = await observed(() => ask(true))
       expect(error).toMatchObject({ status: 502, code: "upstream_error" })
       expect(rest).toMatchObject({ asked: [asked, 0], debit: 0n })
     }
-    await suppliers({}, [])
+    await useProviders({}, [])
     gateway.upstream.next(good(true))
     expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
   })
@@ -300,7 +300,7 @@ describe("a provider that refuses our account", () => {
 
 describe("a provider at its concurrency limit", () => {
   it("makes the next request overloaded with a Retry-After, until a slot is free", async () => {
-    await suppliers({ max_concurrency: 1 }, [])
+    await useProviders({ max_concurrency: 1 }, [])
     const answered = signal()
     gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))
     const first = await begun(() => ask(true))
@@ -315,7 +315,7 @@ describe("a provider at its concurrency limit", () => {
   })
 
   it("is relieved by the next provider", async () => {
-    await suppliers({ max_concurrency: 1 })
+    await useProviders({ max_concurrency: 1 })
     const over = signal()
     gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))
     const first = await begun(() => ask(true))

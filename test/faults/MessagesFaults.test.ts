@@ -22,8 +22,8 @@ import { refusalFaults } from "./upstream/RefusalFaults.ts"
 
 const events = goodEvents(messagesWire)
 const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
-const told = (supplier: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
-  streamFault(supplier, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
+const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
+  streamFault(upstream, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
 
 /** A stream reports the prompt first, and the stop reason and the output before its last event. */
 const ofMessages: ReadonlyArray<Fault> = [

@@ -24,11 +24,11 @@ const failed = (code: string, usage: unknown = null): WireEvent => ({
   type: "response.failed",
   response: { ...begun(), status: "failed", error: { code, message: "kwyjibo" }, usage }
 })
-const told = (supplier: string, says: ReadonlyArray<WireEvent>, due: Due): Fault =>
-  streamFault(supplier, says.map(sent), { as: "answer", text: SAID }, due)
-const unanswered = (supplier: string, says: object, as: Told = failure): ReadonlyArray<Fault> =>
+const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due): Fault =>
+  streamFault(upstream, says.map(sent), { as: "answer", text: SAID }, due)
+const unanswered = (upstream: string, says: object, as: Told = failure): ReadonlyArray<Fault> =>
   (["answer", "stream"] as const).map((asked) => ({
-    supplier,
+    upstream,
     asked,
     says: () => json(says),
     told: as,

@@ -217,7 +217,7 @@ export class ScriptedUpstream {
 }
 
 /** A base address where nothing listens. */
-export const nobodyThere = async (): Promise<string> => {
+export const unusedAddress = async (): Promise<string> => {
   const upstream = await ScriptedUpstream.start()
   await upstream.close()
   return upstream.baseUrl

@@ -14,7 +14,7 @@ import { join, resolve } from "node:path"
 import { build } from "esbuild"
 import { inject } from "vitest"
 import { leave } from "./Leftovers.ts"
-import { SUPPLIER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
+import { PROVIDER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
@@ -46,7 +46,7 @@ export class ServerProcess {
       DATABASE_URL: gateway.database.url,
       KEY_PEPPER: TEST_PEPPER,
       JWT_SECRET: TEST_JWT_SECRET,
-      SUPPLIER_KEY
+      PROVIDER_KEY
     }
     return ServerProcess.start({ ...shared, ...settings })
   }

@@ -34,8 +34,8 @@ import { betrayingWords } from "./upstream/Betrayal.ts"
 import { Wiretap } from "./Wiretap.ts"
 
 const operator = { actor: "test", reason: "a test asked for it" }
-const SUPPLIER = "scripted-supplier"
-export const SUPPLIER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
+const SUPPLIER = "scripted-provider"
+export const PROVIDER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
 /** The same for every gateway, so that a key made at one is known at another. */
 export const TEST_PEPPER = "the pepper that every test gateway has"
 /** The same for every gateway, so that a token of one is good at another. */
@@ -155,7 +155,7 @@ export class TestGateway {
         {
           name: SUPPLIER,
           base_url: this.upstream.baseUrl,
-          api_key_env: "SUPPLIER_KEY",
+          api_key_env: "PROVIDER_KEY",
           protocols: ["chat"],
           ...provider
         }
@@ -272,7 +272,7 @@ export class TestGateway {
   get leaks(): ReadonlyArray<string> {
     if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("nobody listened")
     const { host } = new URL(this.upstream.baseUrl)
-    return this.#tap.leaksOf([...betrayingWords, SUPPLIER, SUPPLIER_KEY, "SUPPLIER_KEY", host, this.key])
+    return this.#tap.leaksOf([...betrayingWords, SUPPLIER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
   }
 
   /** Stops as SIGTERM would, and leaves the database and the supplier to others. */
@@ -304,7 +304,7 @@ const layers = (config: ServerConfig, unsettleable: Array<string>, log: ((line: 
   Layer.provideMerge(
     Layer.merge(Live.server(config), PgAudit.layer),
     gatewayPorts(config, {
-      providerKeys: (name) => (name === "SUPPLIER_KEY" ? Redacted.make(SUPPLIER_KEY) : undefined),
+      providerKeys: (name) => (name === "PROVIDER_KEY" ? Redacted.make(PROVIDER_KEY) : undefined),
       postgres: config.DATABASE_URL === undefined ? Layer.die("no DATABASE_URL") : fromUrl(config.DATABASE_URL),
       payments: realPayments(config.payments)
     })

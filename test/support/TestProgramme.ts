@@ -261,7 +261,7 @@ export class TestProgramme {
     const file = Either.getOrThrow(
       parseCatalogFile({
         providers: [
-          { name: "scripted", base_url: this.upstream.baseUrl, api_key_env: "SUPPLIER_KEY", protocols: ["chat"] }
+          { name: "scripted", base_url: this.upstream.baseUrl, api_key_env: "PROVIDER_KEY", protocols: ["chat"] }
         ],
         models: [
           model("m", [

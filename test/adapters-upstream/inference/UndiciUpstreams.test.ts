@@ -3,7 +3,7 @@ import type { UpstreamEvents, UpstreamHead, Upstreams, Verdict } from "@tollgate
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { Effect, Either, Exit, Logger, Redacted, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
 import { aCandidate } from "../../support/upstream/Candidates.ts"
 import { chatFrames, completion, usage } from "../../support/upstream/ChatWire.ts"
 import {
@@ -37,7 +37,7 @@ let logged: Array<string>
 beforeEach(async () => {
   upstream = await ScriptedUpstream.start()
   scope = Effect.runSync(Scope.make())
-  const keys = (env: string) => (env === "SUPPLIER_KEY" ? Redacted.make(SECRET) : undefined)
+  const keys = (env: string) => (env === "PROVIDER_KEY" ? Redacted.make(SECRET) : undefined)
   logged = []
   const collect = Logger.replace(
     Logger.defaultLogger,
@@ -276,7 +276,7 @@ describe("a supplier that breaks is told as broken, once,", () => {
 
   it("refusing the connection", async () => {
     const told = new Told()
-    send(candidateAt(await nobodyThere()), told)
+    send(candidateAt(await unusedAddress()), told)
     await told.finished
     expect(told.order).toEqual(["broken"])
     expect(told.broken).toContain("ECONNREFUSED")

@@ -6,7 +6,7 @@ import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/Payme
 import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import { Effect, type Scope } from "effect"
 import { describe, expect } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
 import { hangUpHard, json, type Script, silence, text } from "../../support/upstream/Script.ts"
 import { PATIENT } from "./Payments.ts"
 
@@ -54,7 +54,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
 
     it.scopedLive("because nobody is there", () =>
       Effect.gen(function* () {
-        const provider = yield* make(new URL(yield* Effect.promise(nobodyThere)).origin, PATIENT)
+        const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, PATIENT)
         const [opening, checking] = yield* both(provider)
         expect(opening).toMatchObject({ kind: "network", ambiguous: false })
         expect(checking).toMatchObject({ kind: "network", ambiguous: false })

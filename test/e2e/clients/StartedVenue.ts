@@ -8,14 +8,14 @@ import { join } from "node:path"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Effect } from "effect"
 import * as CommandLine from "../../cli/CommandLine.ts"
-import { nobodyThere } from "../../support/ScriptedUpstream.ts"
+import { unusedAddress } from "../../support/ScriptedUpstream.ts"
 import { ServerProcess } from "../../support/ServerProcess.ts"
 import { Wiretap } from "../../support/Wiretap.ts"
 import type { Venue } from "./Venue.ts"
 
 export const startedVenue = async (): Promise<Venue> => {
   const home = mkdtempSync(join(tmpdir(), "tollgate-clients-"))
-  const upstream = new URL(await nobodyThere())
+  const upstream = new URL(await unusedAddress())
   const server = await ServerProcess.start({ NODE_ENV: "development", DATA_DIR: home, SIMULATOR_PORT: upstream.port })
   await server.printed(/Ctrl-C/)
   const told = (name: string): string => new RegExp(`^ +${name} +(\\S+)$`, "m").exec(server.stdout)?.[1] ?? ""

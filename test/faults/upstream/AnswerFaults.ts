@@ -28,8 +28,8 @@ const [choice] = good.choices
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const useless = (supplier: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
-  supplier,
+const useless = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+  upstream,
   asked: "answer",
   says: () => says,
   told,
@@ -46,8 +46,8 @@ const noAnswers: ReadonlyArray<Fault> = [
   useless("answers without choices", json({ id: "x", object: "chat.completion", usage: usage(7, 3) })),
   useless("answers with no choice", json({ ...good, choices: [] })),
   useless("answers with a choice without a message", json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })),
-  useless("answers with a stream nobody asked for", stream([good])),
-  useless("answers compressed, which nobody asked for", json(good, 200, { "content-encoding": "gzip" })),
+  useless("answers with an unrequested stream", stream([good])),
+  useless("answers compressed, without a request for it", json(good, 200, { "content-encoding": "gzip" })),
   useless("answers 200 with an error", json(indiscretion)),
   useless("answers 200 with an error that is a word", json({ error: "kwyjibo" })),
   useless("answers 200 with an error beside an answer", json({ ...good, ...indiscretion })),
@@ -68,8 +68,8 @@ const noAnswers: ReadonlyArray<Fault> = [
   useless("never comes to the end of its answer", unfinished(again(bytes(" "), 40)), failure, { total_ms: 400 })
 ]
 
-const odd = (supplier: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
-  supplier,
+const odd = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+  upstream,
   asked: "answer",
   says: () => says,
   told: { as: "answer", text: content },

@@ -26,8 +26,8 @@ const EMOJI = "Grüße, 世界 👩‍🚀"
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const useless = (supplier: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
-  supplier,
+const useless = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+  upstream,
   asked: "answer",
   says: () => says,
   told,
@@ -35,8 +35,8 @@ const useless = (supplier: string, says: Script, told: Told = failure, timeouts:
   timeouts
 })
 
-const odd = (supplier: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
-  supplier,
+const odd = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+  upstream,
   asked: "answer",
   says: () => says,
   told: { as: "answer", text: content },
@@ -55,8 +55,8 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
     useless("answers with a list", json([good])),
     useless("answers with an empty object", json({})),
     useless("answers with usage only", json({ usage: wire.usage(7, 3) })),
-    useless("answers with a stream nobody asked for", script({ steps: events.map((each) => bytes(frameOf(each))) })),
-    useless("answers compressed, which nobody asked for", json(good, 200, { "content-encoding": "gzip" })),
+    useless("answers with an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
+    useless("answers compressed, without a request for it", json(good, 200, { "content-encoding": "gzip" })),
     useless("answers 200 with an error", json(indiscretion)),
     useless("answers 200 with an error that is a word", json({ error: "kwyjibo" })),
     useless("answers 200 with an error beside an answer", json({ ...good, ...indiscretion })),

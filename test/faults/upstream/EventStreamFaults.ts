@@ -22,8 +22,8 @@ import { indiscretion, traces } from "./Telltales.ts"
 
 export type Says = Script | ReadonlyArray<Step> | ((audience: Audience) => ReadonlyArray<Step>)
 
-export const streamFault = (supplier: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
-  supplier,
+export const streamFault = (upstream: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
+  upstream,
   asked: "stream",
   says: (audience) => {
     const said = typeof says === "function" ? says(audience) : says
@@ -49,8 +49,8 @@ const beginning = (wire: EventWire) => {
   return { silent: events.slice(0, first), spoken: events.slice(0, first + 1) }
 }
 
-const unanswered = (supplier: string, says: Says, told: Told = failure, timeouts: object = {}): Fault =>
-  streamFault(supplier, says, told, "nothing", timeouts)
+const unanswered = (upstream: string, says: Says, told: Told = failure, timeouts: object = {}): Fault =>
+  streamFault(upstream, says, told, "nothing", timeouts)
 
 /** No byte was relayed yet, so the error can still have a status. */
 const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
@@ -80,8 +80,8 @@ const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
 const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   const { silent, spoken } = beginning(wire)
   const [begun, hello] = [silent.map(sent), spoken.map(sent)]
-  const after = (supplier: string, rest: ReadonlyArray<Step>, timeouts: object = {}): Fault =>
-    streamFault(supplier, [...hello, ...rest], brokenAfter(HELLO), wire.dueWhenCut, timeouts)
+  const after = (upstream: string, rest: ReadonlyArray<Step>, timeouts: object = {}): Fault =>
+    streamFault(upstream, [...hello, ...rest], brokenAfter(HELLO), wire.dueWhenCut, timeouts)
   const soon = { idle_ms: 300 }
   return [
     streamFault("hangs up before it says anything", [...begun, cut], brokenAfter(""), "nothing"),
@@ -132,15 +132,15 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
     const passed = events.slice(0, i + 1)
     const words = HELLO.repeat(passed.filter(wire.isWord).length)
     const says = (audience: Audience) => [...passed.map(sent), audience.has(i + 1), reset]
-    const supplier = `resets the connection after event ${i + 1}, ${type}`
+    const upstream = `resets the connection after event ${i + 1}, ${type}`
     return i === events.length - 1
-      ? streamFault(supplier, says, { as: "answer", text: words }, [7, 3])
-      : streamFault(supplier, says, brokenAfter(words), words === "" ? "nothing" : wire.dueWhenCut)
+      ? streamFault(upstream, says, { as: "answer", text: words }, [7, 3])
+      : streamFault(upstream, says, brokenAfter(words), words === "" ? "nothing" : wire.dueWhenCut)
   })
 }
 
-const odd = (supplier: string, says: Says, content = SAID): Fault =>
-  streamFault(supplier, says, { as: "answer", text: content }, [7, 3])
+const odd = (upstream: string, says: Says, content = SAID): Fault =>
+  streamFault(upstream, says, { as: "answer", text: content }, [7, 3])
 
 /** The words are sent in small pieces. The other events are sent faster, but cut at the same places. */
 const byteByByte = (wire: EventWire): ReadonlyArray<Step> =>

@@ -5,7 +5,7 @@ import type { Script, Step } from "../../support/upstream/Script.ts"
 
 export interface Fault {
   /** A clause whose subject is the upstream. */
-  readonly supplier: string
+  readonly upstream: string
   /** Whether the client requests a stream or a whole response. */
   readonly asked: "stream" | "answer"
   readonly at?: Whereabouts
@@ -17,7 +17,7 @@ export interface Fault {
 }
 
 /** The base URL of the provider in the catalog. */
-export type Whereabouts = "where nobody listens" | "behind a certificate nobody trusts" | "where no TLS is spoken"
+export type Whereabouts = "at a closed port" | "behind an untrusted certificate" | "where no TLS is spoken"
 
 export type Told =
   /** An error instead of a response. */

@@ -8,13 +8,13 @@
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { promptTokens, tokens } from "../../support/LocalCount.ts"
-import { nobodyThere, ScriptedUpstream } from "../../support/ScriptedUpstream.ts"
-import { SUPPLIER_KEY, TestGateway, until } from "../../support/TestGateway.ts"
+import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
+import { PROVIDER_KEY, TestGateway, until } from "../../support/TestGateway.ts"
 import { selfSigned } from "../../support/upstream/SelfSigned.ts"
 import { Wiretap } from "../../support/Wiretap.ts"
 import { type Caller, type Dialect, type Heard, QUESTION } from "./Dialect.ts"
 import { Audience, type Due, type Fault, type Whereabouts } from "./Fault.ts"
-import { HIDDEN_MODEL, leaks, SUPPLIER, telltales } from "./Telltales.ts"
+import { HIDDEN_MODEL, leaks, PROVIDER, telltales } from "./Telltales.ts"
 
 const BALANCE = 1_000_000n
 
@@ -67,17 +67,17 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   const addresses = async (): Promise<Readonly<Record<Whereabouts, string>>> => {
     const address = plain.address()
     return {
-      "where nobody listens": await nobodyThere(),
-      "behind a certificate nobody trusts": tls.baseUrl,
+      "at a closed port": await unusedAddress(),
+      "behind an untrusted certificate": tls.baseUrl,
       "where no TLS is spoken": `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     }
   }
 
   const catalog = (elsewhere: Readonly<Record<Whereabouts, string>>) => ({
     providers: cases.map(({ fault, model }) => ({
-      name: `${SUPPLIER} of ${model}`,
+      name: `${PROVIDER} of ${model}`,
       base_url: fault.at === undefined ? gateway.upstream.baseUrl : elsewhere[fault.at],
-      api_key_env: "SUPPLIER_KEY",
+      api_key_env: "PROVIDER_KEY",
       protocols: ["chat", "messages", "responses"],
       timeouts: { first_byte_ms: 10_000, idle_ms: 10_000, total_ms: 15_000, ...fault.timeouts }
     })),
@@ -91,7 +91,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
         cache_write: 1_000_000,
         output: 2_000_000
       },
-      routes: [{ provider: `${SUPPLIER} of ${model}`, upstream_model: upstreamModel }]
+      routes: [{ provider: `${PROVIDER} of ${model}`, upstream_model: upstreamModel }]
     }))
   })
 
@@ -113,12 +113,12 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       cases.map(
         (each) =>
           [
-            each.fault.supplier,
+            each.fault.upstream,
             `asked for ${each.fault.asked === "answer" ? "a whole answer" : "a stream"}`,
             each
           ] as const
       )
-    )("%s (%s)", async (_supplier, _asked, each) => {
+    )("%s (%s)", async (_upstream, _asked, each) => {
       const { fault, upstreamModel } = each
       const heard = await listen(each)
       expectTold(dialect, fault, heard)
@@ -155,7 +155,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
 
     it("no response identifies a provider", () => {
       const { host } = new URL(gateway.upstream.baseUrl)
-      expect(tap.leaksOf([...leaks, SUPPLIER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
+      expect(tap.leaksOf([...leaks, PROVIDER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
     })
 
     it("no hold is left open", async () => {

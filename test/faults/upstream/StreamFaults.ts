@@ -31,8 +31,8 @@ import { indiscretion, traces } from "./Telltales.ts"
 
 type Says = Script | ReadonlyArray<Step> | ((audience: Audience) => ReadonlyArray<Step>)
 
-const fault = (supplier: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
-  supplier,
+const fault = (upstream: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
+  upstream,
   asked: "stream",
   says: (audience) => {
     const said = typeof says === "function" ? says(audience) : says
@@ -185,8 +185,8 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
   ]
 }
 
-const odd = (supplier: string, says: Says, due: Due = [7, 3], content = said): Fault =>
-  fault(supplier, says, { as: "answer", text: content }, due)
+const odd = (upstream: string, says: Says, due: Due = [7, 3], content = said): Fault =>
+  fault(upstream, says, { as: "answer", text: content }, due)
 
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 const frameTexts = (frames: ReadonlyArray<object>, end: string) =>

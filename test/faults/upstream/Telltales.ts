@@ -3,12 +3,12 @@
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 
-export const SUPPLIER = "secret-supplier"
+export const PROVIDER = "secret-provider"
 export const HIDDEN_MODEL = "hidden-model"
 const HOST = "kwyjibo.example"
 const COST = "0.00731"
 
-export const leaks: ReadonlyArray<string> = [SUPPLIER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
+export const leaks: ReadonlyArray<string> = [PROVIDER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
 
 /** Headers that identify a provider. */
 export const telltales: Readonly<Record<string, string>> = {
@@ -16,21 +16,21 @@ export const telltales: Readonly<Record<string, string>> = {
   via: `1.1 ${HOST}`,
   "x-request-id": "req_kwyjibo_1",
   "x-ratelimit-limit-tokens": "1234",
-  "openai-organization": SUPPLIER,
+  "openai-organization": PROVIDER,
   "set-cookie": `session=kwyjibo; Domain=${HOST}`
 }
 
 /** Members that name the provider or its cost. */
 export const traces = {
-  provider: SUPPLIER,
+  provider: PROVIDER,
   system_fingerprint: "fp_kwyjibo",
-  x_supplier: { host: HOST },
+  x_provider: { host: HOST },
   cost: Number(COST)
 }
 
 /** An error that contains every secret. */
 export const indiscretion = errorBody(
-  `${HIDDEN_MODEL}-7 of ${SUPPLIER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
+  `${HIDDEN_MODEL}-7 of ${PROVIDER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
   "kwyjibo_error",
   "kwyjibo_type"
 )

@@ -8,7 +8,7 @@ import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
 export const aProvider = (parts: Partial<Provider> = {}): Provider => ({
   name: ProviderName("supplier"),
   baseUrl: "http://127.0.0.1:9/v1",
-  apiKeyEnv: "SUPPLIER_KEY",
+  apiKeyEnv: "PROVIDER_KEY",
   auth: "bearer",
   protocols: ["chat"],
   maxConcurrency: 16,

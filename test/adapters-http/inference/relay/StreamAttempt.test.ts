@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import { chatFrames, chunk, completion, errorBody, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
 import {
   bytes,
@@ -316,7 +316,7 @@ describe("another route", () => {
     const second = await aSupplier()
     second.next(stream(chatFrames({ content: ["ok"] })))
     const gateway = await startGateway({
-      catalog: catalogOf({ baseUrl: await nobodyThere() }, { baseUrl: second.baseUrl })
+      catalog: catalogOf({ baseUrl: await unusedAddress() }, { baseUrl: second.baseUrl })
     })
     expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["ok"])
   })

@@ -36,7 +36,7 @@ import * as NoRankings from "../../../support/NoRankings.ts"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { RememberedImages } from "../../images/RememberedImages.ts"
 
-const SUPPLIER_KEY = Redacted.make("supplier-key")
+const PROVIDER_KEY = Redacted.make("supplier-key")
 export const KEY = "tg_the_good_key"
 
 /** Accounts on paper: what was admitted, and how each request was measured. */
@@ -161,7 +161,7 @@ const open: Array<TestGateway> = []
 
 export const startGateway = async ({
   catalog,
-  upstreams = UndiciUpstreams.layer({ keys: () => SUPPLIER_KEY }),
+  upstreams = UndiciUpstreams.layer({ keys: () => PROVIDER_KEY }),
   rankings = NoRankings.layer,
   images = new RememberedImages(),
   imageSettings = {},

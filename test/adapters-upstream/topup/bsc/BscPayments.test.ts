@@ -10,7 +10,7 @@ import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Fiber, Logger, Redacted, TestClock } from "effect"
 import { afterAll, describe, expect } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import { silence } from "../../../support/upstream/Script.ts"
 import { type WireNodeFacts, wireNode } from "./FakeNode.ts"
 import { TestChain } from "./TestChain.ts"
@@ -248,7 +248,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   it.scoped("is seen by the second node when the first is dead", () =>
     Effect.gen(function* () {
       yield* onChain
-      const dead = yield* Effect.promise(() => nobodyThere())
+      const dead = yield* Effect.promise(() => unusedAddress())
       const provider = yield* providerOf([dead, chain.url])
       yield* provider.probe
       const { address, refreshed } = yield* openOn(provider)
@@ -289,7 +289,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   it.scoped("is neither asked for nor judged while no node answers", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
-      const dead = [yield* Effect.promise(() => nobodyThere()), yield* Effect.promise(() => nobodyThere())]
+      const dead = [yield* Effect.promise(() => unusedAddress()), yield* Effect.promise(() => unusedAddress())]
       const provider = yield* providerOf(dead)
       const unavailable = { _tag: "ProviderUnavailable", provider: "bsc", kind: "network", ambiguous: false }
       expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(unavailable)
@@ -369,7 +369,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
-      const dead = yield* Effect.promise(() => nobodyThere())
+      const dead = yield* Effect.promise(() => unusedAddress())
       const tooFew = yield* providerOf([dead, chain.url], { rpcQuorum: 2 })
       expect(yield* Effect.flip(tooFew.refresh(intent, stored(payment)))).toMatchObject({ kind: "network" })
       expect(yield* Effect.flip(tooFew.probe)).toMatchObject({ kind: "network" })

@@ -2,7 +2,7 @@ import * as JsonRpc from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Effect, Fiber, Schema, TestClock, TestContext } from "effect"
 import type { Agent } from "undici"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import { hangUp, hangUpHard, json, type Script, silence, text } from "../../../support/upstream/Script.ts"
 import { result } from "./FakeNode.ts"
 
@@ -87,7 +87,7 @@ describe("a call", () => {
   })
 
   it("fails when nobody is there, and does not say where", async () => {
-    const { kind, detail } = await failure(await nobodyThere())
+    const { kind, detail } = await failure(await unusedAddress())
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })
 

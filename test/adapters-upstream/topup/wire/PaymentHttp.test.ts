@@ -3,7 +3,7 @@ import { troubleOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
 import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { nobodyThere, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import {
   hangUp,
   hangUpHard,
@@ -172,7 +172,7 @@ describe("a failure", () => {
 
   it.scopedLive("to connect leaves nothing behind", () =>
     Effect.gen(function* () {
-      const client = yield* aClient(yield* Effect.promise(nobodyThere))
+      const client = yield* aClient(yield* Effect.promise(unusedAddress))
       expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind: "network", ambiguous: false })
     })
   )
