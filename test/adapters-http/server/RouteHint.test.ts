@@ -1,4 +1,4 @@
-import { meantPath, methodsOf } from "@tollgate/adapters-http/server/RouteHint"
+import { intendedPath, methodsOf } from "@tollgate/adapters-http/server/RouteHint"
 import { describe, expect, it } from "vitest"
 
 const routes = [
@@ -17,11 +17,11 @@ describe("the hint on a lost path", () => {
     ["/v1/docs", "/docs"],
     ["/v1//messages", "/v1/messages"]
   ])("of %s is %s", (path, meant) => {
-    expect(meantPath(routes, path)).toBe(meant)
+    expect(intendedPath(routes, path)).toBe(meant)
   })
 
   it.each(["/", "/v1", "/v2/messages", "/messages/x"])("of %s is none", (path) => {
-    expect(meantPath(routes, path)).toBeUndefined()
+    expect(intendedPath(routes, path)).toBeUndefined()
   })
 })
 

@@ -1,5 +1,5 @@
 /**
- * Everything but relayed requests: served by Effect's router over the HttpApi.
+ * Serves all requests that are not relayed, with Effect's router over the HttpApi.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -21,11 +21,11 @@ export interface ApiListener {
 }
 
 export interface ApiListenerOptions {
-  /** A client that takes nothing for so long has left. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly writeStallMillis: number
 }
 
-/** Public names are the longest parameters, and may be escaped. */
+/** Public names are the longest parameters; escaping makes them longer. */
 const MAX_PARAMETER_LENGTH = 1_000
 
 export const make = (
@@ -40,7 +40,7 @@ export const make = (
   Effect.gen(function* () {
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    // Node's adapter forks its fibers to nobody: without this, closing would not wait for them.
+    // Node's adapter forks fibers without a parent. They are tracked so that closing the server waits for them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
         running.add(fiber)
@@ -69,7 +69,7 @@ export const make = (
     }
   })
 
-/** The router and the middlewares that the layers of all groups add to, and what handlers may use of the platform. */
+/** The router and middleware registry of all groups, and the platform services of handlers. */
 export const layerContext = Layer.mergeAll(
   HttpApiBuilder.Router.Live,
   HttpApiBuilder.Middleware.layer,

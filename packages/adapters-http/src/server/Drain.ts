@@ -1,6 +1,6 @@
 /**
- * Closes the server without losing a request: those that are open may end by themselves for a while, then they are
- * cut off, and in any case their programs end, settlement included, before anything below is closed.
+ * Shuts the server down without losing a request. Open requests may finish within the grace period and are then
+ * interrupted. Their programs, including settlement, end before the layers below (database, upstreams) close.
  */
 import type { Server } from "node:http"
 import * as Duration from "effect/Duration"
@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import type { InFlightRequests } from "../http/InFlight.ts"
 import { stopListening } from "./NodeServer.ts"
 
-/** For the last words of those that are cut off. */
-const CUT = Duration.seconds(2)
-/** For programs whose connection is closed by force. */
-const SETTLE = Duration.seconds(3)
+/** For interrupted requests to write their last bytes. */
+const INTERRUPT_TIMEOUT = Duration.seconds(2)
+/** For programs to settle after their connections are destroyed. */
+const SETTLE_TIMEOUT = Duration.seconds(3)
 
 export const drain = (
   server: Server,
@@ -22,7 +22,7 @@ export const drain = (
   Effect.gen(function* () {
     inFlight.draining = true
     stopListening(server)
-    // A finalizer cannot be interrupted, and so could not be timed out.
+    // A finalizer is uninterruptible; without `interruptible` the timeout would not end the wait.
     const idleWithin = (time: Duration.Duration) =>
       inFlight.idle.pipe(
         Effect.interruptible,
@@ -30,12 +30,14 @@ export const drain = (
         Effect.map((idle) => idle._tag === "Some")
       )
     if (!(yield* idleWithin(grace))) {
-      yield* Effect.logWarning("stopping: open requests are cut off", { requests: inFlight.count })
+      yield* Effect.logWarning("shutdown: the grace period is over; interrupting open requests", {
+        requests: inFlight.count
+      })
       cutAll()
-      if (!(yield* idleWithin(CUT))) {
+      if (!(yield* idleWithin(INTERRUPT_TIMEOUT))) {
         server.closeAllConnections()
-        if (!(yield* idleWithin(SETTLE))) {
-          yield* Effect.logError("stopping: some requests did not end", { requests: inFlight.count })
+        if (!(yield* idleWithin(SETTLE_TIMEOUT))) {
+          yield* Effect.logError("shutdown: some requests did not end", { requests: inFlight.count })
         }
       }
     }

@@ -1,26 +1,26 @@
 /**
- * What becomes of the requests no handler answered: a route that does not exist, a body that cannot be read, a
- * defect. None of them may leave without a body that says what to do.
+ * Error responses for requests that no handler answered: an unknown route, an unreadable request, a defect. Each has a
+ * body that says what to do, in the format of the surface that was called.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
+import { surfaceErrorResponse } from "../http/ApiResponse.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { pathOf } from "../http/RequestPath.ts"
-import { internalError, type SurfaceError, statusOf, surfaceErrorBody } from "../http/SurfaceError.ts"
-import { type KnownRoute, meantPath, methodsOf, notFoundMessage } from "./RouteHint.ts"
+import { internalError, type SurfaceError } from "../http/SurfaceError.ts"
+import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
 
-/** Where a decoding went wrong, in the words of the surface that was called. */
-const unreadable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
+/** A decoding error in the format of the surface that was called. */
+const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
   const details = issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
   const first = details[0]
   const message =
@@ -28,15 +28,19 @@ const unreadable = (path: string, issues: HttpApiError.HttpApiDecodeError["issue
   return isReseller(path) ? { code: "validation_error", message, details } : { code: "invalid_request", message }
 }
 
-const lost = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
+const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // A path of ours with the right method gets lost only when it cannot be unescaped.
+  // A known path with the right method arrives here only if it cannot be unescaped.
   if (methods.length === 0 || methods.includes(method)) {
-    const meant = meantPath(routes, path)
-    return respond({ code: "not_found", message: notFoundMessage(method, path, meant) }, meant)
+    const intended = intendedPath(routes, path)
+    return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)
   }
   const allow = methods.join(", ")
-  return respond({ code: "method_not_allowed", message: `${path} answers to ${allow} only.`, headers: { allow } })
+  return surfaceErrorResponse({
+    code: "method_not_allowed",
+    message: `${path} only accepts ${allow}.`,
+    headers: { allow }
+  })
 }
 
 const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
@@ -52,15 +56,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** In the form that is read at this path: the request's own unless given. */
-const respond = (error: SurfaceError, path?: string) =>
-  Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-    const body = surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request))
-    const headers = error.headers ?? {}
-    return HttpServerResponse.text(body, { status: statusOf(error), contentType: "application/json", headers })
-  })
-
-/** For every route of the API, and for the paths that are none. */
+/** `more` are the routes that the API does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>
@@ -72,15 +68,15 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
         const path = pathOf(request.originalUrl)
         const error: unknown = Cause.squash(cause)
-        if (Predicate.isTagged(error, "RouteNotFound")) return lost(routes, request.method, path)
+        if (Predicate.isTagged(error, "RouteNotFound")) return noSuchRoute(routes, request.method, path)
         if (Predicate.isTagged(error, "HttpApiDecodeError")) {
-          return respond(unreadable(path, (error as HttpApiError.HttpApiDecodeError).issues))
+          return surfaceErrorResponse(undecodable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }
-        if (Predicate.isTagged(error, "RequestError")) return respond(unreadable(path, []))
+        if (Predicate.isTagged(error, "RequestError")) return surfaceErrorResponse(undecodable(path, []))
         if (!Cause.isDie(cause)) return Effect.failCause(cause)
         return Effect.zipRight(
-          Effect.logError("a request failed by a fault of ours", { request_id: requestIdOf(request) }, cause),
-          respond(internalError)
+          Effect.logError("a request failed with a defect", { request_id: requestIdOf(request) }, cause),
+          surfaceErrorResponse(internalError)
         )
       })
     )

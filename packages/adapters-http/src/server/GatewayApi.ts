@@ -20,7 +20,7 @@ import { AuthenticationApi } from "../reseller/Authentication.ts"
 import { PaymentWebhooksApi } from "../topup/PaymentWebhooks.ts"
 import { QrPicturesApi } from "../topup/QrPictures.ts"
 import { TopUpsApi } from "../topup/TopUps.ts"
-import { OperationsApi } from "./OperationsApi.ts"
+import { OperationsApi } from "./Operations.ts"
 
 export class GatewayApi extends gateway
   .add(ChatApi)

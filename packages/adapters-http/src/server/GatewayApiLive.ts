@@ -25,7 +25,7 @@ import * as TopUps from "../topup/TopUps.ts"
 import * as ApiListener from "./ApiListener.ts"
 import * as Fallbacks from "./Fallbacks.ts"
 import { GatewayApi } from "./GatewayApi.ts"
-import * as OperationsRoutes from "./OperationsRoutes.ts"
+import * as Operations from "./Operations.ts"
 
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
@@ -61,7 +61,7 @@ const routes = Layer.mergeAll(
   RankingsFeed.layer,
   RankingsPage.layer,
   StoredResponsesRoutes.layer,
-  OperationsRoutes.layer
+  Operations.layer
 )
 
 const DOCUMENTATION_PAGE = "/docs"

@@ -1,30 +1,30 @@
 /**
- * How the public port is run.
+ * Settings of the public port.
  */
 export interface GatewayOptions {
   readonly host: string
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number
-  /** The neutral name in headers of our own. */
+  /** Part of the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** Which web pages may call the service: `*`, one origin, or none. */
+  /** The origin that browsers may call the service from: `*`, one origin, or none. */
   readonly corsAllowOrigin: string | undefined
-  /** A stream on which nothing was written for so long carries a comment. */
+  /** A stream that is silent for this long gets a comment. */
   readonly keepaliveSeconds: number
-  /** How long open requests may go on once the server is told to stop. */
+  /** How long open requests may continue after the server begins to shut down. */
   readonly drainSeconds: number
-  /** More connections than this are closed as they come. */
+  /** Connections above this number are closed at once. */
   readonly maxConnections: number
-  /** A request that has not arrived whole by then is given up. */
+  /** A request that takes longer to arrive is refused. */
   readonly uploadSeconds: number
-  /** A client that takes nothing of what is written for so long has left. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly writeStallSeconds: number
   readonly bodyBytes: number
-  /** All request bodies in memory together. */
+  /** The limit of all request bodies in memory together. */
   readonly allBodiesBytes: number
-  /** A whole answer of a supplier. */
+  /** The limit of a complete response of a provider. */
   readonly answerBytes: number
-  /** How exact keepalives and timeouts are. */
+  /** The interval at which keepalives and timeouts are checked. */
   readonly sweepMillis: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The server of the public port. Its own listener hands relayed requests to the relay and everything else to the
- * HttpApi; every response carries the same headers, and closing loses no request.
+ * The server of the public port. It passes inference requests to the relay and all others to the HttpApi. Every response
+ * has the common headers. Closing the server waits for open requests.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -34,11 +34,11 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
   { readonly host: string; readonly port: number }
 >() {}
 
-/** Answered even while draining: whoever asks wants to know about that. */
+/** Served while draining too: load balancers read the state from them. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
 const noHost: SurfaceError = { code: "invalid_request", message: "The request has no Host header." }
-const unexpected: SurfaceError = { code: "expectation_failed", message: "Only 'Expect: 100-continue' is understood." }
+const unexpected: SurfaceError = { code: "expectation_failed", message: "Only 'Expect: 100-continue' is supported." }
 
 export const layer = (
   options: GatewayOptions
@@ -75,7 +75,7 @@ export const layer = (
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) =>
-        runFork(Effect.logError("a request failed by a fault of ours", { request_id: requestId }, Cause.die(defect)))
+        runFork(Effect.logError("a request failed with a defect", { request_id: requestId }, Cause.die(defect)))
       const routes = new Map(relayRoutes().map((route) => [route.path, route]))
 
       const refuse = (
@@ -123,7 +123,7 @@ export const layer = (
         try {
           dispatch(request, response, requestId, continues)
         } catch (defect) {
-          // Thrown out of a listener it would end the process, and every other request with it.
+          // An exception that leaves a listener would end the process and all other requests.
           alarm(requestId, defect)
           response.destroy()
         }
@@ -131,7 +131,7 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // The relay says itself when it wants the body: not before the key is known to be good.
+      // The relay sends 100 itself, after it has checked the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
       server.on("clientError", (error, socket) => answerConnectionError(error, socket, headers, ids.next()))

@@ -1,5 +1,5 @@
 /**
- * The bare HTTP server: limits on what clients may send and how long they may take, and the socket it listens on.
+ * The `node:http` server: limits on size and time of requests, and the listening socket.
  */
 import * as Http from "node:http"
 import * as Net from "node:net"
@@ -9,7 +9,7 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
-/** Longer than load balancers keep theirs, so that it is never us who close a connection in use. */
+/** Longer than the idle timeout of load balancers, so that the server never closes a connection that they reuse. */
 const KEEP_ALIVE_MILLIS = 65_000
 const BACKLOG = 4_096
 
@@ -22,7 +22,7 @@ export const create = (options: GatewayOptions): Http.Server => {
     connectionsCheckingInterval: Math.min(5_000, uploadMillis),
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     noDelay: true,
-    // Node's own refusal would carry no request id.
+    // Checked in `GatewayServer` instead, because Node's own response has no request id.
     requireHostHeader: false
   })
   server.maxConnections = options.maxConnections
@@ -39,7 +39,7 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
     })
   })
 
-/** No new connections; the open ones stay, also the idle ones, so that whoever still asks there gets an answer. */
+/** Accepts no new connections. Open ones stay, including idle ones, so that requests on them still get a response. */
 export const stopListening = (server: Http.Server): void => {
   if (server.listening) Net.Server.prototype.close.call(server)
 }

@@ -1,6 +1,6 @@
 /**
- * Where a lost request probably wanted to go. Clients disagree about whether a base address ends in `/v1`, and so
- * miss a path or double it (gap A9).
+ * Suggests the intended route for an unknown path. Clients disagree whether a base URL ends in `/v1`, so they omit it or
+ * send it twice (gap A9).
  */
 export interface KnownRoute {
   readonly method: string
@@ -13,15 +13,15 @@ const matches = (pattern: string, path: string): boolean => {
   return wanted.length === given.length && wanted.every((part, i) => part.startsWith(":") || part === given[i])
 }
 
-/** The methods this path answers to; none when there is no such path. */
+/** The methods of this path; none if the path is unknown. */
 export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => {
   const methods = new Set(routes.filter((route) => matches(route.path, path)).map(({ method }) => method))
   if (methods.has("GET")) methods.add("HEAD")
   return [...methods].sort()
 }
 
-/** The route that was meant; undefined when none comes to mind. */
-export const meantPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
+/** The intended route; undefined if none resembles the path. */
+export const intendedPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")
   if (bare === "") return undefined
   return [`/v1${bare}`, bare].find((candidate) => candidate !== path && methodsOf(routes, candidate).length > 0)
@@ -29,9 +29,9 @@ export const meantPath = (routes: ReadonlyArray<KnownRoute>, path: string): stri
 
 const MAX_SHOWN = 200
 
-export const notFoundMessage = (method: string, path: string, meant: string | undefined): string => {
+export const notFoundMessage = (method: string, path: string, intended: string | undefined): string => {
   const shown = path.length > MAX_SHOWN ? `${path.slice(0, MAX_SHOWN)}...` : path
-  return meant === undefined
-    ? `There is no ${method} ${shown}. The routes of this service are listed at /docs.`
-    : `There is no ${method} ${shown}. Did you mean ${meant}? Check the base address of your client.`
+  return intended === undefined
+    ? `There is no ${method} ${shown}. All routes are listed at /docs.`
+    : `There is no ${method} ${shown}. Did you mean ${intended}? Check the base URL of your client.`
 }

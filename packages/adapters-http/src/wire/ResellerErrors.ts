@@ -1,6 +1,6 @@
 /**
- * What the failures of the reseller programme are on the wire, one row each (spec: Errors; gap A5). A failure of a use
- * case without a row does not compile.
+ * The error table of the reseller routes: status, code and message, one row for each error (spec: Errors; gap A5). A use
+ * case that can fail with an error without a row does not compile.
  *
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
@@ -33,7 +33,7 @@ type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unkno
   ReturnType<UseCase>
 >
 
-/** Everything a request to the reseller programme can fail with. */
+/** Every error of a request to the reseller routes. */
 export type ResellerFailure =
   | FailureOf<
       | typeof signUp
@@ -57,29 +57,29 @@ export type ResellerFailure =
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** What a client is told: what happened, and what to do. */
+  /** For the client: what happened, and what to do. */
   readonly message: (error: E) => string
   readonly details?: (error: E) => ReadonlyArray<FieldIssue>
   readonly headers?: (error: E) => Record<string, string>
-  /** When it happens, for the documentation. */
+  /** When it happens, for the OpenAPI document. */
   readonly meaning: string
   readonly example: E
 }
 
 type Rows = { readonly [Tag in ResellerFailure["_tag"]]: Row<Extract<ResellerFailure, { readonly _tag: Tag }>> }
 
-/** Zero would make clients ask again at once. */
+/** At least 1: clients retry at once on 0. */
 const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
   "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
 })
 
 const rangeOf = ({ bounds }: AmountOutOfRange): string =>
-  bounds === null ? "an amount the payment provider takes" : `${bounds.min} to ${bounds.max}`
+  bounds === null ? "an amount that the payment provider accepts" : `${bounds.min} to ${bounds.max}`
 
 const notFound: { readonly [What in NotFound["what"]]: string } = {
-  customer: "You have no customer of this id. GET /api/reseller/customers lists them.",
-  key: "None of your customers has a key of this id.",
-  webhook: "No payment provider of this name reports here."
+  customer: "You have no customer with this id. GET /api/reseller/customers lists your customers.",
+  key: "None of your customers has a key with this id.",
+  webhook: "There is no payment provider with this name."
 }
 
 const rows: Rows = {
@@ -91,58 +91,59 @@ const rows: Rows = {
         ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
         : `${first.path}: ${first.message}.`,
     details: ({ details }) => details,
-    meaning: "Members are missing, malformed or contradict each other; `details` has one entry for each.",
+    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each.",
     example: new ValidationFailed({ details: [{ path: "email", message: "an email address, like name@example.com" }] })
   },
   InvalidCredentials: {
     status: 401,
     code: "invalid_credentials",
-    message: () => "Wrong email or password, or a token that is missing or not valid. Log in for a new token.",
+    message: () => "Wrong email or password, or a missing or invalid token. Log in to get a new token.",
     headers: () => ({ "www-authenticate": "Bearer" }),
-    meaning: "Wrong email or password, or a token that is missing, wrong, too old, or of a reseller who is not active.",
+    meaning: "Wrong email or password, or a token that is missing, invalid, expired, or of an inactive reseller.",
     example: new InvalidCredentials()
   },
   InsufficientQuota: {
     status: 402,
     code: "insufficient_quota",
     message: ({ balanceUsdMicro, neededUsdMicro }) =>
-      `Your quota of ${balanceUsdMicro} micro-USD does not cover the ${neededUsdMicro} of this tier. Top up first.`,
+      `Your quota of ${balanceUsdMicro} micro-USD does not cover the price of this tier, ${neededUsdMicro} micro-USD. Top up first.`,
     meaning: "The quota does not cover the price of the tier.",
     example: new InsufficientQuota({ balanceUsdMicro: 1_000_000n, neededUsdMicro: 5_000_000n })
   },
   EmailBlacklisted: {
     status: 403,
     code: "email_blacklisted",
-    message: () => "This email may not sign up.",
-    meaning: "The email, or its whole domain, may not sign up.",
+    message: () => "This email is blocked from signing up.",
+    meaning: "The email or its domain is blocked from signing up.",
     example: new EmailBlacklisted()
   },
   ResellerNotActive: {
     status: 403,
     code: "reseller_not_active",
-    message: ({ status }) => `The password is right, but your account is ${status}. Ask the operator of this service.`,
-    meaning: "The password is right, but the account is not active; the message says what it is instead.",
+    message: ({ status }) =>
+      `The password is right, but your account is ${status}. Contact the operator of this service.`,
+    meaning: "The password is right, but the account is not active; the message names its status.",
     example: new ResellerNotActive({ status: "pending" })
   },
   TopUpNotFound: {
     status: 404,
     code: "topup_not_found",
-    message: () => "You have no top-up order of this id. GET /api/reseller/topups lists them.",
-    meaning: "There is no such order of this reseller.",
+    message: () => "You have no top-up order with this id. GET /api/reseller/topups lists your orders.",
+    meaning: "The reseller has no such order.",
     example: new TopUpNotFound()
   },
   NotFound: {
     status: 404,
     code: "not_found",
     message: ({ what }) => notFound[what],
-    meaning: "There is no such thing, or it is not yours.",
+    meaning: "It does not exist or does not belong to the reseller.",
     example: new NotFound({ what: "customer" })
   },
   EmailExists: {
     status: 409,
     code: "email_exists",
-    message: () => "There is a reseller of this email already. Log in instead.",
-    meaning: "There is a reseller of this email already.",
+    message: () => "A reseller with this email already exists. Log in instead.",
+    meaning: "A reseller with this email already exists.",
     example: new EmailExists()
   },
   IdempotencyConflict: {
@@ -164,14 +165,14 @@ const rows: Rows = {
     code: "amount_out_of_range",
     message: (error) => `${error.path} must be ${rangeOf(error)}.`,
     details: (error) => [{ path: error.path, message: rangeOf(error) }],
-    meaning: "The amount is smaller or larger than what can be topped up by this method.",
+    meaning: "The amount is outside the limits of the method.",
     example: new AmountOutOfRange({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   },
   TierNotAvailable: {
     status: 422,
     code: "tier_not_available",
-    message: () => "This tier is not for sale. GET /api/reseller/tiers lists those that are.",
-    meaning: "The tier is unknown, not for sale, or its model is retired.",
+    message: () => "This tier is not available. GET /api/reseller/tiers lists the available tiers.",
+    meaning: "The tier is unknown or disabled, or its model is retired.",
     example: new TierNotAvailable()
   },
   RateLimited: {
@@ -179,37 +180,37 @@ const rows: Rows = {
     code: "rate_limited",
     message: ({ retryAfterSeconds }) => `Too many requests. Try again in ${retryAfterSeconds} seconds.`,
     headers: retryAfter,
-    meaning: "Too many in too short a time; see `retry-after`.",
+    meaning: "Too many requests; see `retry-after`.",
     example: new RateLimited({ retryAfterSeconds: 12 })
   },
   BadSignature: {
     status: 401,
     code: "invalid_signature",
-    message: () => "The webhook is not signed by this payment provider.",
+    message: () => "The signature of the webhook is missing or wrong.",
     meaning: "The signature over the body is missing or wrong.",
     example: new BadSignature({ provider: "midtrans" })
   },
   PaymentProviderUnavailable: {
     status: 503,
     code: "provider_unavailable",
-    message: () => "Payments of this method cannot be taken at the moment. Try again later, or by another method.",
+    message: () => "This payment method is temporarily unavailable. Try again later or use another method.",
     headers: retryAfter,
-    meaning: "Nobody can take a payment of this method now; see `retry-after`.",
+    meaning: "No payment provider of this method is available now; see `retry-after`.",
     example: new PaymentProviderUnavailable({ retryAfterSeconds: 30 })
   },
   Overloaded: {
     status: 503,
     code: "overloaded",
-    message: () => "The service is at its capacity. Try again after the time in `retry-after`.",
+    message: () => "The service is at capacity. Try again after the time in `retry-after`.",
     headers: retryAfter,
-    meaning: "The service is at its capacity, or being stopped; see `retry-after`.",
+    meaning: "The service is at capacity or shutting down; see `retry-after`.",
     example: new Overloaded({ retryAfterSeconds: 1 })
   }
 }
 
 export type ResellerErrorTag = keyof Rows
 
-/** A response that is an error: status, headers beside the usual ones, JSON body. */
+/** An error response: status, headers besides the common ones, and JSON body. */
 export interface ResellerErrorResponse {
   readonly status: number
   readonly code: string
@@ -225,17 +226,17 @@ export interface ResellerErrorResponse {
 }
 
 export const resellerErrorBody = (error: ResellerFailure, requestId: string): ResellerErrorResponse => {
-  // The row of an error takes that error; the index by its tag loses that connection.
+  // TypeScript cannot see that the row found by an error's tag takes that error.
   const { status, code, message, details, headers } = rows[error._tag] as Row<ResellerFailure>
-  const told = { code, message: message(error), request_id: requestId }
+  const shared = { code, message: message(error), request_id: requestId }
   return {
     status,
     code,
     headers: headers?.(error) ?? {},
-    body: { error: details === undefined ? told : { ...told, details: details(error) } }
+    body: { error: details === undefined ? shared : { ...shared, details: details(error) } }
   }
 }
 
-/** The row as the documentation tells it. */
+/** The part of a row that the OpenAPI document shows. */
 export const documentedRow = (tag: ResellerErrorTag): { readonly meaning: string; readonly example: ResellerFailure } =>
   rows[tag]

@@ -1,0 +1,58 @@
+/**
+ * Routes about the server itself: what it is, whether the process runs, whether it takes requests.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Database } from "@tollgate/application/operations/Database"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { InFlight } from "../http/InFlight.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+
+const Service = Schema.Struct({
+  docs: Schema.Literal("/docs"),
+  openapi: Schema.Literal("/openapi.json")
+}).annotations({ identifier: "Service" })
+
+const Alive = Schema.Struct({ status: Schema.Literal("ok") }).annotations({ identifier: "Alive" })
+
+const Ready = Schema.Struct({ status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
+
+class NotReady extends Schema.Class<NotReady>("NotReady")(
+  { status: Schema.Literal("not_ready"), reason: Schema.Literal("draining", "database_unreachable") },
+  HttpApiSchema.annotations({ status: 503, description: "Send requests to another server." })
+) {}
+
+const summary = (text: string) => OpenApi.annotations({ summary: text })
+
+export class OperationsApi extends HttpApiGroup.make("operations")
+  .add(HttpApiEndpoint.get("service", "/").addSuccess(Service).annotateContext(summary("Links to the documentation")))
+  .add(HttpApiEndpoint.get("alive", "/healthz").addSuccess(Alive).annotateContext(summary("Liveness probe")))
+  .add(
+    HttpApiEndpoint.get("ready", "/readyz")
+      .addSuccess(Ready)
+      .addError(NotReady)
+      .annotateContext(summary("Readiness probe"))
+  ) {}
+
+const notReady = (reason: NotReady["reason"]) => Effect.fail(new NotReady({ status: "not_ready", reason }))
+
+export const layer = HttpApiBuilder.group(gateway.add(OperationsApi), "operations", (handlers) =>
+  Effect.gen(function* () {
+    const database = yield* Database
+    const inFlight = yield* InFlight
+    return handlers
+      .handle("service", () => Effect.succeed({ docs: "/docs", openapi: "/openapi.json" } as const))
+      .handle("alive", () => Effect.succeed({ status: "ok" } as const))
+      .handle("ready", () =>
+        Effect.gen(function* () {
+          if (inFlight.draining) return yield* notReady("draining")
+          if (yield* database.reachable) return { status: "ready" } as const
+          return yield* notReady("database_unreachable")
+        })
+      )
+  })
+)
