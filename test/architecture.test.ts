@@ -162,6 +162,24 @@ describe("documents", () => {
     expect(dead.map(({ path, file }) => `${path} -> ${file}`)).toEqual([])
   })
 
+  it("have a table of features that matches the folders", () => {
+    const floors = ["domain", "application", "adapters-http", "adapters-postgres", "adapters-upstream"]
+    const rows = [...read("ARCHITECTURE.md").matchAll(/^\| ([a-z]+) \|((?:[^|\n]*\|){5})$/gm)]
+    const wrong = rows.flatMap(([, feature = "", cells = ""]) =>
+      cells
+        .split("|")
+        .slice(0, floors.length)
+        .map((cell, i) => ({ folder: `packages/${floors[i]}/src/${feature}`, cell: cell.trim() }))
+        // A cell is empty, begins with an x, or names the folder where the feature lives instead.
+        .filter(({ cell }) => cell === "" || cell.startsWith("x"))
+        .filter(({ folder, cell }) => existsSync(join(root, folder)) !== cell.startsWith("x"))
+    )
+    expect(rows.map(([, feature]) => feature)).toEqual(
+      expect.arrayContaining(readdirSync(join(root, APPLICATION)).filter((folder) => folder !== "background"))
+    )
+    expect(wrong).toEqual([])
+  })
+
   it("name tests that exist: every invariant and every rule of the reference has one", () => {
     const claims = ["packages/domain/README.md", ...references].flatMap((path) =>
       [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
