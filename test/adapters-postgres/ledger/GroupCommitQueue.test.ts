@@ -124,6 +124,22 @@ describe("the group commit queue", () => {
     expect((await transaction(1)).ids).toEqual(["admit e", "admit f"])
   })
 
+  it("puts one request of either kind into a batch of one", async () => {
+    const { transaction, admit, settle } = stage({ batchSize: 1 })
+    admit("c1", "a1")
+    settle("c2")
+    const first = await transaction(0)
+    expect(first.ids).toEqual(["settle c2"])
+    first.end(committedExcept(first.work, "c"))
+    const second = await transaction(1)
+    expect(second.ids).toEqual(["admit a1"])
+    second.commit()
+    const third = await transaction(2)
+    expect(third).toMatchObject({ ids: ["settle c2"], lockWait: "none" })
+    third.commit()
+    expect((await transaction(3)).ids).toEqual(["admit c1"])
+  })
+
   it("calls back each request with the decision of its transaction", async () => {
     const { transaction, admit, settle, results } = stage()
     admit("poor", "swept")

@@ -13,6 +13,11 @@ describe("uuidV7", () => {
     expect(uuidV7(0x017f22e279b0, bytes)).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
   })
 
+  it("reads its random bytes from an offset", () => {
+    const drawn = Uint8Array.from({ length: 40 }, (_, i) => i * 7)
+    expect(uuidV7(1, drawn, 20)).toBe(uuidV7(1, drawn.subarray(20, 30)))
+  })
+
   law("makes valid UUIDs of version 7 from any random bytes", [millis, random], (now, bytes) =>
     /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uuidV7(now, bytes))
   )
