@@ -33,7 +33,6 @@ import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
-import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -94,7 +93,7 @@ const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
 })
 
 const providers = ({ simulator, merchant, withoutPictures, database }: ProgrammeSettings) => {
-  const current = simulatedProviders(
+  const current = ConfiguredProviders.simulatedProviders(
     { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
     { simulation: paymentSimulation, simulatorUrl: simulator, deployment: database.url, gatewayUrl: merchant }
   )

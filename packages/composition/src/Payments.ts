@@ -3,7 +3,7 @@
  */
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import type { PaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
-import { type Simulated, simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import type { Simulated } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ export const realPayments = ({ providers }: PaymentConfig): PaymentsLayer =>
 /** The adapters of all providers, pointed to a simulator. */
 export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: Simulated): PaymentsLayer =>
   Layer.merge(
-    ConfiguredProviders.layer({ current: simulatedProviders(expiryMinutes, simulated) }),
+    ConfiguredProviders.layer({ current: ConfiguredProviders.simulatedProviders(expiryMinutes, simulated) }),
     Layer.succeed(SimulatorAddress, simulated.simulatorUrl)
   )
 

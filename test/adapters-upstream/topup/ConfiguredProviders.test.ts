@@ -2,7 +2,6 @@ import { it } from "@effect/vitest"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import * as Midtrans from "@tollgate/adapters-upstream/topup/midtrans/Midtrans"
 import * as NowPayments from "@tollgate/adapters-upstream/topup/nowpayments/NowPayments"
-import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import * as Tripay from "@tollgate/adapters-upstream/topup/tripay/Tripay"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { Effect, Option, Redacted } from "effect"
@@ -80,7 +79,7 @@ describe("the providers of a deployment", () => {
   it.scoped("are wrapped by their simulator where it has something to add", () =>
     Effect.gen(function* () {
       const all = yield* Effect.all(
-        simulatedProviders(
+        ConfiguredProviders.simulatedProviders(
           { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
           {
             simulation: {

@@ -1,6 +1,6 @@
 import { HDKey } from "@scure/bip32"
+import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
-import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
@@ -27,22 +27,19 @@ const ALL = { ...MIDTRANS, ...TRIPAY, ...NOWPAYMENTS, ...BSC }
 const settingsOf = ({ providers }: PaymentConfig, name: string) =>
   providers.find((provider) => provider.name === name)?.settings
 
-const labelsOf = (settings: PaymentConfig) =>
-  PaymentProviders.pipe(
+/** The providers of a configuration, as the composition makes them. */
+const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) => {
+  const simulated = { simulation: paymentSimulation, simulatorUrl: "http://127.0.0.1:1", deployment: "test" }
+  const current =
+    simulatorPort === undefined
+      ? providers.map(({ make }) => make)
+      : ConfiguredProviders.simulatedProviders(expiryMinutes, { ...simulated, gatewayUrl: undefined })
+  return PaymentProviders.pipe(
     Effect.map(({ all }) => all.map(({ label, method, simulated }) => `${method} ${label} ${simulated}`)),
-    Effect.provide(
-      PaymentDeployment.layer(
-        settings,
-        Effect.succeed({
-          simulation: paymentSimulation,
-          simulatorUrl: "http://127.0.0.1:1",
-          deployment: "test",
-          gatewayUrl: undefined
-        })
-      )
-    ),
+    Effect.provide(ConfiguredProviders.layer({ current })),
     Effect.runPromise
   )
+}
 
 describe("without a provider", () => {
   it("a simulator takes all payments, in development and not in production", async () => {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, layer } from "@effect/vitest"
+import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
-import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
 import { PAYMENT_PROVIDERS } from "@tollgate/adapters-upstream/topup/PaymentProviderRegistry"
 import { paymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
@@ -29,7 +29,7 @@ const toyGateway = Effect.gen(function* () {
   const server = yield* ToyServer.start(KEY)
   const environment = { TOY_BASE_URL: server.url, TOY_API_KEY: KEY, PUBLIC_BASE_URL: "https://gateway.example.com" }
   const config = Either.getOrThrowWith(read(environment), (reasons) => new Error(reasons.join("\n")))
-  const providers = PaymentDeployment.layer(config, Effect.dieMessage("no simulator takes these payments"))
+  const providers = ConfiguredProviders.layer({ current: config.providers.map(({ make }) => make) })
   const context = yield* Layer.build(
     Layer.provideMerge(
       PaymentRefresher.layer,

@@ -1,6 +1,6 @@
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
-import * as PaymentDeployment from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { Database } from "@tollgate/application/operations/Database"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { createTopUp, TopUpPolicy } from "@tollgate/application/topup/TopUps"
@@ -20,12 +20,21 @@ const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
 
 /** Orders ten dollars as a server would that uses this simulator. */
 const ordered = (reseller: Reseller, simulatorUrl: string) => {
-  const simulated = Effect.map(
-    Effect.flatMap(Database, ({ identity }) => identity),
-    (deployment) => ({ simulation: paymentSimulation, simulatorUrl, deployment, gatewayUrl: undefined })
-  )
   const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
-  const providers = PaymentDeployment.layer({ simulatorPort: 1, providers: [], expiryMinutes }, simulated)
+  const providers = Layer.unwrapEffect(
+    Effect.map(
+      Effect.flatMap(Database, ({ identity }) => identity),
+      (deployment) =>
+        ConfiguredProviders.layer({
+          current: ConfiguredProviders.simulatedProviders(expiryMinutes, {
+            simulation: paymentSimulation,
+            simulatorUrl,
+            deployment,
+            gatewayUrl: undefined
+          })
+        })
+    )
+  )
   return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
     Effect.provide(Layer.provideMerge(PaymentRefresher.layer, providers)),
     Effect.provideService(TopUpPolicy, { bounds: defaultBounds })

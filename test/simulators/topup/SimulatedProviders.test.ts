@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { simulatedProviders } from "@tollgate/adapters-upstream/topup/PaymentDeployment"
+import { simulatedProviders } from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { PAYMENT_PROVIDERS } from "@tollgate/adapters-upstream/topup/PaymentProviderRegistry"
 import type { AmountDue, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"

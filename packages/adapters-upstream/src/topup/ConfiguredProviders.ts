@@ -4,8 +4,13 @@
 import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { type PaymentConfig, webhookAddress } from "./PaymentConfig.ts"
+import { PAYMENT_PROVIDERS } from "./PaymentProviderRegistry.ts"
+import type { Simulated } from "./PaymentSimulation.ts"
+import type { PaymentProviderDescriptor } from "./wire/PaymentProviderDescriptor.ts"
 
 type MadeProviders = ReadonlyArray<Effect.Effect<PaymentProvider, never, Scope.Scope>>
 
@@ -36,3 +41,28 @@ export const make = ({
 
 export const layer = (settings: ConfiguredProvidersSettings): Layer.Layer<PaymentProviders> =>
   Layer.scoped(PaymentProviders, make(settings))
+
+/** Every provider of the registry that has a simulator: the same adapters, pointed to it. */
+export const simulatedProviders = (
+  expiryMinutes: PaymentConfig["expiryMinutes"],
+  { simulation, ...deployment }: Simulated,
+  registry: ReadonlyArray<PaymentProviderDescriptor> = PAYMENT_PROVIDERS
+): MadeProviders =>
+  registry.flatMap((descriptor) => {
+    const counterpart = simulation.counterparts.find(({ name }) => name === descriptor.name)
+    if (counterpart === undefined) return []
+    const terms = {
+      simulated: true,
+      callbackUrl: webhookAddress(deployment.gatewayUrl, descriptor.name),
+      expiryMinutes: expiryMinutes[descriptor.method]
+    }
+    const configured = Either.map(descriptor.read(counterpart.environment(deployment)), (values) =>
+      descriptor.configure(values, terms)
+    )
+    if (Either.isLeft(configured)) return [Effect.dieMessage(configured.left.join("; "))]
+    if (configured.right === undefined) {
+      return [Effect.dieMessage(`the simulator of ${descriptor.name} gives no credentials`)]
+    }
+    const wrap = counterpart.wrap ?? ((provider: PaymentProvider) => provider)
+    return [Effect.map(configured.right.make, (provider) => wrap(provider, deployment.simulatorUrl))]
+  })

@@ -39,5 +39,9 @@ export interface PaymentSimulation {
   }) => Effect.Effect<{ readonly baseUrl: string }, never, Scope.Scope>
 }
 
+export interface Simulated extends SimulatedDeployment {
+  readonly simulation: PaymentSimulation
+}
+
 /** The simulator listens on loopback only. */
 export const simulatorAddress = (port: number): string => `http://127.0.0.1:${port}`

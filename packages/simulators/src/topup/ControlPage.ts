@@ -15,7 +15,7 @@ export interface ControlPage {
   readonly done: ReadonlyArray<string>
 }
 
-const SHOWN_AT_MOST = 100
+const MAX_SHOWN = 100
 
 export const controlPage = ({ done, fault, origin, payments, providers }: ControlPage): string => {
   const open = payments.filter(({ state }) => state === "open")
@@ -44,9 +44,9 @@ const doneList = (done: ReadonlyArray<string>): string =>
   `<ul class="box">${done.map((line) => `<li>${escapeHtml(line)}</li>`).join("")}</ul>`
 
 const cards = (payments: ReadonlyArray<SimulatedPayment>): string => {
-  const left = payments.length - SHOWN_AT_MOST
+  const left = payments.length - MAX_SHOWN
   const more = left > 0 ? `<p class="soft">And ${left} older ones.</p>` : ""
-  return payments.slice(0, SHOWN_AT_MOST).map(card).join("\n") + more
+  return payments.slice(0, MAX_SHOWN).map(card).join("\n") + more
 }
 
 const card = (payment: SimulatedPayment): string => {

@@ -29,7 +29,7 @@ export interface PaymentControlsOptions {
   readonly webhookBase: string | undefined
 }
 
-const LINES_KEPT = 8
+const MAX_LINES = 8
 
 export class PaymentControls {
   readonly #options: PaymentControlsOptions
@@ -146,7 +146,7 @@ export class PaymentControls {
 
   #note(at: number, line: string): void {
     const time = new Date(at).toISOString().slice(11, 19)
-    this.#done = [`${time} ${line}`, ...this.#done].slice(0, LINES_KEPT)
+    this.#done = [`${time} ${line}`, ...this.#done].slice(0, MAX_LINES)
   }
 }
 

@@ -29,8 +29,8 @@ export interface PaymentSimulator {
   readonly baseUrl: string
 }
 
-const BODY_BYTES_AT_MOST = 65_536
-const CONNECTIONS_AT_MOST = 256
+const MAX_BODY_BYTES = 65_536
+const MAX_CONNECTIONS = 256
 const HANG = "60 seconds"
 const MARK_NAME = "x-payment-simulator"
 const STANDING_HEADERS = {
@@ -58,7 +58,7 @@ export const start = ({
         const fiber = run(serve(request, response, respond))
         response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
       })
-      server.maxConnections = CONNECTIONS_AT_MOST
+      server.maxConnections = MAX_CONNECTIONS
       server.once("error", (error) => resume(Effect.die(error)))
       server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
     })
@@ -144,7 +144,7 @@ const readBody = (request: IncomingMessage): Effect.Effect<string | undefined> =
     let length = 0
     request.on("data", (piece: Buffer) => {
       length += piece.length
-      if (length > BODY_BYTES_AT_MOST) resume(Effect.succeed(undefined))
+      if (length > MAX_BODY_BYTES) resume(Effect.succeed(undefined))
       else pieces.push(piece)
     })
     request.on("end", () => resume(Effect.succeed(Buffer.concat(pieces).toString("utf8"))))

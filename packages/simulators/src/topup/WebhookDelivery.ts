@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
 
 const TIMEOUT_MILLIS = 3_000
-const AT_ONCE = 8
+const MAX_CONCURRENT_DELIVERIES = 8
 
 /** What came of it, for whoever plays provider. */
 export interface Delivered {
@@ -18,7 +18,7 @@ export type Deliver = (url: string, webhook: SimulatedWebhook) => Effect.Effect<
 
 /** Never fails: the payment is what it is. */
 export const makeDelivery: Effect.Effect<Deliver> = Effect.gen(function* () {
-  const turns = yield* Effect.makeSemaphore(AT_ONCE)
+  const turns = yield* Effect.makeSemaphore(MAX_CONCURRENT_DELIVERIES)
   return (url, webhook) =>
     post(url, webhook).pipe(
       Effect.map((status) => ({ url, status })),

@@ -1,7 +1,7 @@
 /**
  * The test chain as payers and operators see it: real tokens at their real addresses, payments, finality, accidents.
  */
-import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscFacts"
+import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import { Anvil } from "../../../support/Anvil.ts"
 import { mintInput, SIX_DECIMALS_CODE, TEST_TOKEN_CODE, transferInput } from "../../../support/TestToken.ts"

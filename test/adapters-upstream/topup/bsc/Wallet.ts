@@ -3,7 +3,7 @@
  */
 import { createECDH, pbkdf2Sync } from "node:crypto"
 import { HDKey } from "@scure/bip32"
-import * as EthereumAddress from "@tollgate/adapters-upstream/topup/bsc/EthereumAddress"
+import { addressOfPublicKey } from "@tollgate/adapters-upstream/topup/bsc/DepositAddresses"
 
 export const HARDHAT = "test test test test test test test test test test test junk"
 export const GANACHE = "myth like bonus scare over problem client lizard pioneer submit female collect"
@@ -26,7 +26,7 @@ export const walletOf = (words: string) => {
     addressAt: (index: number): string => {
       const pair = createECDH("secp256k1")
       pair.setPrivateKey(root.derive(`${ADDRESSES}/${index}`).privateKey ?? new Uint8Array())
-      return EthereumAddress.ofPublicKey(pair.getPublicKey())
+      return addressOfPublicKey(pair.getPublicKey())
     }
   }
 }

@@ -9,7 +9,7 @@ import {
   labelOf,
   productionAddressErrors
 } from "@tollgate/adapters-upstream/topup/wire/PaymentAccount"
-import { troubleOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
+import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
 import { describeProvider } from "@tollgate/adapters-upstream/topup/wire/PaymentProviderDescriptor"
 import { idrOf } from "@tollgate/adapters-upstream/topup/wire/WireAmounts"
@@ -34,18 +34,18 @@ export const signatureOf = (body: string | Uint8Array, apiKey: string): string =
 const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
-    const trouble = troubleOf(label)
+    const failures = failuresOf(label)
     const key = Redacted.value(settings.apiKey)
     const { call } = yield* PaymentHttp.make({
       baseUrl: settings.baseUrl,
       credential: { name: "x-api-key", value: settings.apiKey },
-      trouble
+      failures
     })
     const readAs =
       <A, I>(schema: Schema.Schema<A, I>) =>
       ({ body }: { readonly body: unknown }) =>
         Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () =>
-          trouble.unavailable("bad_response", "no invoice")
+          failures.unavailable("bad_response", "no invoice")
         )
 
     const open: PaymentProvider["open"] = ({ createdAt, due, orderNumber }) => {

@@ -1,4 +1,3 @@
-import * as TripaySignature from "@tollgate/adapters-upstream/topup/tripay/TripaySignature"
 import * as TripayWebhook from "@tollgate/adapters-upstream/topup/tripay/TripayWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"
@@ -30,12 +29,12 @@ const aCallback = (parts: object = {}) => ({
   ...parts
 })
 const bytesOf = (callback: unknown) => Buffer.from(JSON.stringify(callback))
-const signatureOf = (body: Uint8Array, key = KEY) => TripaySignature.ofCallback(body, key).toString("hex")
+const signatureOf = (body: Uint8Array, key = KEY) => TripayWebhook.callbackSignature(body, key).toString("hex")
 
 describe("the signature of a payment", () => {
   it("is the one that Tripay publishes", () => {
     const key = Redacted.make("ytf6ooi2gmlNPfpchd94jDOk8hRWOu")
-    expect(TripaySignature.ofPayment("T0001", "INV55567", Idr(1_500_000n), key)).toBe(
+    expect(TripayWebhook.paymentSignature("T0001", "INV55567", Idr(1_500_000n), key)).toBe(
       "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
     )
   })

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { troubleOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
+import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
 import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -18,17 +18,17 @@ import {
 import { PATIENT, quiet } from "../Payments.ts"
 
 const SECRET = "Basic c2VjcmV0OmtleQ=="
-const trouble = troubleOf("a-provider")
+const failures = failuresOf("a-provider")
 
 const aClient = (baseUrl: string, limits: Partial<PaymentHttp.PaymentLimits> = {}) =>
   PaymentHttp.make({
     baseUrl,
     credential: { name: "authorization", value: Redacted.make(SECRET) },
-    trouble,
+    failures,
     limits: { ...PATIENT, ...limits }
   })
 
-const body = (answer: PaymentHttp.PaymentAnswer) => Either.right(answer.body)
+const body = (answer: PaymentHttp.PaymentResponse) => Either.right(answer.body)
 const ask = { method: "GET", path: "/thing", repeatable: true, read: body } as const
 const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
 const orderOnce = { ...order, repeatable: true } as const
@@ -93,9 +93,9 @@ describe("a second try", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ status_code: "500" }), json({ status_code: "200" }))
       const client = yield* aClient(upstream.baseUrl)
-      const read = ({ body }: PaymentHttp.PaymentAnswer) =>
+      const read = ({ body }: PaymentHttp.PaymentResponse) =>
         JSON.stringify(body).includes("500")
-          ? Either.left(trouble.unavailable("server_error", "500"))
+          ? Either.left(failures.unavailable("server_error", "500"))
           : Either.right(body)
       expect(yield* client.call({ ...ask, read })).toEqual({ status_code: "200" })
     })
@@ -163,7 +163,7 @@ describe("a failure", () => {
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped()
         upstream.always(fault)
-        const client = yield* aClient(upstream.baseUrl, { answerBytesAtMost: 65_536 })
+        const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
         expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
         expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind, ambiguous: false })
       })
@@ -286,7 +286,7 @@ describe("a provider that keeps failing", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       const answer = signal()
       upstream.always(script({ ...json({}), steps: [until(answer), ...json({}).steps] }))
-      const client = yield* aClient(upstream.baseUrl, { callsAtMost: 2 })
+      const client = yield* aClient(upstream.baseUrl, { maxConcurrentCalls: 2 })
       const calls = yield* Effect.fork(Effect.all([client.call(ask), client.call(ask)], { concurrency: 2 }))
       for (let i = 0; i < 2; i++) yield* Effect.promise(() => upstream.received())
       expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind: "rate_limited" })

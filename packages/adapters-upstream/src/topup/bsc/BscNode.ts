@@ -8,10 +8,15 @@ import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { CHAIN_ID, TOKEN_CONTRACTS, TOKEN_DECIMALS } from "./BscFacts.ts"
-import * as Erc20 from "./Erc20.ts"
-import { Quantity, quantityOf, Word } from "./HexNumbers.ts"
-import { type JsonRpc, RpcFailed } from "./JsonRpc.ts"
+import {
+  balanceOfCall,
+  CHAIN_ID,
+  DECIMALS_CALL,
+  TOKEN_CONTRACTS,
+  TOKEN_DECIMALS,
+  transferTopicsTo
+} from "./BscTokens.ts"
+import { type JsonRpc, Quantity, quantityOf, RpcFailed, Word } from "./JsonRpc.ts"
 
 export interface Block {
   readonly number: number
@@ -46,10 +51,10 @@ export interface BscNode {
 }
 
 /** Shorter than the time an order is left to be found paid after it expired. The chain needs two seconds. */
-const BEHIND_AT_MOST_MILLIS = 60_000
+const MAX_LAG_MILLIS = 60_000
 
 /** A trillion tokens: more than exist, and less than what the books can hold. */
-const BALANCE_AT_MOST = 10n ** 30n
+const MAX_BALANCE = 10n ** 30n
 
 /** In seconds; what lies beyond is no date. */
 const TIMESTAMP_BELOW = 2 ** 40
@@ -84,7 +89,7 @@ export const make = (rpc: JsonRpc): BscNode => {
     if (chainId !== CHAIN_ID) return yield* failed("not_configured", `serves chain ${chainId}, not ${CHAIN_ID}`)
     const kinds: ReadonlyArray<TokenKind> = ["usdt", "usdc"]
     for (const kind of kinds) {
-      const decimals = yield* ask(TOKEN_CONTRACTS[kind], Erc20.DECIMALS_CALL)
+      const decimals = yield* ask(TOKEN_CONTRACTS[kind], DECIMALS_CALL)
       if (decimals !== TOKEN_DECIMALS) {
         return yield* failed("not_configured", `${kind} has ${decimals} decimals there, not ${TOKEN_DECIMALS}`)
       }
@@ -98,19 +103,19 @@ export const make = (rpc: JsonRpc): BscNode => {
     finalizedBlock: Effect.gen(function* () {
       const last = yield* block("finalized")
       const behind = (yield* Clock.currentTimeMillis) - last.minedAt.getTime()
-      if (behind <= BEHIND_AT_MOST_MILLIS) return last
+      if (behind <= MAX_LAG_MILLIS) return last
       const seconds = Math.round(behind / 1_000)
       return yield* failed("bad_response", `its last final block is ${seconds} s old, or the clock here is fast`)
     }),
     block: (number) => block(quantityOf(number)),
     balanceOf: (contract, holder) =>
-      Effect.flatMap(ask(contract, Erc20.balanceOfCall(holder)), (balance) =>
-        balance <= BALANCE_AT_MOST
+      Effect.flatMap(ask(contract, balanceOfCall(holder)), (balance) =>
+        balance <= MAX_BALANCE
           ? Effect.succeed(balance)
           : failed("bad_response", "reports a balance of more tokens than exist")
       ),
     transfers: ({ contract, to, fromBlock, toBlock }) => {
-      const topics = Erc20.transferTopicsTo(to)
+      const topics = transferTopicsTo(to)
       const filter = {
         address: contract,
         topics,

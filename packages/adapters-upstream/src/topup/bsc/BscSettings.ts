@@ -19,7 +19,7 @@ export interface BscSettings {
   readonly simulated: boolean
 }
 
-const NODES_AT_MOST = 8
+const MAX_NODES = 8
 
 /** The nodes, each once, or why the settings cannot be used; the reason holds no address. */
 export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either.Either<ReadonlyArray<URL>, string> => {
@@ -29,7 +29,7 @@ export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either
   }
   const urls = [...new Map(texts.map((text) => [nodeOf(new URL(text)), new URL(text)])).values()]
   if (urls.length === 0) return Either.left("no JSON-RPC address is given")
-  if (urls.length > NODES_AT_MOST) return Either.left(`more than ${NODES_AT_MOST} JSON-RPC addresses are given`)
+  if (urls.length > MAX_NODES) return Either.left(`more than ${MAX_NODES} JSON-RPC addresses are given`)
   if (!Number.isInteger(rpcQuorum) || rpcQuorum < 1 || rpcQuorum > urls.length) {
     return Either.left(`a quorum of ${rpcQuorum} is impossible with ${urls.length} different JSON-RPC addresses`)
   }

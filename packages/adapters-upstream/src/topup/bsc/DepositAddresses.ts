@@ -5,10 +5,12 @@
  * The key is that of `m/44'/60'/0'/0`, or of the account above it; both give the addresses a wallet shows. It is kept
  * secret all the same: with one private key of any address it gives all the others.
  */
+
+import { secp256k1 } from "@noble/curves/secp256k1.js"
+import { keccak_256 } from "@noble/hashes/sha3.js"
 import { HARDENED_OFFSET, HDKey } from "@scure/bip32"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
-import * as EthereumAddress from "./EthereumAddress.ts"
 
 export interface DepositAddresses {
   /** The address of an order's deposit index, or why there is none. */
@@ -62,5 +64,23 @@ const addressAt = (chain: HDKey, index: number): Either.Either<string, string> =
   const publicKey = derivable ? chain.deriveChild(index).publicKey : null
   return publicKey === null
     ? Either.left(`no address has the deposit index ${index}`)
-    : Either.right(EthereumAddress.ofPublicKey(publicKey))
+    : Either.right(addressOfPublicKey(publicKey))
 }
+
+const ADDRESS_BYTES = 20
+
+/** The address with its checksum: the case of its letters (EIP-55), which wallets verify before they send. */
+export const checksummed = (address: string): string => {
+  const digits = address.slice("0x".length).toLowerCase()
+  const hash = hex(keccak_256(Buffer.from(digits, "ascii")))
+  const cased = [...digits].map((digit, i) => (hash.charAt(i) >= "8" ? digit.toUpperCase() : digit))
+  return `0x${cased.join("")}`
+}
+
+/** The account that the private key of this public key, compressed or not, controls. */
+export const addressOfPublicKey = (publicKey: Uint8Array): string => {
+  const point = secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)
+  return checksummed(`0x${hex(keccak_256(point).subarray(-ADDRESS_BYTES))}`)
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")

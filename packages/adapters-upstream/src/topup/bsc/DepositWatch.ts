@@ -7,9 +7,9 @@ import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/do
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { otherToken, TOKEN_CONTRACTS } from "./BscFacts.ts"
 import type { Block, BscNode } from "./BscNode.ts"
 import type { BscSettings } from "./BscSettings.ts"
+import { otherToken, TOKEN_CONTRACTS } from "./BscTokens.ts"
 import type { Deposit } from "./Deposit.ts"
 import type { Failover } from "./Failover.ts"
 import { RpcFailed } from "./JsonRpc.ts"
@@ -21,10 +21,10 @@ export interface DepositWatch {
 }
 
 /** Together less than a provider may take. */
-const DECIDING_AT_MOST = Duration.seconds(5.5)
-const EVIDENCE_AT_MOST = Duration.seconds(2)
+const DECISION_TIMEOUT = Duration.seconds(5.5)
+const EVIDENCE_TIMEOUT = Duration.seconds(2)
 
-const STRAYS_REMEMBERED = 1_000
+const MAX_LOGGED_STRAYS = 1_000
 
 /** What one node, or the most cautious of several, says. */
 interface Seen {
@@ -79,7 +79,7 @@ export const make = (
         paidAt: Option.getOrUndefined(completed)?.minedAt
       }
     }).pipe(
-      Effect.timeoutOption(EVIDENCE_AT_MOST),
+      Effect.timeoutOption(EVIDENCE_TIMEOUT),
       Effect.map(Option.getOrUndefined),
       Effect.orElseSucceed(() => undefined),
       Effect.map((known) => ({
@@ -99,13 +99,13 @@ export const make = (
       const [balance] = yield* nodes.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[kind], address))
       if (balance === 0n) return undefined
       if (!strays.has(address)) {
-        if (strays.size >= STRAYS_REMEMBERED) strays.clear()
+        if (strays.size >= MAX_LOGGED_STRAYS) strays.clear()
         strays.add(address)
         yield* Effect.logWarning(`${kind} arrived where ${tokenKind} was asked for`, { address, raw: `${balance}` })
       }
       return { transactions: [], remarks: [`${balance} raw ${kind} at the address, which are not counted`] }
     }).pipe(
-      Effect.timeoutOption(EVIDENCE_AT_MOST),
+      Effect.timeoutOption(EVIDENCE_TIMEOUT),
       Effect.map(Option.getOrUndefined),
       Effect.orElseSucceed(() => undefined)
     )
@@ -116,7 +116,7 @@ export const make = (
   return {
     observe: (deposit) =>
       decide(deposit).pipe(
-        Effect.timeoutFail({ duration: DECIDING_AT_MOST, onTimeout: () => tooLate }),
+        Effect.timeoutFail({ duration: DECISION_TIMEOUT, onTimeout: () => tooLate }),
         Effect.flatMap((seen) =>
           seen.receivedRaw >= deposit.expectedRaw ? paid(deposit, seen) : pending(deposit, seen)
         )

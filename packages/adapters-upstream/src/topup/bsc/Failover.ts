@@ -17,7 +17,7 @@ export interface Failover {
 }
 
 /** A node that failed is asked last for so long. */
-const LAST_FOR_MILLIS = 30_000
+const DEFERRAL_MILLIS = 30_000
 
 export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
   const lastUntilMillis = new Map<BscNode, number>()
@@ -30,7 +30,7 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
       // A node that refuses one call may well answer the others.
       if (failure.kind === "rejected") return Effect.void
       const isNews = (lastUntilMillis.get(node) ?? 0) <= now
-      lastUntilMillis.set(node, now + LAST_FOR_MILLIS)
+      lastUntilMillis.set(node, now + DEFERRAL_MILLIS)
       return isNews ? Effect.logWarning("a BSC node does not serve", { detail: failure.detail }) : Effect.void
     })
 

@@ -29,21 +29,21 @@ export interface JsonRpc {
   ) => Effect.Effect<A, RpcFailed>
 }
 
-const CALL_LIMIT_MILLIS = 3_000
-const ANSWER_BYTES_AT_MOST = 1_048_576
-const HEADERS_BYTES_AT_MOST = 32_768
-const CONNECTIONS_AT_MOST = 32
+const CALL_TIMEOUT_MILLIS = 3_000
+const MAX_RESPONSE_BYTES = 1_048_576
+const MAX_HEADER_BYTES = 32_768
+const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
 /** Connections for all nodes. */
 export const openAgent: Effect.Effect<Agent> = Effect.sync(
   () =>
     new Agent({
-      connections: CONNECTIONS_AT_MOST,
+      connections: MAX_CONNECTIONS,
       pipelining: 1,
-      maxResponseSize: ANSWER_BYTES_AT_MOST,
-      maxHeaderSize: HEADERS_BYTES_AT_MOST,
-      connect: { timeout: CALL_LIMIT_MILLIS }
+      maxResponseSize: MAX_RESPONSE_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connect: { timeout: CALL_TIMEOUT_MILLIS }
     })
 )
 
@@ -77,8 +77,8 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
     }).pipe(
       Effect.retry({ times: 1, while: ({ kind }) => kind === "network" }),
       Effect.timeoutFail({
-        duration: CALL_LIMIT_MILLIS,
-        onTimeout: () => failed("timeout", `${method} had no answer within ${CALL_LIMIT_MILLIS} ms`)
+        duration: CALL_TIMEOUT_MILLIS,
+        onTimeout: () => failed("timeout", `${method} had no answer within ${CALL_TIMEOUT_MILLIS} ms`)
       })
     )
 
@@ -127,10 +127,26 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
   return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }
 }
 
-const SECRET_CHARACTERS_AT_LEAST = 8
+const MIN_SECRET_CHARACTERS = 8
 
 /** Nodes repeat access keys in their errors; a key is a long piece of the address. */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
-    .filter((piece) => piece.length >= SECRET_CHARACTERS_AT_LEAST)
+    .filter((piece) => piece.length >= MIN_SECRET_CHARACTERS)
     .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)
+
+/** A quantity small enough to be counted with. */
+export const Quantity = Schema.transform(
+  Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{1,13}$/i)),
+  Schema.NonNegativeInt,
+  { strict: true, decode: (text) => Number.parseInt(text, 16), encode: (n) => quantityOf(n) }
+)
+
+/** An unsigned integer of 256 bits; exact. */
+export const Word = Schema.transform(
+  Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{64}$/i)),
+  Schema.NonNegativeBigIntFromSelf,
+  { strict: true, decode: (text) => BigInt(text), encode: (n) => `0x${n.toString(16).padStart(64, "0")}` }
+)
+
+export const quantityOf = (n: number): `0x${string}` => `0x${n.toString(16)}`

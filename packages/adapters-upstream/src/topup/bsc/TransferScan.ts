@@ -18,8 +18,8 @@ export interface Sought {
   readonly amountRaw: bigint
 }
 
-const CALLS_AT_MOST = 12
-const HALVINGS_AT_MOST = 4
+const MAX_CALLS = 12
+const MAX_HALVINGS = 4
 const METHOD_NOT_FOUND = -32601
 
 /** In the order of the chain; perhaps not all. */
@@ -33,13 +33,13 @@ export const scan = (
     let last = toBlock
     let range = logRange
     let halvings = 0
-    for (let calls = 0; calls < CALLS_AT_MOST && last >= fromBlock && sumOf(found) < amountRaw; calls += 1) {
+    for (let calls = 0; calls < MAX_CALLS && last >= fromBlock && sumOf(found) < amountRaw; calls += 1) {
       const first = Math.max(fromBlock, last - range + 1)
       const answer = yield* Effect.either(node.transfers({ contract, to, fromBlock: first, toBlock: last }))
       if (Either.isRight(answer)) {
         found = [...answer.right, ...found]
         last = first - 1
-      } else if (mayBeTooWide(answer.left) && range > 1 && halvings < HALVINGS_AT_MOST) {
+      } else if (mayBeTooWide(answer.left) && range > 1 && halvings < MAX_HALVINGS) {
         range = Math.ceil(range / 2)
         halvings += 1
       } else {

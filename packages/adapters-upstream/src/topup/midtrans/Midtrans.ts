@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { rupiahOf } from "../wire/DueAmount.ts"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { type PaymentFailure, troubleOf } from "../wire/PaymentFailure.ts"
+import { failuresOf, type PaymentFailure } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
+import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./MidtransObservation.ts"
 import { readCharge, readReply, readTransaction } from "./MidtransResponses.ts"
 import * as MidtransWebhook from "./MidtransWebhook.ts"
@@ -29,13 +29,13 @@ export interface MidtransSettings extends AccountSettings {
 export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
-    const trouble = troubleOf(label)
+    const failures = failuresOf(label)
     const { baseUrl, limits, serverKey, acquirer, callbackUrl, expiryMinutes } = settings
     const credential = {
       name: "authorization",
       value: Redacted.make(`Basic ${Buffer.from(`${Redacted.value(serverKey)}:`).toString("base64")}`)
     }
-    const http = yield* PaymentHttp.make({ baseUrl, credential, trouble, limits })
+    const http = yield* PaymentHttp.make({ baseUrl, credential, failures, limits })
 
     const open: PaymentProvider["open"] = (intent) =>
       Effect.flatMap(rupiahOf(intent), (total) =>
@@ -56,8 +56,8 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           },
           repeatable: true,
           read: (answer) =>
-            Either.flatMap(readReply(trouble, answer.body, CREATED), () =>
-              readCharge(trouble, settings, answer.body, {
+            Either.flatMap(readReply(failures, answer.body, CREATED), () =>
+              readCharge(failures, settings, answer.body, {
                 orderNumber: intent.orderNumber,
                 total,
                 expiresAt: new Date(intent.createdAt.getTime() + expiryMinutes * MINUTE_MILLIS)
@@ -73,7 +73,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           method: "GET",
           path: `/v2/${encodeURIComponent(intent.orderNumber)}/status`,
           repeatable: true,
-          read: (answer) => readTransaction(trouble, answer.body)
+          read: (answer) => readTransaction(failures, answer.body)
         })
         const { transaction_status: status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
@@ -85,14 +85,14 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
         method: "POST",
         path: `/v2/${encodeURIComponent(intent.orderNumber)}/cancel`,
         repeatable: true,
-        read: (answer) => Either.mapBoth(readReply(trouble, answer.body, CANCELLED), done(trouble))
+        read: (answer) => Either.mapBoth(readReply(failures, answer.body, CANCELLED), done(failures))
       })
 
     const probe = http.call({
       method: "GET",
       path: `/v2/${NO_ORDER}/status`,
       repeatable: true,
-      read: (answer) => Either.mapBoth(readReply(trouble, answer.body, PROBED), done(trouble))
+      read: (answer) => Either.mapBoth(readReply(failures, answer.body, PROBED), done(failures))
     })
 
     return {

@@ -13,14 +13,14 @@ import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, time
 
 /** The answer's own status, when it is one of these; otherwise what it says is wrong. */
 export const readReply = (
-  trouble: PaymentFailure,
+  failures: PaymentFailure,
   body: unknown,
   expected: RegExp
 ): Either.Either<Reply, AmountRejected | ProviderUnavailable> =>
   Either.filterOrLeft(
-    decodeReply(trouble, body),
+    decodeReply(failures, body),
     ({ status_code }) => expected.test(status_code),
-    (reply) => refusalOf(trouble, reply)
+    (reply) => refusalOf(failures, reply)
   )
 
 const decodeReply = ({ unavailable }: PaymentFailure, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
@@ -84,9 +84,11 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
 
 /** What has no transaction in it is no answer about our order, whatever its status. */
 export const readTransaction = (
-  trouble: PaymentFailure,
+  failures: PaymentFailure,
   body: unknown
 ): Either.Either<Transaction, ProviderUnavailable> =>
   Either.orElse(Schema.decodeUnknownEither(Transaction)(body), () =>
-    Either.flatMap(decodeReply(trouble, body), (reply) => Either.left(trouble.withoutAmount(refusalOf(trouble, reply))))
+    Either.flatMap(decodeReply(failures, body), (reply) =>
+      Either.left(failures.withoutAmount(refusalOf(failures, reply)))
+    )
   )

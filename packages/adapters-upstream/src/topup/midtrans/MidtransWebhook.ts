@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ExactJson from "../wire/ExactJson.ts"
-import { isDigest } from "../wire/PresentedDigest.ts"
+import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification } from "./MidtransWire.ts"
 
 /** What is signed, each as it stands in the notification. */

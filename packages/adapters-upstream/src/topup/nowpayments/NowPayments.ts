@@ -11,18 +11,16 @@ import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { dollarsOf } from "../wire/DueAmount.ts"
 import { Digits } from "../wire/ExactJson.ts"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { troubleOf } from "../wire/PaymentFailure.ts"
+import { failuresOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
-import { usdDigits } from "../wire/WireAmounts.ts"
-import { COINS_AT_MOST, coinsOf, type NowPaymentsCoin } from "./NowPaymentsCoin.ts"
+import { dollarsOf, usdDigits } from "../wire/WireAmounts.ts"
 import { type Asked, combine, isKnown, toObservation } from "./NowPaymentsObservation.ts"
 import { type Own, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
 import { type Failure, readAs, readCreated } from "./NowPaymentsResponses.ts"
 import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
-import { Coins, Created, Payment } from "./NowPaymentsWire.ts"
+import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } from "./NowPaymentsWire.ts"
 
 export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
@@ -45,12 +43,12 @@ export interface NowPaymentsSettings extends AccountSettings {
 export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
-    const trouble = troubleOf(label)
+    const failures = failuresOf(label)
     const { baseUrl, limits, apiKey, callbackUrl } = settings
     const http = yield* PaymentHttp.make({
       baseUrl,
       credential: { name: "x-api-key", value: apiKey },
-      trouble,
+      failures,
       limits
     })
     const coins = yield* Ref.make(coinsOf(settings.currencies))
@@ -75,8 +73,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         // An address nobody was shown does no harm.
         repeatable: true,
         read: ({ body }) =>
-          Either.flatMap(readAs(trouble, body, Created), (created) =>
-            readCreated(trouble, coin, created, { orderNumber, currency, amount })
+          Either.flatMap(readAs(failures, body, Created), (created) =>
+            readCreated(failures, coin, created, { orderNumber, currency, amount })
           )
       })
     }
@@ -85,11 +83,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const offered = yield* coins
-        if (offered.length === 0) return yield* trouble.unavailable("not_configured", "no coin to take")
+        if (offered.length === 0) return yield* failures.unavailable("not_configured", "no coin to take")
         const [refused, opened] = yield* Effect.partition(
           offered,
           (coin) => openIn(coin, { orderNumber: intent.orderNumber, currency: coin.code, amount }),
-          { concurrency: COINS_AT_MOST }
+          { concurrency: MAX_COINS }
         )
         if (opened.length === 0) return yield* gravest(refused)
         if (refused.length > 0) {
@@ -111,12 +109,12 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           method: "GET",
           path: `/v1/payment/${encodeURIComponent(paymentId)}`,
           repeatable: true,
-          read: ({ body }) => Either.mapLeft(readAs(trouble, body, Payment), trouble.withoutAmount)
+          read: ({ body }) => Either.mapLeft(readAs(failures, body, Payment), failures.withoutAmount)
         })
         const { payment_status: status, payment_id } = payment
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
         if (payment_id !== paymentId) {
-          return yield* trouble.unavailable("bad_response", "answered for another payment")
+          return yield* failures.unavailable("bad_response", "answered for another payment")
         }
         return payment
       })
@@ -138,15 +136,15 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const { payments } = yield* Effect.mapError(Schema.decodeUnknown(OpenedState)(state), () =>
-          trouble.unavailable("bad_response", "what is kept of the order's payments cannot be read")
+          failures.unavailable("bad_response", "what is kept of the order's payments cannot be read")
         )
         const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
           Effect.map(statusOf(paymentId), (payment): Own => {
             return { payment, asked: { orderNumber: intent.orderNumber, currency, amount } }
           })
-        const [unknown, own] = yield* Effect.partition(payments, ownOf, { concurrency: COINS_AT_MOST })
+        const [unknown, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
         const [untold, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
-          concurrency: COINS_AT_MOST
+          concurrency: MAX_COINS
         })
         const together = combine(own.map(({ payment, asked }) => toObservation(payment, asked)))
         const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
@@ -159,11 +157,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         method: "GET",
         path: "/v1/merchant/coins",
         repeatable: true,
-        read: ({ body }) => Either.mapLeft(readAs(trouble, body, Coins), trouble.withoutAmount)
+        read: ({ body }) => Either.mapLeft(readAs(failures, body, Coins), failures.withoutAmount)
       })
       const taken = new Set(selectedCurrencies.map((code) => code.toLowerCase()))
       const usable = coinsOf(settings.currencies).filter(({ code }) => taken.has(code))
-      if (usable.length === 0) return yield* trouble.unavailable("rejected", "the account takes none of the coins")
+      if (usable.length === 0) return yield* failures.unavailable("rejected", "the account takes none of the coins")
       const missing = settings.currencies.filter(
         (code) => !usable.some((coin) => coin.code === code.trim().toLowerCase())
       )

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import { productionAddressErrors } from "../wire/PaymentAccount.ts"
 import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
-import { coinsOf } from "./NowPaymentsCoin.ts"
+import { coinsOf } from "./NowPaymentsWire.ts"
 
 /** A code that the adapter knows: of a coin worth one dollar. */
 const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))

@@ -19,13 +19,13 @@ export interface Own {
 }
 
 /** As many as an order keeps, whoever tells of them. */
-const REPEATS_AT_MOST = 20
+const MAX_REPEATS = 20
 
 /** The payments to ask about besides the order's own: those we were told of, and those its own refer to. */
 export const repeatsOf = (own: ReadonlyArray<Own>, told: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
-  return [...new Set([...told, ...listed])].filter((id) => !known.has(id)).slice(0, REPEATS_AT_MOST)
+  return [...new Set([...told, ...listed])].filter((id) => !known.has(id)).slice(0, MAX_REPEATS)
 }
 
 const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>

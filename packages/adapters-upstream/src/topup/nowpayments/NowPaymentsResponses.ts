@@ -7,22 +7,21 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"
 import { usdDigits } from "../wire/WireAmounts.ts"
-import type { NowPaymentsCoin } from "./NowPaymentsCoin.ts"
 import { type Asked, mismatchOf } from "./NowPaymentsObservation.ts"
-import { type Created, Refusal } from "./NowPaymentsWire.ts"
+import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.ts"
 
 export type Failure = AmountRejected | ProviderUnavailable
 
 /** An answer of this shape, or the refusal it is, whatever the status of HTTP. */
 export const readAs = <A, I>(
-  trouble: PaymentFailure,
+  failures: PaymentFailure,
   body: unknown,
   schema: Schema.Schema<A, I>
 ): Either.Either<A, Failure> =>
   Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () => {
     const { code, statusCode, message } = Either.getOrElse(Schema.decodeUnknownEither(Refusal)(body), () => NOTHING)
-    if (!code && !statusCode) return trouble.unavailable("bad_response", "answered, but not as documented", true)
-    return refusalOf(trouble, code ?? "", statusCode ?? "", message ?? "")
+    if (!code && !statusCode) return failures.unavailable("bad_response", "answered, but not as documented", true)
+    return refusalOf(failures, code ?? "", statusCode ?? "", message ?? "")
   })
 
 const NOTHING: typeof Refusal.Type = {}

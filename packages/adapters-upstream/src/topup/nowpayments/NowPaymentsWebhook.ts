@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { isDigest } from "../wire/PresentedDigest.ts"
+import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
 /** The body as it is signed. */

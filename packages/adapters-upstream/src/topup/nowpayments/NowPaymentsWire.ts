@@ -5,6 +5,8 @@
  *     GET  /v1/payment/{payment_id}
  *     GET  /v1/merchant/coins          what the account takes
  */
+
+import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Schema from "effect/Schema"
 
 const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
@@ -56,3 +58,25 @@ export const Notification = Schema.Struct({
 })
 
 export const SIGNATURE_HEADER = "x-nowpayments-sig"
+
+export interface NowPaymentsCoin {
+  readonly code: string
+  readonly tokenKind: TokenKind
+  /** Unless the provider names it. */
+  readonly network: string
+}
+
+/** More addresses than anybody reads. */
+export const MAX_COINS = 8
+
+/** One each, in the order given. Codes of other coins are left out: they are not worth a dollar. */
+export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
+  const unique = new Set(codes.map((code) => code.trim().toLowerCase()))
+  return [...unique].flatMap((code) => coinOf(code) ?? []).slice(0, MAX_COINS)
+}
+
+const coinOf = (code: string): NowPaymentsCoin | undefined => {
+  const match = /^(usdt|usdc)([a-z0-9]*)$/.exec(code)
+  if (match === null) return undefined
+  return { code, tokenKind: match[1] === "usdt" ? "usdt" : "usdc", network: match[2] || "eth" }
+}

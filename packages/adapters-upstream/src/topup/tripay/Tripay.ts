@@ -6,19 +6,18 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { rupiahOf } from "../wire/DueAmount.ts"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { troubleOf } from "../wire/PaymentFailure.ts"
+import { failuresOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
+import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./TripayObservation.ts"
 import { FEE_ON_CUSTOMER, readAsked, readCreated, readEnvelope } from "./TripayResponses.ts"
-import * as TripaySignature from "./TripaySignature.ts"
 import * as TripayWebhook from "./TripayWebhook.ts"
 import { Channels, Transaction } from "./TripayWire.ts"
 
 export const NAME = "tripay"
 const MINUTE_MILLIS = 60_000
-const NAME_CHARACTERS_AT_MOST = 100
+const MAX_NAME_CHARACTERS = 100
 
 export interface TripaySettings extends AccountSettings {
   readonly apiKey: Redacted.Redacted<string>
@@ -33,10 +32,10 @@ export interface TripaySettings extends AccountSettings {
 export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
-    const trouble = troubleOf(label)
+    const failures = failuresOf(label)
     const { baseUrl, limits, apiKey, privateKey, merchantCode, channel, callbackUrl, returnUrl } = settings
     const credential = { name: "authorization", value: Redacted.make(`Bearer ${Redacted.value(apiKey)}`) }
-    const http = yield* PaymentHttp.make({ baseUrl, credential, trouble, limits })
+    const http = yield* PaymentHttp.make({ baseUrl, credential, failures, limits })
 
     const open: PaymentProvider["open"] = (intent) =>
       Effect.flatMap(rupiahOf(intent), (total) => {
@@ -49,19 +48,19 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
             method: channel,
             merchant_ref: orderNumber,
             amount: total,
-            customer_name: payer.name.slice(0, NAME_CHARACTERS_AT_MOST),
+            customer_name: payer.name.slice(0, MAX_NAME_CHARACTERS),
             customer_email: payer.email,
             order_items: [{ sku: "TOPUP", name: "Quota top-up", price: total, quantity: 1n }],
             callback_url: callbackUrl,
             return_url: returnUrl,
             expired_time: BigInt(Math.floor(expiresMillis / 1_000)),
-            signature: TripaySignature.ofPayment(merchantCode, orderNumber, total, privateKey)
+            signature: TripayWebhook.paymentSignature(merchantCode, orderNumber, total, privateKey)
           },
           // It makes a second payment when it is asked twice.
           repeatable: false,
           read: ({ body }) =>
-            Either.flatMap(readEnvelope(trouble, body), (data) =>
-              readCreated(trouble, settings, data, { orderNumber, total })
+            Either.flatMap(readEnvelope(failures, body), (data) =>
+              readCreated(failures, settings, data, { orderNumber, total })
             )
         })
       })
@@ -73,7 +72,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
           method: "GET",
           path: `/transaction/detail?reference=${encodeURIComponent(reference)}`,
           repeatable: true,
-          read: ({ body }) => readAsked(trouble, body, Transaction)
+          read: ({ body }) => readAsked(failures, body, Transaction)
         })
         const { status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
@@ -86,15 +85,15 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       path: `/merchant/payment-channel?code=${encodeURIComponent(channel)}`,
       repeatable: true,
       read: ({ body }) =>
-        Either.flatMap(readAsked(trouble, body, Channels), (channels) => {
+        Either.flatMap(readAsked(failures, body, Channels), (channels) => {
           const ours = channels.find(({ code }) => code === channel)
           if (ours === undefined || !ours.active) {
-            return Either.left(trouble.unavailable("rejected", `the channel ${channel} is not active`))
+            return Either.left(failures.unavailable("rejected", `the channel ${channel} is not active`))
           }
           const { flat, percent } = ours.fee_customer
           return isZero(flat) && isZero(percent)
             ? Either.void
-            : Either.left(trouble.unavailable("rejected", `${FEE_ON_CUSTOMER}: ${flat} + ${percent} %`))
+            : Either.left(failures.unavailable("rejected", `${FEE_ON_CUSTOMER}: ${flat} + ${percent} %`))
         })
     })
 

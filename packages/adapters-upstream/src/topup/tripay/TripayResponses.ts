@@ -14,13 +14,13 @@ import { Created, Envelope } from "./TripayWire.ts"
 export const FEE_ON_CUSTOMER = "the channel's fee is set to be paid by the customer, it must be set to the merchant"
 
 export const readEnvelope = (
-  trouble: PaymentFailure,
+  failures: PaymentFailure,
   body: unknown
 ): Either.Either<unknown, AmountRejected | ProviderUnavailable> => {
   const decoded = Schema.decodeUnknownEither(Envelope)(body)
-  if (Either.isLeft(decoded)) return Either.left(trouble.unavailable("bad_response", "answered without success", true))
+  if (Either.isLeft(decoded)) return Either.left(failures.unavailable("bad_response", "answered without success", true))
   const { success, message, data } = decoded.right
-  return success ? Either.right(data) : Either.left(refusalOf(trouble, message ?? ""))
+  return success ? Either.right(data) : Either.left(refusalOf(failures, message ?? ""))
 }
 
 /** Tripay has no codes, only words, in English or Indonesian. */
@@ -36,15 +36,15 @@ const refusalOf = (
 
 /** The data of an answer to a question, where no amount is sent that could be refused. */
 export const readAsked = <A, I>(
-  trouble: PaymentFailure,
+  failures: PaymentFailure,
   body: unknown,
   schema: Schema.Schema<A, I>
 ): Either.Either<A, ProviderUnavailable> =>
-  readEnvelope(trouble, body).pipe(
-    Either.mapLeft(trouble.withoutAmount),
+  readEnvelope(failures, body).pipe(
+    Either.mapLeft(failures.withoutAmount),
     Either.flatMap((data) =>
       Either.mapLeft(Schema.decodeUnknownEither(schema)(data), () =>
-        trouble.unavailable("bad_response", "answered, but not as documented")
+        failures.unavailable("bad_response", "answered, but not as documented")
       )
     )
   )

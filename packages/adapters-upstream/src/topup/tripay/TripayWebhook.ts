@@ -1,19 +1,22 @@
 /**
- * Callbacks of Tripay: signed in a header over the bytes of the body.
+ * Signatures of Tripay, made with the merchant's private key: ours on a new payment, Tripay's on a callback. A callback
+ * carries its signature in a header, over the bytes of the body.
  */
+
+import { createHmac } from "node:crypto"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import type { Idr } from "@tollgate/domain/money/Idr"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ExactJson from "../wire/ExactJson.ts"
-import { isDigest } from "../wire/PresentedDigest.ts"
-import * as TripaySignature from "./TripaySignature.ts"
+import { isDigest } from "../wire/WebhookDigest.ts"
 import { ACKNOWLEDGEMENT, Callback, SIGNATURE_HEADER } from "./TripayWire.ts"
 
 export const make = (provider: string, privateKey: Redacted.Redacted<string>): PaymentWebhook => ({
   verify: (headers, body) =>
-    isDigest(TripaySignature.ofCallback(body, privateKey), headers[SIGNATURE_HEADER])
+    isDigest(callbackSignature(body, privateKey), headers[SIGNATURE_HEADER])
       ? Effect.succeed({ orderNumber: orderNumberIn(body) })
       : Effect.fail(new BadSignature({ provider })),
   acknowledgement: ACKNOWLEDGEMENT
@@ -26,3 +29,17 @@ const orderNumberIn = (body: Uint8Array): string | undefined =>
     Either.map(({ merchant_ref }) => merchant_ref),
     Either.getOrUndefined
   )
+
+export const paymentSignature = (
+  merchantCode: string,
+  merchantRef: string,
+  amount: Idr,
+  privateKey: Redacted.Redacted<string>
+): string => hmac(privateKey, `${merchantCode}${merchantRef}${amount}`).toString("hex")
+
+/** Over the bytes as they came. */
+export const callbackSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
+  hmac(privateKey, body)
+
+const hmac = (privateKey: Redacted.Redacted<string>, signed: string | Uint8Array): Buffer =>
+  createHmac("sha256", Redacted.value(privateKey)).update(signed).digest()

@@ -3,19 +3,19 @@
  */
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 
-export type TroubleKind = ProviderUnavailable["kind"]
+export type FailureKind = ProviderUnavailable["kind"]
 
 export interface PaymentFailure {
   /** What orders call the provider. */
   readonly label: string
   /** Ambiguous: it may have opened the payment all the same. */
-  readonly unavailable: (kind: TroubleKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
+  readonly unavailable: (kind: FailureKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
   readonly amountRejected: (detail: string) => AmountRejected
   /** The same of a call that sends no amount: none can be refused there. */
   readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
 }
 
-export const troubleOf = (label: string): PaymentFailure => {
+export const failuresOf = (label: string): PaymentFailure => {
   const unavailable: PaymentFailure["unavailable"] = (kind, detail, ambiguous = false) =>
     new ProviderUnavailable({ provider: label, kind, ambiguous, detail: brief(detail) })
   return {
@@ -29,7 +29,7 @@ export const troubleOf = (label: string): PaymentFailure => {
 /** The provider is down or drowning, not us in the wrong: worth another try, and counted by its breaker. */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 
-const OUTAGES: ReadonlySet<TroubleKind> = new Set(["network", "timeout", "server_error", "rate_limited"])
+const OUTAGES: ReadonlySet<FailureKind> = new Set(["network", "timeout", "server_error", "rate_limited"])
 
 const DETAIL_CHARACTERS = 300
 

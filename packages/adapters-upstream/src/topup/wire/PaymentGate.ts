@@ -11,7 +11,7 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
-  readonly callsAtMost: number
+  readonly maxConcurrentCalls: number
   /** A clock of no particular epoch that never goes back. */
   readonly nowMillis: () => number
 }
@@ -23,7 +23,7 @@ export interface PaymentGate {
 
 export const make = (
   { label, unavailable }: PaymentFailure,
-  { breaker: settings, callsAtMost, nowMillis }: PaymentGateSettings
+  { breaker: settings, maxConcurrentCalls, nowMillis }: PaymentGateSettings
 ): PaymentGate => {
   let breaker: Breaker.Breaker = Breaker.closed
   let running = 0
@@ -36,7 +36,7 @@ export const make = (
       const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no answer" }
       return Effect.fail(unavailable(kind, `left alone for ${Math.ceil(passage.retryAfterMillis)} ms after: ${detail}`))
     }
-    if (running >= callsAtMost) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
+    if (running >= maxConcurrentCalls) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
     running += 1
     breaker = passage.breaker
     return Effect.succeed(passage.breaker.state === "half_open")

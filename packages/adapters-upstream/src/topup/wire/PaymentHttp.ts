@@ -20,8 +20,8 @@ export interface PaymentLimits {
   /** For a call with its second try. */
   readonly timeoutMillis: number
   readonly retryPauseMillis: number
-  readonly answerBytesAtMost: number
-  readonly callsAtMost: number
+  readonly maxResponseBytes: number
+  readonly maxConcurrentCalls: number
   readonly breaker: BreakerSettings
   /** A clock of no particular epoch that never goes back. */
   readonly nowMillis: () => number
@@ -31,8 +31,8 @@ export const defaultLimits: PaymentLimits = {
   // Less than a look at an order waits, so that it is the provider that failed and the breaker hears of it.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
-  answerBytesAtMost: 262_144,
-  callsAtMost: 64,
+  maxResponseBytes: 262_144,
+  maxConcurrentCalls: 64,
   breaker: { failures: 5, windowMillis: 30_000, openMillis: 30_000 },
   nowMillis: () => performance.now()
 }
@@ -41,11 +41,11 @@ export interface PaymentHttpOptions {
   readonly baseUrl: string
   /** A header that goes with every call. */
   readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
-  readonly trouble: PaymentFailure
+  readonly failures: PaymentFailure
   readonly limits?: Partial<PaymentLimits> | undefined
 }
 
-export interface PaymentAnswer {
+export interface PaymentResponse {
   /** 2xx or 4xx. */
   readonly status: number
   /** See {@link ExactJson}. */
@@ -61,7 +61,7 @@ export interface PaymentCall<A, E> {
   /** Making it twice does no harm. */
   readonly repeatable: boolean
   /** What the answer means; a provider's troubles often come with a good status. */
-  readonly read: (answer: PaymentAnswer) => Either.Either<A, E | ProviderUnavailable>
+  readonly read: (answer: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }
 
 export interface PaymentHttp {
@@ -70,24 +70,24 @@ export interface PaymentHttp {
 
 const CONNECT_MILLIS = 3_000
 const IDLE_CONNECTION_MILLIS = 4_000
-const CONNECTIONS_AT_MOST = 16
+const MAX_CONNECTIONS = 16
 
 export const make = ({
   baseUrl,
   credential,
-  trouble,
+  failures,
   limits: given
 }: PaymentHttpOptions): Effect.Effect<PaymentHttp, never, Scope.Scope> =>
   Effect.gen(function* () {
     const limits = { ...defaultLimits, ...given }
     const { origin, pathname } = new URL(baseUrl)
     const basePath = pathname.replace(/\/+$/, "")
-    const gate = PaymentGate.make(trouble, limits)
+    const gate = PaymentGate.make(failures, limits)
     const pool = yield* Effect.acquireRelease(
       Effect.sync(
         () =>
           new Pool(origin, {
-            connections: CONNECTIONS_AT_MOST,
+            connections: MAX_CONNECTIONS,
             keepAliveTimeout: IDLE_CONNECTION_MILLIS,
             headersTimeout: 0,
             bodyTimeout: 0,
@@ -114,14 +114,14 @@ export const make = ({
             body: body === undefined ? null : ExactJson.write(body),
             signal
           })
-          return { status: response.statusCode, text: await textOf(response.body, limits.answerBytesAtMost) }
+          return { status: response.statusCode, text: await textOf(response.body, limits.maxResponseBytes) }
         },
-        catch: (error) => trouble.unavailable("network", reasonOf(error), mayHaveArrived(error))
+        catch: (error) => failures.unavailable("network", reasonOf(error), mayHaveArrived(error))
       })
 
     const attempt = <A, E>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       exchange(call).pipe(
-        Effect.flatMap(({ status, text }) => Either.flatMap(understand(trouble, status, text), call.read))
+        Effect.flatMap(({ status, text }) => Either.flatMap(understand(failures, status, text), call.read))
       )
 
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
@@ -144,11 +144,11 @@ export const make = ({
           }),
           Effect.timeoutFail({
             duration: limits.timeoutMillis,
-            onTimeout: () => trouble.unavailable("timeout", `no answer in ${limits.timeoutMillis} ms`, true)
+            onTimeout: () => failures.unavailable("timeout", `no answer in ${limits.timeoutMillis} ms`, true)
           }),
           Effect.mapError((error) => {
             if (!(error instanceof ProviderUnavailable)) return error
-            return trouble.unavailable(error.kind, error.detail, !asks && (error.ambiguous || mayHaveBeenDone))
+            return failures.unavailable(error.kind, error.detail, !asks && (error.ambiguous || mayHaveBeenDone))
           })
         )
       }).pipe(gate.pass)
@@ -161,7 +161,7 @@ const understand = (
   { unavailable }: PaymentFailure,
   status: number,
   text: string | undefined
-): Either.Either<PaymentAnswer, ProviderUnavailable> => {
+): Either.Either<PaymentResponse, ProviderUnavailable> => {
   if (status === 429) return Either.left(unavailable("rate_limited", "answered 429"))
   if (status === 401 || status === 403) return Either.left(unavailable("unauthorized", `answered ${status}`))
   if (status >= 500) return Either.left(unavailable("server_error", `answered ${status}`, true))
@@ -177,12 +177,12 @@ const understand = (
 }
 
 /** Undefined when there is more of it than wanted. */
-const textOf = async (body: AsyncIterable<Uint8Array>, bytesAtMost: number): Promise<string | undefined> => {
+const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> => {
   const chunks: Array<Uint8Array> = []
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > bytesAtMost) return undefined
+    if (bytes > maxBytes) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString("utf8")

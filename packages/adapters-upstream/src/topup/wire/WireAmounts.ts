@@ -1,8 +1,12 @@
 /**
- * Amounts of money as providers write them: decimal digits, read and written exactly.
+ * Amounts of money: the amount due in the unit of its method, and amounts as providers write them, in decimal digits
+ * that are read and written exactly.
  */
+
+import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import * as Effect from "effect/Effect"
 
 /** Whole rupiah, with or without two zeros behind the point; undefined for anything else. */
 export const idrOf = (text: string): Idr | undefined => {
@@ -42,3 +46,12 @@ const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: bool
   const divisor = 10n ** -shift
   return { micro: UsdMicro(digits / divisor), finer: digits % divisor !== 0n }
 }
+
+/** A payment in the other unit never reaches a provider; one that does is a defect. */
+export const rupiahOf = ({ due, method }: PaymentIntent): Effect.Effect<Idr> =>
+  due._tag === "Rupiah" ? Effect.succeed(due.totalIdr) : Effect.dieMessage(`a payment by ${method} is due in rupiah`)
+
+export const dollarsOf = ({ due, method }: PaymentIntent): Effect.Effect<UsdMicro> =>
+  due._tag === "Dollars"
+    ? Effect.succeed(due.amountUsdMicro)
+    : Effect.dieMessage(`a payment by ${method} is due in dollars`)

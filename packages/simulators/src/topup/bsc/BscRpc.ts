@@ -21,8 +21,8 @@ export const BSC_TOKENS: { readonly [contract: string]: string } = {
 export const BSC_TOKEN_DECIMALS = 18
 
 const CHAIN_ID = 56
-const LOG_BLOCKS_AT_MOST = 5_000
-const BATCH_AT_MOST = 100
+const MAX_LOG_BLOCKS = 5_000
+const MAX_BATCH_CALLS = 100
 const DECIMALS_CALL = "0x313ce567"
 const BALANCE_CALL = "0x70a08231"
 const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -39,7 +39,7 @@ export const answerRpc = (options: BscRpcOptions, body: string, now: number): Wi
   const calls = parse(body)
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
   if (!Array.isArray(calls)) return json(200, answerCall(options, calls, now))
-  if (calls.length === 0 || calls.length > BATCH_AT_MOST)
+  if (calls.length === 0 || calls.length > MAX_BATCH_CALLS)
     return json(200, failure(null, -32600, `batch of ${calls.length} calls`))
   return json(
     200,
@@ -163,7 +163,7 @@ const logs = (chain: SimulatedChain, filter: JsonObject | undefined, now: number
   const to = blockOf(filter?.toBlock ?? "latest", now)
   if (filter === undefined || from === undefined || to === undefined) return invalid(0)
   if (from > to) return new RpcRefusal(-32602, "invalid block range params")
-  if (to - from > LOG_BLOCKS_AT_MOST) return new RpcRefusal(-32000, `exceed maximum block range: ${LOG_BLOCKS_AT_MOST}`)
+  if (to - from > MAX_LOG_BLOCKS) return new RpcRefusal(-32000, `exceed maximum block range: ${MAX_LOG_BLOCKS}`)
   const contracts = oneOf(filter.address)
   const topics = asArray(filter.topics).map(oneOf)
   return chain

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from "node:crypto"
 const BLOCK_MILLIS = 450
 /** A block is final once two came after it. */
 const FINAL_AFTER = 2
-const TRANSFERS_AT_MOST = 10_000
+const MAX_TRANSFERS = 10_000
 
 export interface TokenTransfer {
   /** Both in lower case. */
@@ -41,7 +41,7 @@ export class SimulatedChain {
       block: newestBlock(now) + 1,
       transactionHash: `0x${randomBytes(32).toString("hex")}`
     })
-    if (this.#transfers.length > TRANSFERS_AT_MOST) this.#transfers.shift()
+    if (this.#transfers.length > MAX_TRANSFERS) this.#transfers.shift()
   }
 
   /** As of a block, or of all that is on its way too. */

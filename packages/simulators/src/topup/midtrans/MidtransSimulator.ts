@@ -23,7 +23,7 @@ export const SIMULATED_MIDTRANS = {
   serverKey: "SIMULATOR-NOT-A-KEY-midtrans-server",
   merchantId: "GSIMULATED"
 } as const
-const IDR_AT_MOST = 10_000_000n
+const MAX_IDR = 10_000_000n
 const DEFAULT_EXPIRY_MILLIS = 15 * 60_000
 const AUTHORIZATION = `Basic ${Buffer.from(`${SIMULATED_MIDTRANS.serverKey}:`).toString("base64")}`
 
@@ -76,8 +76,7 @@ const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse
   if (asked === undefined || asked.payment_type !== "qris") return invalid("payment_type is not supported")
   if (!/^[\w.~-]{1,50}$/.test(orderNumber)) return invalid("transaction_details.order_id must be 1 to 50 characters")
   if (due === undefined) return invalid("transaction_details.gross_amount must be a whole number")
-  if (due < 1n || due > IDR_AT_MOST)
-    return invalid(`transaction_details.gross_amount must be between 1 and ${IDR_AT_MOST}`)
+  if (due < 1n || due > MAX_IDR) return invalid(`transaction_details.gross_amount must be between 1 and ${MAX_IDR}`)
   const idempotencyKey = headerOf(request, "idempotency-key")
   const earlier = payments.named(orderNumber, now, NAME).at(-1)
   if (earlier !== undefined) {

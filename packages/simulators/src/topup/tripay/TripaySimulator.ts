@@ -27,8 +27,8 @@ export const SIMULATED_TRIPAY = {
   channel: "QRIS2"
 } as const
 const CHANNELS = ["QRIS", "QRIS2", "QRISC"]
-const IDR_AT_LEAST = 1_000
-const IDR_AT_MOST = 5_000_000
+const MIN_IDR = 1_000
+const MAX_IDR = 5_000_000
 const DEFAULT_EXPIRY_SECONDS = 86_400
 
 export const tripaySimulator: SimulatedProviderDescriptor = {
@@ -105,8 +105,8 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   if (amount === undefined || !Number.isSafeInteger(amount)) return refusal(400, "The amount must be an integer")
   if (asked.signature !== sign(`${SIMULATED_TRIPAY.merchantCode}${orderNumber}${amount}`))
     return refusal(403, "Invalid signature")
-  if (amount < IDR_AT_LEAST) return refusal(400, `Minimum amount for this channel is ${IDR_AT_LEAST}`)
-  if (amount > IDR_AT_MOST) return refusal(400, `Maximum amount for this channel is ${IDR_AT_MOST}`)
+  if (amount < MIN_IDR) return refusal(400, `Minimum amount for this channel is ${MIN_IDR}`)
+  if (amount > MAX_IDR) return refusal(400, `Maximum amount for this channel is ${MAX_IDR}`)
   if (asText(asked.customer_name) === "") return refusal(400, "The customer name field is required.")
   if (asText(asked.customer_email) === "") return refusal(400, "The customer email field is required.")
   if (sumOf(asked.order_items) !== amount) return refusal(400, "The sum of order items is not the amount")
@@ -233,8 +233,8 @@ const channels = (code: string | null): ReadonlyArray<JsonObject> =>
     total_fee: { flat: jsonNumber(FEE_FLAT), percent: "0.70" },
     minimum_fee: jsonNumber(FEE_FLAT),
     maximum_fee: null,
-    minimum_amount: IDR_AT_LEAST,
-    maximum_amount: IDR_AT_MOST,
+    minimum_amount: MIN_IDR,
+    maximum_amount: MAX_IDR,
     icon_url: null,
     active: true
   }))

@@ -1,8 +1,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js"
-import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscFacts"
-import * as Erc20 from "@tollgate/adapters-upstream/topup/bsc/Erc20"
-import * as EthereumAddress from "@tollgate/adapters-upstream/topup/bsc/EthereumAddress"
-import { Quantity, quantityOf, Word } from "@tollgate/adapters-upstream/topup/bsc/HexNumbers"
+import * as BscTokens from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
+import { checksummed } from "@tollgate/adapters-upstream/topup/bsc/DepositAddresses"
+import { Quantity, quantityOf, Word } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Either, FastCheck, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 
@@ -12,18 +11,18 @@ const HOLDER_WORD = "0000000000000000000000005aaeb6053f3e94c9b9a09f33669435e7ef1
 
 describe("a call of a token contract", () => {
   it("begins with the hash of the function's signature", () => {
-    expect(Erc20.DECIMALS_CALL).toBe(hashOf("decimals()").slice(0, 10))
-    expect(Erc20.balanceOfCall(HOLDER).slice(0, 10)).toBe(hashOf("balanceOf(address)").slice(0, 10))
-    expect(Erc20.TRANSFER_TOPIC).toBe(hashOf("Transfer(address,address,uint256)"))
+    expect(BscTokens.DECIMALS_CALL).toBe(hashOf("decimals()").slice(0, 10))
+    expect(BscTokens.balanceOfCall(HOLDER).slice(0, 10)).toBe(hashOf("balanceOf(address)").slice(0, 10))
+    expect(BscTokens.TRANSFER_TOPIC).toBe(hashOf("Transfer(address,address,uint256)"))
   })
 
   it("holds an address as a word", () => {
-    expect(Erc20.balanceOfCall(HOLDER)).toBe(`0x70a08231${HOLDER_WORD}`)
-    expect(Erc20.transferTopicsTo(HOLDER)).toEqual([Erc20.TRANSFER_TOPIC, null, `0x${HOLDER_WORD}`])
+    expect(BscTokens.balanceOfCall(HOLDER)).toBe(`0x70a08231${HOLDER_WORD}`)
+    expect(BscTokens.transferTopicsTo(HOLDER)).toEqual([BscTokens.TRANSFER_TOPIC, null, `0x${HOLDER_WORD}`])
   })
 
   it("goes to contracts whose addresses have the right checksum", () => {
-    for (const contract of Object.values(TOKEN_CONTRACTS)) expect(EthereumAddress.checksummed(contract)).toBe(contract)
+    for (const contract of Object.values(BscTokens.TOKEN_CONTRACTS)) expect(checksummed(contract)).toBe(contract)
   })
 })
 

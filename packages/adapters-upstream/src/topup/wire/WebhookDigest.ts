@@ -1,9 +1,9 @@
 /**
- * Whether somebody presented the digest we computed, told in the same time whatever they presented.
+ * Comparison of a webhook's digest with the computed one, in constant time.
  */
 import { timingSafeEqual } from "node:crypto"
 
-/** In hexadecimal, small or capital. */
+/** The presented digest is hexadecimal, in lower or upper case. */
 export const isDigest = (digest: Buffer, presented: string | undefined): boolean => {
   if (presented === undefined || presented.length !== digest.length * 2 || !/^[0-9a-f]*$/i.test(presented)) return false
   return timingSafeEqual(digest, Buffer.from(presented, "hex"))

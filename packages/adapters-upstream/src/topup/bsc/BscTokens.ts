@@ -1,0 +1,36 @@
+/**
+ * BNB Smart Chain and its two dollar tokens, and the calls to their ERC-20 contracts.
+ *
+ * A node that serves another chain, or tokens with other decimals, is not used (see BscNode). A call is the first four
+ * bytes of the hash of the function's signature, then its arguments as words of 32 bytes.
+ */
+import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+
+export const CHAIN_ID = 56
+/** Of both tokens on this chain; on others they have 6. */
+export const TOKEN_DECIMALS = 18n
+
+export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
+  usdt: "0x55d398326f99059fF775485246999027B3197955",
+  usdc: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"
+}
+
+export const otherToken = (kind: TokenKind): TokenKind => (kind === "usdt" ? "usdc" : "usdt")
+
+/** `decimals()` */
+export const DECIMALS_CALL = "0x313ce567"
+
+/** `balanceOf(address)` */
+export const balanceOfCall = (holder: string): string => `0x70a08231${word(holder)}`
+
+/** `Transfer(address,address,uint256)` */
+export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+/** Selects the transfers to a holder, whoever sent them. */
+export const transferTopicsTo = (holder: string): ReadonlyArray<string | null> => [
+  TRANSFER_TOPIC,
+  null,
+  `0x${word(holder)}`
+]
+
+const word = (address: string): string => address.slice("0x".length).toLowerCase().padStart(64, "0")
