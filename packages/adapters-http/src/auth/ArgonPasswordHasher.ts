@@ -1,9 +1,9 @@
 /**
- * Passwords under argon2id, stored as PHC text with their parameters.
+ * Hashes passwords with argon2id, stored as PHC strings with their parameters.
  *
- * A hash costs memory and a core for its time, so only a few run at once and only some may wait: whoever asks for more
- * is refused, and the rest of the service does not starve. Nothing is verified against a hash that nobody's password
- * has, at the cost of a real one.
+ * A hash occupies memory and a core, so a few run at once, some wait, and further requests are refused: password hashing
+ * cannot starve the rest of the service. For an unknown account a password is verified against a random hash, so that
+ * the response takes as long as for a known account.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -19,25 +19,25 @@ export interface ArgonOptions {
   readonly memoryKib: number
   readonly passes: number
   readonly lanes: number
-  /** Hashes at a time. */
+  /** Hashes that run at the same time. */
   readonly running: number
-  /** Hashes that may wait for their turn. */
+  /** Hashes that may wait in the queue. */
   readonly waiting: number
 }
 
-/** The pool of threads that Node lends to such work has four. */
-const MOST_THREADS = 4
+/** The size of Node's thread pool. */
+const MAX_THREADS = 4
 
 export const defaults: ArgonOptions = {
   memoryKib: 19_456,
   passes: 2,
   lanes: 1,
-  running: Math.min(availableParallelism(), MOST_THREADS),
+  running: Math.min(availableParallelism(), MAX_THREADS),
   waiting: 64
 }
 
 const RETRY_AFTER_SECONDS = 1
-/** The library declares its algorithms as an enum that only exists for the compiler. */
+/** The library declares its algorithms as a const enum, which does not exist at run time. */
 const ARGON2ID = 2
 
 export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context.Tag.Service<PasswordHasher>> =>
@@ -49,19 +49,19 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
       timeCost: passes,
       parallelism: lanes
     }
-    const nobodysHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
-    const turns = yield* Effect.makeSemaphore(running)
-    let asked = 0
+    const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
+    const slots = yield* Effect.makeSemaphore(running)
+    let requests = 0
 
-    /** A hash that has begun holds its turn to the end, also when nobody waits for it any more. */
-    const inTurn = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
+    /** A hash that has begun keeps its slot until it ends, even if its request is gone: the thread is still busy. */
+    const inSlot = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
       Effect.suspend(() => {
-        if (asked >= running + waiting) return Effect.fail(new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
-        asked += 1
+        if (requests >= running + waiting) return Effect.fail(new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
+        requests += 1
         return Effect.ensuring(
-          turns.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
+          slots.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
           Effect.sync(() => {
-            asked -= 1
+            requests -= 1
           })
         )
       })
@@ -69,12 +69,12 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
     return {
       hash: (password) =>
         Effect.map(
-          inTurn(() => hash(Redacted.value(password), parameters)),
+          inSlot(() => hash(Redacted.value(password), parameters)),
           (text) => PasswordHash(Redacted.make(text))
         ),
       verify: (password, known) =>
         Effect.map(
-          inTurn(() => verify(known === undefined ? nobodysHash : Redacted.value(known), Redacted.value(password))),
+          inSlot(() => verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))),
           (matches) => matches && known !== undefined
         )
     }
@@ -83,5 +83,5 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
 export const layer = (options: Partial<ArgonOptions> = {}): Layer.Layer<PasswordHasher> =>
   Layer.effect(PasswordHasher, make(options))
 
-/** Random bytes as PHC text has them: base64 without padding. */
+/** Random bytes as in a PHC string: base64 without padding. */
 const phc = (bytes: number): string => randomBytes(bytes).toString("base64").replaceAll("=", "")

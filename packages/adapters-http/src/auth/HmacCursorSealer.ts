@@ -1,5 +1,5 @@
 /**
- * Cursors as `<text>.<seal>`, both in base64url: readable by whoever looks closely, but made by nobody else.
+ * Encodes cursors as `<text>.<HMAC>`, both in base64url. Clients can read a cursor, but cannot make or change one.
  */
 import { CursorSealer } from "@tollgate/application/customer/SettledUsage"
 import type * as Context from "effect/Context"
@@ -21,7 +21,7 @@ export const make = (secrets: SigningSecrets): Context.Tag.Service<CursorSealer>
       if (body === undefined || mac === undefined) return Option.none()
       const text = Buffer.from(body, "base64url").toString()
       const sealed = Buffer.from(mac, "base64url")
-      // Base64 can be written in several ways; only ours is a cursor of ours.
+      // Several base64 texts decode to the same bytes; only the canonical one is accepted.
       return isSealed(text, sealed) && cursorOf(text, sealed) === cursor ? Option.some(text) : Option.none()
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Reseller tokens as JSON Web Tokens (gap B4): HS256 and nothing else, whatever a token says of itself. Its `kid`
- * names one of our secrets and is used for nothing but finding it.
+ * Signs and verifies reseller tokens as JSON Web Tokens (gap B4). Only HS256 is accepted, independent of the token's
+ * header. The `kid` is only used to select one of the configured secrets.
  */
 import { randomUUID } from "node:crypto"
 import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
@@ -18,7 +18,7 @@ import { jwtVerify } from "jose/jwt/verify"
 import { keysOf, type SigningSecrets } from "./SigningSecrets.ts"
 
 export interface JoseTokenSignerOptions extends SigningSecrets {
-  /** Who issues: tokens of another deployment are none of ours. */
+  /** The `iss` claim: tokens of another deployment are refused. */
   readonly issuer: string
 }
 
@@ -33,7 +33,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
   const claimsOf = async (token: string, nowMillis: number) => {
     const { kid } = decodeProtectedHeader(token)
     const key = keys.get(kid ?? "")
-    if (key === undefined) throw new Error("signed with no secret of ours")
+    if (key === undefined) throw new Error("the token names no known secret")
     const { payload } = await jwtVerify(token, key, {
       algorithms: [ALGORITHM],
       issuer,
@@ -66,7 +66,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
       Effect.flatMap(Clock.currentTimeMillis, (millis) =>
         Effect.tryPromise({
           try: () => claimsOf(Redacted.value(token), millis),
-          // Why a token is refused is told to nobody.
+          // The reason stays private: clients must not learn why a token is refused.
           catch: () => new InvalidCredentials()
         })
       ).pipe(Effect.map(({ sub, ver }) => ({ resellerId: sub, tokenVersion: ver })))

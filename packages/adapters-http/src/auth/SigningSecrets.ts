@@ -1,20 +1,20 @@
 /**
- * The secrets this service signs with: tokens, cursors, links.
+ * The secrets that sign tokens, cursors and links.
  *
- * Each has a name, and one is the current one. The others only verify what was signed before a change, so that a
- * secret can be replaced without anybody being logged out.
+ * Each secret has a name. The current one signs. The others only verify older signatures, so that a secret can be rotated
+ * without logging resellers out.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
 export interface SigningSecrets {
-  /** By name. Names are public; secrets have 32 bytes or more. */
+  /** By name. Names are public; a secret has at least 32 bytes. */
   readonly secrets: ReadonlyMap<string, Redacted.Redacted<string>>
   /** The name of one of them. */
   readonly current: string
 }
 
-/** For a deployment that has one secret. */
+/** The settings of a deployment with one secret. */
 export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets => ({
   secrets: new Map([["1", secret]]),
   current: "1"
@@ -22,7 +22,7 @@ export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets =>
 
 const MIN_BYTES = 32
 
-/** Each secret as bytes, by its name. A secret that is short, or no current one, is a mistake in the settings. */
+/** Each secret as bytes, by name. Throws if a secret is too short or the current one is missing. */
 export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string, Uint8Array> => {
   const keys = new Map<string, Uint8Array>()
   for (const [name, secret] of secrets) {
@@ -34,7 +34,7 @@ export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string
   return keys
 }
 
-/** Seals of one purpose: what was sealed for another one is not ours here, although the secrets are the same. */
+/** Seals of one purpose. Each purpose derives its own keys, so a seal of another purpose is invalid. */
 export interface Seals {
   readonly seal: (text: string) => Uint8Array
   readonly isSealed: (text: string, seal: Uint8Array) => boolean

@@ -1,9 +1,9 @@
 /**
- * Where requests come from (gap B7): the peer of the socket, or, when that is a proxy of ours, whoever the proxy says
- * it had before it.
+ * The client address of a request (gap B7): the peer of the socket or, behind a trusted proxy, the address that the proxy
+ * forwards.
  *
- * `X-Forwarded-For` is read from the right, where our own proxies write, and only past addresses we trust: what a
- * client writes there stands further to the left and is never reached.
+ * `X-Forwarded-For` is read from the right, where trusted proxies append, and only past trusted addresses. Entries that a
+ * client forged are further left and are never reached.
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
@@ -19,7 +19,7 @@ export class TrustedProxies extends Context.Tag("@tollgate/adapters-http/Trusted
 
 type Service = Context.Tag.Service<TrustedProxies>
 
-/** Reads `TRUSTED_PROXIES`: addresses and networks, `10.0.0.0/8, 2001:db8::/32, 127.0.0.1`; the word that is none. */
+/** Parses `TRUSTED_PROXIES`, such as `10.0.0.0/8, 2001:db8::/32, 127.0.0.1`. Fails with the first invalid word. */
 export const parse = (text: string): Either.Either<Service, string> => {
   const list = new BlockList()
   for (const word of text.split(/[\s,]+/).filter((part) => part !== "")) {
@@ -37,7 +37,7 @@ export const none: Service = { trusts: () => false }
 
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
-/** The address limits are counted by. */
+/** The address that rate limits are counted by. */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")
@@ -52,10 +52,10 @@ export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: S
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
-/** Some proxies add the port. */
+/** Some proxies append the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 
-/** In its one short form, IPv4 as such; undefined for what is no address. */
+/** The address in its canonical short form, mapped IPv4 as IPv4; undefined if the text is no address. */
 const plainAddress = (text: string): string | undefined => {
   const [, bracketed, bare] = WITH_PORT.exec(text) ?? []
   const [address = ""] = (bracketed ?? bare ?? text).split("%")
@@ -67,7 +67,7 @@ const plainAddress = (text: string): string | undefined => {
 const GROUPS = 8
 const GROUPS_OF_A_NETWORK = 4
 
-/** Whoever has one IPv6 address has the 2^64 of its network: they are one client. */
+/** A client with one IPv6 address controls its /64 network, so the whole network counts as one client. */
 const networkOf = (address: string): string => {
   if (isIP(address) === 4) return address
   const [head = "", tail] = address.split("::")
