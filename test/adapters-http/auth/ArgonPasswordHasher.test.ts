@@ -11,8 +11,8 @@ const password = Redacted.make("correct horse battery")
 
 const run = Effect.runPromise
 
-describe("a password", () => {
-  it("is stored as argon2id text with its parameters, and differently each time", async () => {
+describe("the password hasher", () => {
+  it("stores argon2id text with its parameters and a new salt each time", async () => {
     const hasher = await run(ArgonPasswordHasher.make())
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -22,27 +22,27 @@ describe("a password", () => {
     expect(await run(hasher.verify(Redacted.make("correct horse batterz"), one))).toBe(false)
   })
 
-  it("of other parameters is still verified: they stand in the hash", async () => {
+  it("verifies a hash of other parameters, which it reads from the hash", async () => {
     const before = await run(ArgonPasswordHasher.make(cheap))
     const after = await run(ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 }))
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
-  it("is nobody's where there is no hash, at the parameters of a real one", async () => {
+  it("refuses a password without a hash, at the cost of a real one", async () => {
     const hasher = await run(ArgonPasswordHasher.make(cheap))
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
   })
 
-  it("against text that is no hash is a fault of ours, not a no", async () => {
+  it("treats a malformed hash as a defect, not as a wrong password", async () => {
     const hasher = await run(ArgonPasswordHasher.make(cheap))
     const exit = await Effect.runPromiseExit(hasher.verify(password, PasswordHash(Redacted.make("garbage"))))
     expect(Exit.isFailure(exit) && Cause.isDie(exit.cause)).toBe(true)
   })
 })
 
-describe("the work", () => {
-  it("is bounded: beyond those that run and those that wait everybody is refused, and later nobody is", async () => {
+describe("the queue of the password hasher", () => {
+  it("refuses requests beyond its running and waiting slots, and accepts them again later", async () => {
     const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 2 }))
     const outcomes = await run(
       Effect.all(
@@ -56,7 +56,7 @@ describe("the work", () => {
     expect(parseOptions(Redacted.value(await run(hasher.hash(password)))).memoryCost).toBe(4_096)
   })
 
-  it("of somebody who left keeps its turn until it is done", async () => {
+  it("keeps the slot of an interrupted request until its hash ends", async () => {
     const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: 1, waiting: 0 }))
     const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
     await run(
@@ -72,7 +72,7 @@ describe("the work", () => {
     )
   })
 
-  it("of somebody who leaves while waiting gives back the place", async () => {
+  it("frees the place of a request that is interrupted while it waits", async () => {
     const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 1 }))
     await run(
       Effect.gen(function* () {

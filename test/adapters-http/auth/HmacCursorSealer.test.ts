@@ -8,7 +8,7 @@ const OTHER = Redacted.make("another secret of the tests, as long as the first")
 const { seal, open } = HmacCursorSealer.make(onlySecret(SECRET))
 
 describe("a cursor", () => {
-  it("carries any text there and back, in letters that need no escaping", () => {
+  it("carries any text, in characters that need no escaping", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ maxLength: 100 }), (text) => {
         const cursor = seal(text)
@@ -18,7 +18,7 @@ describe("a cursor", () => {
     )
   })
 
-  it("cannot be altered in any place", () => {
+  it("is invalid after any change", () => {
     const cursor = seal("u1 1763631000000000 019a9f0e")
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
     const altered = [...cursor].flatMap((_, i) =>
@@ -28,20 +28,20 @@ describe("a cursor", () => {
   })
 
   it.each(["", ".", "abc", "a.b", "a.b.c", "%00.%00", "é.é", "x.".repeat(300)])(
-    "is not any other text (%#)",
+    "is not accepted in another form (%#)",
     (text) => {
       expect(open(text)).toEqual(Option.none())
     }
   )
 
-  it("of another secret, or another purpose, is none of ours", () => {
+  it("of another secret or another purpose is refused", () => {
     expect(open(HmacCursorSealer.make(onlySecret(OTHER)).seal("text"))).toEqual(Option.none())
     const elsewhere = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
     const [body] = seal("text").split(".")
     expect(open(`${body}.${Buffer.from(elsewhere).toString("base64url")}`)).toEqual(Option.none())
   })
 
-  it("stays good when its secret is replaced, until that is taken away", () => {
+  it("stays valid after a rotation until its secret is removed", () => {
     const secrets = new Map([
       ["1", SECRET],
       ["2", OTHER]

@@ -73,7 +73,7 @@ describe("a token", () => {
     })
   )
 
-  it("of the right form is believed: the forgeries below fail for what is wrong with them", async () => {
+  it("is accepted in the right form, so the forgeries below fail only for their fault", async () => {
     expect(await Effect.runPromise(verify(await forged()))).toEqual(Either.right(claims))
   })
 
@@ -114,13 +114,13 @@ describe("a token", () => {
   })
 })
 
-describe("a secret", () => {
+describe("a signing secret", () => {
   const both = new Map([
     ["1", Redacted.make(SECRET)],
     ["2", Redacted.make(OTHER)]
   ])
 
-  it("can be replaced: tokens of the one before stay good until it is taken away", async () => {
+  it("can be rotated: tokens of the previous one stay valid until it is removed", async () => {
     const rotated = JoseTokenSigner.make({ issuer, secrets: both, current: "2" })
     const old = await Effect.runPromise(signer.issue(claims))
     expect(await Effect.runPromise(rotated.verify(old))).toEqual(claims)
@@ -132,7 +132,7 @@ describe("a secret", () => {
     expect(await Effect.runPromise(Effect.either(after.verify(old)))).toEqual(refused)
   })
 
-  it("that is short is refused before anything is signed with it", () => {
+  it("is refused if it is too short", () => {
     expect(() => JoseTokenSigner.make({ issuer, ...onlySecret(Redacted.make("short")) })).toThrow(/shorter than 32/)
     expect(() => JoseTokenSigner.make({ issuer, secrets: both, current: "3" })).toThrow(/no signing secret '3'/)
   })

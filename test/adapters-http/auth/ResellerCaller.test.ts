@@ -7,12 +7,12 @@ const tokenIn = (...rawHeaders: ReadonlyArray<string>) => {
   return token === undefined ? undefined : Redacted.value(token)
 }
 
-describe("a token", () => {
+describe("the bearer token", () => {
   it.each([
     ["Authorization", "Bearer a.b-c_d.e"],
     ["authorization", "bearer a.b-c_d.e"],
     ["AUTHORIZATION", "BEARER   a.b-c_d.e  "]
-  ])("is what follows the scheme, however it is written: %s: %s", (name, value) => {
+  ])("is the text after the scheme, in any case: %s: %s", (name, value) => {
     expect(tokenIn("host", "x", name, value)).toBe("a.b-c_d.e")
   })
 
@@ -21,20 +21,20 @@ describe("a token", () => {
     ["an empty header", ["authorization", ""]],
     ["a scheme alone", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
-    ["a scheme that only begins alike", ["authorization", "BearerX abc"]],
+    ["a scheme with the same beginning", ["authorization", "BearerX abc"]],
     ["two words", ["authorization", "Bearer abc def"]],
     ["the header of API keys", ["x-api-key", "abc"]],
-    ["more than any token of ours has", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
+    ["more characters than any token has", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
     ["two tokens that differ", ["authorization", "Bearer abc", "Authorization", "Bearer def"]]
-  ])("is not in %s", (_, rawHeaders) => {
+  ])("is not found in %s", (_, rawHeaders) => {
     expect(tokenIn(...rawHeaders)).toBeUndefined()
   })
 
-  it("may be sent twice when it is the same", () => {
+  it("may be sent twice if both values are equal", () => {
     expect(tokenIn("authorization", "Bearer abc", "authorization", "Bearer abc")).toBe("abc")
   })
 
-  it("does not show itself", () => {
+  it("is redacted in text", () => {
     expect(String(bearerToken(["authorization", "Bearer abc"]))).not.toContain("abc")
   })
 })

@@ -11,41 +11,41 @@ const from = (peer: string | undefined, forwarded?: string, trusted = proxies) =
     trusted
   )
 
-describe("where a request comes from", () => {
+describe("the client address", () => {
   it("is the peer of its socket", () => {
     expect(from("203.0.113.7")).toBe("203.0.113.7")
   })
 
-  it("is not what a stranger says it is", () => {
+  it("ignores the header of an untrusted peer", () => {
     expect(from("203.0.113.7", "198.51.100.1")).toBe("203.0.113.7")
     expect(from("127.0.0.1", "198.51.100.1", TrustedProxies.none)).toBe("127.0.0.1")
   })
 
-  it("is whom a proxy of ours had before it", () => {
+  it("is the address that a trusted proxy forwards", () => {
     expect(from("10.1.2.3", "198.51.100.1")).toBe("198.51.100.1")
     expect(from("192.168.1.1", "198.51.100.1")).toBe("198.51.100.1")
     expect(from("192.168.1.2", "198.51.100.1")).toBe("192.168.1.2")
   })
 
-  it("is read from the right: what a client wrote stands to the left of what our proxies saw", () => {
+  it("is read from the right, past trusted proxies only: forged entries stand further left", () => {
     expect(from("10.1.2.3", "1.1.1.1, 8.8.8.8, 198.51.100.1")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "1.1.1.1, 198.51.100.1, 10.9.9.9")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "10.7.7.7, 198.51.100.1, 10.9.9.9, 10.8.8.8")).toBe("198.51.100.1")
   })
 
-  it("is the last proxy that is known when there is nothing, or nonsense, before it", () => {
+  it("is the last known proxy if the entry before it is missing or malformed", () => {
     expect(from("10.1.2.3")).toBe("10.1.2.3")
     expect(from("10.1.2.3", "unknown, 10.4.5.6")).toBe("10.4.5.6")
     expect(from("10.1.2.3", "' OR 1=1 --")).toBe("10.1.2.3")
   })
 
-  it("is the same address however it is written", () => {
+  it("has one canonical form", () => {
     expect(from("::ffff:10.1.2.3", "198.51.100.1:4711")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "::ffff:198.51.100.1")).toBe("198.51.100.1")
     expect(from("::ffff:c633:6401")).toBe("198.51.100.1")
   })
 
-  it("is the network of an IPv6 address: one client has all of it", () => {
+  it("is the /64 network of an IPv6 address", () => {
     expect(from("2001:db8:1:2:aaaa::1")).toBe("2001:db8:1:2::/64")
     expect(from("2001:0DB8:0001:0002:bbbb::2")).toBe("2001:db8:1:2::/64")
     expect(from("2001:db8::1")).toBe("2001:db8:0:0::/64")
@@ -54,19 +54,19 @@ describe("where a request comes from", () => {
     expect(from("fd12::1", "[2001:db8:1:2::9]:443")).toBe("2001:db8:1:2::/64")
   })
 
-  it("is nowhere once the connection is gone", () => {
+  it("is `nowhere` after the connection is closed", () => {
     expect(from(undefined)).toBe("nowhere")
   })
 })
 
-describe("the list of proxies", () => {
-  it("may be empty, and then nobody is believed", () => {
+describe("the list of trusted proxies", () => {
+  it("may be empty, and then trusts no address", () => {
     const { trusts } = Either.getOrThrow(TrustedProxies.parse(" , "))
     expect(trusts("127.0.0.1")).toBe(false)
   })
 
   it.each(["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "fd00::/129", "proxy.internal", "10.0.0", "10.0.0.0/-1", "/8"])(
-    "cannot have %s on it, and says so",
+    "refuses %s and names it",
     (word) => {
       expect(TrustedProxies.parse(`127.0.0.1, ${word}`)).toEqual(Either.left(word))
     }

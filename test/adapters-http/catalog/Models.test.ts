@@ -20,7 +20,7 @@ const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
   }
 }
 
-it("lists what can be called: by rank, then by name, and nothing about price or supplier", async () => {
+it("lists callable models by rank, then by name, without price or provider", async () => {
   const ask = await listing(
     { publicName: "zeta", discoveryRank: 5 },
     { publicName: "beta" },
@@ -42,7 +42,7 @@ it("lists what can be called: by rank, then by name, and nothing about price or 
   })
 })
 
-it("shows one model, its name escaped or not", async () => {
+it("returns one model, its name escaped or not", async () => {
   const longest = `lab/${"ü".repeat(196)}`
   const ask = await listing({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
@@ -56,13 +56,13 @@ it.each([
   ["unknown", "/v1/models/unknown"],
   ["hidden", "/v1/models/secret"],
   ["retired", "/v1/models/old"],
-  ["a name of every object", "/v1/models/constructor"]
-])("does not know a model that is %s", async (_, path) => {
+  ["a property of every object", "/v1/models/constructor"]
+])("answers 404 for a model that is %s", async (_, path) => {
   const ask = await listing({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
   expect(await ask(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("needs a key", async () => {
+it("requires an API key", async () => {
   const ask = await listing()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await ask(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

@@ -39,8 +39,8 @@ const resolved = (schema: JsonSchema): JsonSchema => ({
   ...schema
 })
 
-describe("the documentation of the rankings", () => {
-  it("has both parameters, their values and their defaults, and asks for no key", () => {
+describe("the OpenAPI document of the rankings", () => {
+  it("has both parameters with values and defaults, and requires no key", () => {
     expect(operation.security).toEqual([])
     expect(
       operation.parameters.map(({ name, required, schema }) => [name, required, schema.enum, schema.default])
@@ -50,7 +50,7 @@ describe("the documentation of the rankings", () => {
     ])
   })
 
-  it("has every error, with an example of each", () => {
+  it("has every error with an example", () => {
     expect(Object.keys(operation.responses)).toEqual(["200", "400", "404", "500"])
     expect(Object.keys(operation.responses["200"]?.headers ?? {})).toContain("Cache-Control")
     for (const [status, code] of [
@@ -66,7 +66,7 @@ describe("the documentation of the rankings", () => {
     }
   })
 
-  it("says of every member what it is, and shows each value once", () => {
+  it("describes every member, with an example", () => {
     const found: Array<string> = []
     const lacking: Array<string> = []
     const visit = (where: string, given: JsonSchema) => {

@@ -29,7 +29,7 @@ const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((a, b) =>
 
 describe("the rankings", () => {
   it.each(["day", "week", "month", "all"] as const)(
-    "of %s have every member, and their parts add up",
+    "have every member for %s, and the parts add up",
     async (window) => {
       const response = await ask(`?window=${window}&modality=text`)
       expect(response.status).toBe(200)
@@ -52,11 +52,11 @@ describe("the rankings", () => {
     }
   )
 
-  it("are of the week and of text unless asked otherwise", async () => {
+  it("are of the week and of text by default", async () => {
     expect(await (await ask()).json()).toMatchObject({ window: "week", modality: "text", series: { bucket: "day" } })
   })
 
-  it("are compared with nothing over all time", async () => {
+  it("have no comparison period for all time", async () => {
     const document = Schema.decodeUnknownSync(RankingsBody)(await (await ask("?window=all")).json())
     expect(document.range.previous_from).toBeNull()
     expect(document.totals.previous_tokens).toBeNull()
@@ -69,7 +69,7 @@ describe("the rankings", () => {
     }
   })
 
-  it("are empty, and no error, before anything was used", async () => {
+  it("are empty, not an error, before the first usage", async () => {
     rankings.used = false
     const response = await ask()
     expect(response.status).toBe(200)
@@ -85,14 +85,14 @@ describe("the rankings", () => {
     })
   })
 
-  it("are public: no key is asked for, and any page may read them", async () => {
+  it("are public: without a key, and for any web page", async () => {
     const response = await ask("", { origin: "https://elsewhere.example" })
     expect(response.headers.get("access-control-allow-origin")).toBe("*")
   })
 })
 
-describe("a document", () => {
-  it("is told as the same bytes for as long as it lasts, and anew after that", async () => {
+describe("a rankings document", () => {
+  it("is the same bytes while it is current, and encoded again after that", async () => {
     const [first, second] = [await ask("?window=day"), await ask("?window=day")]
     expect(await second.text()).toBe(await first.text())
     expect(second.headers.get("etag")).toBe(first.headers.get("etag"))
@@ -103,7 +103,7 @@ describe("a document", () => {
     expect(third.headers.get("etag")).not.toBe(first.headers.get("etag"))
   })
 
-  it("is not sent to who has it", async () => {
+  it("is a 304 for a client that has it", async () => {
     const etag = (await ask()).headers.get("etag") ?? ""
     for (const known of [etag, etag.replace("W/", ""), `"other", ${etag}`]) {
       const response = await ask("", { "if-none-match": known })
@@ -114,7 +114,7 @@ describe("a document", () => {
     expect((await ask("", { "if-none-match": '"other"' })).status).toBe(200)
   })
 
-  it("is packed for clients that say they can unpack it, and only for those", async () => {
+  it("is compressed only for clients that accept gzip", async () => {
     const raw = async (encoding: string) => {
       const head = `GET /api/rankings HTTP/1.1\r\nhost: x\r\n${encoding}connection: close\r\n\r\n`
       const client = await RawClient.connect(gateway.port)
@@ -138,7 +138,7 @@ describe("the rankings are refused", () => {
     ["?window=day&window=week", "window must be day, week, month or all, once."],
     ["?modality=image", "modality must be text, once."],
     ["?window=constructor", "window must be day, week, month or all, once."]
-  ])("when asked for %s", async (query, message) => {
+  ])("for the query %s", async (query, message) => {
     const response = await ask(query)
     expect(response.status).toBe(400)
     expect(response.headers.get("cache-control")).toBe("no-store")
@@ -147,7 +147,7 @@ describe("the rankings are refused", () => {
     })
   })
 
-  it("where they are not published, whatever is asked", async () => {
+  it("for any query if they are not published", async () => {
     rankings.enabled = false
     for (const query of ["", "?window=year"]) {
       const response = await ask(query)
@@ -157,7 +157,7 @@ describe("the rankings are refused", () => {
     }
   })
 
-  it("when the usage cannot be read, and are told again once it can", async () => {
+  it("while the usage cannot be read, and served again afterwards", async () => {
     rankings.readable = false
     const response = await ask()
     expect(response.status).toBe(500)
@@ -170,7 +170,7 @@ describe("the rankings are refused", () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it("to any method but reading", async () => {
+  it("for methods other than GET and HEAD", async () => {
     const response = await fetch(`${gateway.url}/api/rankings`, { method: "POST" })
     expect(response.status).toBe(405)
     expect(response.headers.get("allow")).toBe("GET, HEAD")

@@ -18,12 +18,12 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${gateway.url}${path}`, { headers })
 
 describe("the files of the rankings page", () => {
-  it("are all served, and those of the chart library", () => {
+  it("are all served, and so are those of the chart library", () => {
     const served = files.map((name) => (name === "index.html" ? "/rankings" : `/rankings/${name}`))
     expect([...paths].sort()).toEqual([...served, "/rankings/uplot.css", "/rankings/uplot.js"].sort())
   })
 
-  it.each(paths)("%s is what it says it is, and is not sent twice", async (path) => {
+  it.each(paths)("%s has its content type, and is a 304 when unchanged", async (path) => {
     const response = await get(path)
     expect(response.status).toBe(200)
     const type = path === "/rankings" ? "text/html" : path.endsWith(".css") ? "text/css" : undefined
@@ -36,14 +36,14 @@ describe("the files of the rankings page", () => {
     expect(again.status).toBe(304)
   })
 
-  it("name no place but ours", () => {
+  it("name no other host", () => {
     for (const name of files) {
       const text = readFileSync(resolve(folder, name), "utf8").replaceAll('"http://www.w3.org/2000/svg"', "")
       expect(text, name).not.toMatch(/\b(https?:)?\/\/[a-z0-9-]+\.[a-z]/i)
     }
   })
 
-  it("are found with a slash at the end, are only read, and are all there is", async () => {
+  it("are served with a trailing slash, for reading only, and without other files", async () => {
     expect((await get("/rankings/")).status).toBe(200)
     const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
     expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])
@@ -52,7 +52,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are there where rankings are not published, so that the page can say so", async () => {
+  it("are served although rankings are not published, so that the page can say so", async () => {
     expect((await get("/api/rankings")).status).toBe(404)
     expect((await get("/rankings")).status).toBe(200)
   })

@@ -124,8 +124,8 @@ const routes: Readonly<
   ]
 }
 
-describe("the documentation", () => {
-  it("has every route of the programme", () => {
+describe("the OpenAPI document of the reseller routes", () => {
+  it("has every reseller route", () => {
     const documented = Object.entries(specification.paths)
       .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
       .filter((route) => / \/(api\/reseller|webhooks|qr)\b/.test(route))
@@ -133,7 +133,7 @@ describe("the documentation", () => {
   })
 
   it.each(Object.entries(routes))(
-    "of %s has its success and every code it can answer with, each with an example",
+    "has the success and every error code of %s, each with an example",
     (route, [success, codes]) => {
       const { summary, security, responses } = operation(route)
       expect(summary).toBeTruthy()
@@ -155,7 +155,7 @@ describe("the documentation", () => {
     }
   )
 
-  it("says of every member of every body what it is, and shows most of them", () => {
+  it("describes every member of every body", () => {
     const undescribed: Array<string> = []
     const visit = (where: string, schema: JsonSchema, seen: ReadonlyArray<string> = []) => {
       if (schema.$ref !== undefined && seen.includes(schema.$ref)) return
@@ -192,7 +192,7 @@ describe("the documentation", () => {
     ["POST /api/reseller/customers", CustomerRequest],
     ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest]
   ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
-    "of the body of %s shows examples that are taken, and lets more pass",
+    "has valid examples of the body of %s, and allows unknown members",
     (route, schema) => {
       const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
       expect(body.examples?.length).toBeGreaterThan(0)
@@ -203,11 +203,11 @@ describe("the documentation", () => {
     }
   )
 
-  it("knows the token of a reseller as a way to identify oneself", () => {
+  it("has the reseller token as a security scheme", () => {
     expect(specification.components.securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")
   })
 
-  it("leaves nothing behind of schemas of the library or the domain", () => {
+  it("contains no schemas of the library or the domain", () => {
     expect(
       Object.keys(schemas).filter((name) => /Trim|Lowercase|NonNeg|FromString|BigInt|Redacted/.test(name))
     ).toEqual([])

@@ -27,8 +27,8 @@ const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
 
-describe("a server that is stopped", () => {
-  it("lets a stream come to its end, and takes nothing new meanwhile", async () => {
+describe("a server that shuts down", () => {
+  it("lets an open stream finish, and accepts no new request meanwhile", async () => {
     const running = await start()
     const { gateway } = running
     const [asking, listing, probing, alive] = await Promise.all(
@@ -67,7 +67,7 @@ describe("a server that is stopped", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
   })
 
-  it("stops at once when nothing is going on", async () => {
+  it("stops at once without open requests", async () => {
     const { gateway } = await start({ drainSeconds: 30 })
     const idle = await RawClient.connect(gateway.port)
     const startedAt = performance.now()
@@ -76,7 +76,7 @@ describe("a server that is stopped", () => {
     await idle.untilClosed()
   })
 
-  it("cuts off what outlasts the grace, says so, and charges what was delivered", async () => {
+  it("interrupts requests after the grace period, logs it, and charges what was delivered", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
     const { client, supplier } = await streaming(running)
@@ -94,7 +94,7 @@ describe("a server that is stopped", () => {
     expect(charged).toContainEqual(["client_gone", 0n])
   })
 
-  it("does not wait for a client that does not even take its last words", async () => {
+  it("does not wait for a client that reads nothing", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { client, supplier } = await streaming(running)
     client.socket.pause()
@@ -105,7 +105,7 @@ describe("a server that is stopped", () => {
     client.leave()
   })
 
-  it("waits for settlements, also of clients that have left", async () => {
+  it("waits for settlements, also of clients that disconnected", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway } = running
     const settling = signal()
@@ -123,7 +123,7 @@ describe("a server that is stopped", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("still writes the answer it is settling", async () => {
+  it("still writes the response of a request that is being settled", async () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

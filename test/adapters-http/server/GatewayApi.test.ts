@@ -28,8 +28,8 @@ interface Specification {
 const specification = async (): Promise<Specification> =>
   (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Specification
 
-describe("the specification", () => {
-  it("has every route, and every route says what it is for", async () => {
+describe("the OpenAPI document", () => {
+  it("has every route, each with a summary", async () => {
     const { paths } = await specification()
     const programme = /^\/(api\/reseller|webhooks|qr)\//
     expect(
@@ -56,7 +56,7 @@ describe("the specification", () => {
   })
 
   it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
-    "tells how %s answers: whole, as a stream, and with every error it can give",
+    "documents the responses of %s: JSON, event stream, and every error",
     async (path) => {
       const answers = (await specification()).paths[path]?.post?.responses ?? {}
       expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
@@ -68,7 +68,7 @@ describe("the specification", () => {
   it.each([
     ["/v1/images/generations", "application/json"],
     ["/v1/images/edits", "multipart/form-data"]
-  ])("tells what %s takes, and every error it can give", async (path, type) => {
+  ])("documents the body of %s and every error", async (path, type) => {
     const operation = (await specification()).paths[path]?.post
     const answers = operation?.responses ?? {}
     expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])
@@ -79,21 +79,21 @@ describe("the specification", () => {
     expect(answers["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
   })
 
-  it("asks for a key in one of two headers where one is needed, and only there", async () => {
+  it("requires an API key in one of two headers only where one is needed", async () => {
     const { paths, components } = await specification()
     expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken"])
     expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])
     expect(paths["/healthz"]?.get?.security).toEqual([])
   })
 
-  it("lets unknown members of a chat request pass", async () => {
+  it("allows unknown members of a chat request", async () => {
     const text = JSON.stringify(await specification())
     expect(JSON.parse(text).components.schemas.ChatCompletionRequest.additionalProperties).not.toBe(false)
   })
 })
 
 describe("the documentation page", () => {
-  it("is whole in itself: it loads nothing from anywhere", async () => {
+  it("loads nothing from other hosts", async () => {
     const response = await fetch(`${gateway.url}/docs`)
     const page = await response.text()
     expect(response.headers.get("content-type")).toContain("text/html")

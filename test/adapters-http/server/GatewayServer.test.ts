@@ -52,7 +52,7 @@ describe("every response", () => {
     ["headers that never end", 408, "GET / HTTP/1.1\r\nhost: x\r\n"]
   ]
 
-  it.each(kinds)("carries its id twice, is not sniffed and not cached: %s", async (_, status, bytes) => {
+  it.each(kinds)("has the common headers: %s", async (_, status, bytes) => {
     const response = await send(bytes)
     const { headers } = response
     expect(response.status).toBe(status)
@@ -69,12 +69,12 @@ describe("every response", () => {
     }
   })
 
-  it("has an id of our own making, whatever the client sends", async () => {
+  it("has a request id of the server, whatever the client sends", async () => {
     const { headers } = await get("/", "GET", "x-request-id: mine", "request-id: mine")
     expect(headers.get("x-request-id")).toMatch(UUID_V7)
   })
 
-  it("can be read by a page in a browser", async () => {
+  it("can be read by a web page", async () => {
     const { headers } = await get("/v1/models")
     expect(headers.get("access-control-allow-origin")).toBe("*")
     expect(headers.get("access-control-expose-headers")).toBe(
@@ -84,7 +84,7 @@ describe("every response", () => {
 })
 
 describe("routing", () => {
-  it("relays a post to a protocol's path, with a trailing slash or a query too", async () => {
+  it("relays a POST to a protocol's path, also with a trailing slash or a query", async () => {
     for (const path of ["/v1/chat/completions", "/v1/chat/completions/", "/v1/chat/completions?beta=true"]) {
       const body = JSON.stringify(hello())
       const client = await RawClient.connect(gateway.port)
@@ -112,12 +112,12 @@ describe("routing", () => {
     expect(error.message).toContain(`Did you mean ${meant}?`)
   })
 
-  it("is not deceived by a path that only resembles one", async () => {
+  it("does not relay a path that only resembles a relayed one", async () => {
     const { status, body } = await get("/v1/ch%61t/completions", "POST", "content-length: 0")
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
   })
 
-  it("says plainly that there is nothing", async () => {
+  it("answers 404 for an unknown path", async () => {
     const { status, body } = await get(`/${"x".repeat(3_000)}`)
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
     expect(body.length).toBeLessThan(500)
@@ -133,7 +133,7 @@ describe("routing", () => {
     expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
   })
 
-  it("answers preflights on every path without a key, naming the headers asked for", async () => {
+  it("answers preflights on every path without a key and names the requested headers", async () => {
     for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
       const { status, headers } = await send(
         `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
@@ -144,7 +144,7 @@ describe("routing", () => {
     }
   })
 
-  it("offers nothing to browsers when no origin is allowed", async () => {
+  it("sends no CORS headers if no origin is allowed", async () => {
     const closed = await startGateway({ catalog: catalogOf({}), corsAllowOrigin: undefined })
     const response = await fetch(`${closed.url}/v1/models`, { method: "OPTIONS" })
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([405, null])
@@ -152,7 +152,7 @@ describe("routing", () => {
 })
 
 describe("readiness", () => {
-  it("is the database's, and life is not", async () => {
+  it("depends on the database; liveness does not", async () => {
     expect((await get("/readyz")).status).toBe(200)
     gateway.journal.reachable = false
     const { status, body } = await get("/readyz")
@@ -162,7 +162,7 @@ describe("readiness", () => {
 })
 
 describe("a broken request", () => {
-  it("in the middle of a stream ends that stream only", async () => {
+  it("ends only its own stream", async () => {
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     const supplier = (await upstreams.next()).stream()
     supplier.event(chunk({ content: "a" }))
@@ -173,7 +173,7 @@ describe("a broken request", () => {
     expect((await get("/healthz")).status).toBe(200)
   })
 
-  it("cannot smuggle a second one past the first", async () => {
+  it("cannot smuggle a second request", async () => {
     const { status } = await send(
       "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
     )

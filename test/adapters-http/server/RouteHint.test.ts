@@ -9,7 +9,7 @@ const routes = [
   { method: "GET", path: "/docs" }
 ]
 
-describe("the hint on a lost path", () => {
+describe("the hint for an unknown path", () => {
   it.each([
     ["/messages", "/v1/messages"],
     ["/v1/v1/messages", "/v1/messages"],
@@ -20,7 +20,7 @@ describe("the hint on a lost path", () => {
     expect(intendedPath(routes, path)).toBe(meant)
   })
 
-  it.each(["/", "/v1", "/v2/messages", "/messages/x"])("of %s is none", (path) => {
+  it.each(["/", "/v1", "/v2/messages", "/messages/x"])("is absent for %s", (path) => {
     expect(intendedPath(routes, path)).toBeUndefined()
   })
 })

@@ -14,8 +14,8 @@ const rupiah = { _tag: "Rupiah", amountIdr: Idr(10_000n), feeIdr: Idr(500n), tot
 const qris = (qrImageUrl: string | undefined) =>
   anOrder({ method: "qris", amount: rupiah, instructions: { _tag: "Qris", qrContent: "00", qrImageUrl } })
 
-describe("an order on the wire", () => {
-  it("is what is documented, anywhere in its life", () => {
+describe("a top-up order as JSON", () => {
+  it("matches its documented schema in every status", () => {
     FastCheck.assert(
       FastCheck.property(
         order.filter(({ quotaUsdMicro }) => quotaUsdMicro < 2n ** 53n),
@@ -34,14 +34,14 @@ describe("an order on the wire", () => {
     )
   })
 
-  it("has the provider's picture where there is one, and ours where there is none", () => {
+  it("has the provider's picture, or the one that this service draws", () => {
     expect(toBody(qris("https://provider.example/qr"), address).qr_image_url).toBe("https://provider.example/qr")
     expect(toBody(qris(undefined), address).qr_image_url).toBe(
       "https://gateway.example/01930000-0000-7000-8000-0000000000aa"
     )
   })
 
-  it("has a memo only with an address that needs one", () => {
+  it("has a memo only for an address that needs one", () => {
     const deposit = {
       network: "trx",
       tokenKind: "usdt",
@@ -60,13 +60,13 @@ describe("an order on the wire", () => {
     expect(body.deposit_addresses).toEqual([bare, { ...bare, network: "ton", memo: "7" }])
   })
 
-  it("tells raw amounts exactly, beyond what a number can hold, and the same in micro-USD rounded down", () => {
+  it("has raw amounts exactly as text, and in micro-USD rounded down", () => {
     const raw = 10n ** 22n + 999_999_999_999n
     const body = toBody(anOrder({ received: { receivedRaw: TokenRaw(raw), receivedUsdMicro: undefined } }), address)
     expect(body).toMatchObject({ received_raw: "10000000000999999999999", received_micro: "10000000000" })
   })
 
-  it("has times in milliseconds, in UTC", () => {
+  it("has times in UTC with milliseconds", () => {
     const body = toBody(anOrder({ status: "credited", paidAt: instant(1), creditedAt: instant(1_002) }), address)
     expect([body.created_at, body.paid_at, body.credited_at]).toEqual([
       "2026-11-20T00:00:00.000Z",
@@ -75,7 +75,7 @@ describe("an order on the wire", () => {
     ])
   })
 
-  it("is not told at all with an amount that a JSON number would round", () => {
+  it("is not sent with an amount that a JSON number would round", () => {
     const tell = (quotaUsdMicro: bigint) => () => toBody(anOrder({ quotaUsdMicro: UsdMicro(quotaUsdMicro) }), address)
     expect(tell(2n ** 53n - 1n)).not.toThrow()
     expect(tell(2n ** 53n)).toThrow(RangeError)

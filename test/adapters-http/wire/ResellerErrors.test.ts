@@ -39,8 +39,8 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
 /** Refusals of commands, which no route of the reseller surface can meet. */
 const OPERATOR_REFUSALS = new Set(["AdjustmentConflict", "PatternNotListed", "ResellerNotFound", "ReviewRefused"])
 
-describe("an error of the programme", () => {
-  it.each(all)("has its status, code and envelope: %s", (failure, expected) => {
+describe("an error of the reseller routes", () => {
+  it.each(all)("has its status, code and body: %s", (failure, expected) => {
     const { status, body } = resellerErrorBody(failure, "the id")
     const { code, message, request_id, details } = body.error
     expect(`${status} ${code}`).toBe(expected)
@@ -60,14 +60,14 @@ describe("an error of the programme", () => {
     expect(declared.length).toBe(13)
   })
 
-  it("says when to try again, and never at once", () => {
+  it("has a `retry-after` of at least one second", () => {
     for (const seconds of [0, -1, 0.2, Number.NaN, 1]) {
       const { headers } = resellerErrorBody(new Overloaded({ retryAfterSeconds: seconds }), "")
       expect(headers).toEqual({ "retry-after": "1" })
     }
   })
 
-  it("of several members tells the first, and all of them in its details", () => {
+  it("names the first invalid member in the message and all of them in the details", () => {
     const details = [
       { path: "email", message: "a string" },
       { path: "name", message: "is missing" }
@@ -77,7 +77,7 @@ describe("an error of the programme", () => {
     expect(resellerErrorBody(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
   })
 
-  it("of a provider's own limit does not make up bounds", () => {
+  it("names no bounds for a provider's own limit", () => {
     const response = resellerErrorBody(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
     expect(response.body.error.message).not.toMatch(/null|undefined|\d/)
   })
