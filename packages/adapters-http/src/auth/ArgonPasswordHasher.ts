@@ -56,7 +56,8 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
     /** A hash that has begun keeps its slot until it ends, even if its request is gone: the thread is still busy. */
     const inSlot = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
       Effect.suspend(() => {
-        if (requests >= running + waiting) return Effect.fail(new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
+        if (requests >= running + waiting)
+          return Effect.fail(new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
         requests += 1
         return Effect.ensuring(
           slots.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
