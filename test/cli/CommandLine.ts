@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url"
 import { SqlClient } from "@effect/sql"
 import { Console, Effect, Layer } from "effect"
 import { expect } from "vitest"
-import { execute } from "../../apps/cli/src/runtime/RunCommand.ts"
+import { runCommand } from "../../apps/cli/src/RunCommand.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
 export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 export const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-/** A migrated database, named to the commands of this process as an operator names it. */
+/** A migrated database, in DATABASE_URL of this process. */
 export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, ({ url }) => useDatabase(url))).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
@@ -21,11 +21,11 @@ export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, (
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
-  // Whatever else listens on this machine is not meant.
+  // A payment simulator that happens to run on this machine is not used.
   process.env.PAYMENTS_SIMULATOR = "off"
 }
 
-/** What the audit log says, oldest first. */
+/** The audit log, oldest first. */
 export const audited = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ actor: string; action: string; reason: string; detail: unknown }>`
@@ -53,7 +53,7 @@ export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed>
         error: (text: string) => Effect.sync(() => void err.push(`${text}\n`))
       })
     )
-    const code = yield* Effect.withConsole(execute(args), keeping)
+    const code = yield* Effect.withConsole(runCommand(args), keeping)
     return { code, stdout: out.join(""), stderr: err.join("") }
   })
 
@@ -65,7 +65,7 @@ export interface Running {
 
 const MAIN = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url))
 
-/** As a process of its own, whose stdin is no terminal. */
+/** As a process of its own; its stdin is not a terminal. */
 export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
   const child = spawn(process.execPath, ["--conditions=source", "--import", "tsx", MAIN, ...args], {
     env: { PATH: process.env.PATH, ...environment },

@@ -26,32 +26,34 @@ const aDirectory = Effect.acquireRelease(
 
 // Each process takes a second or two to start, and longer where many tests run at once.
 describe("tollgate as a process", { timeout: 60_000 }, () => {
-  it.scopedLive("prints one document on stdout and moves money once, whoever else does the same at the same time", () =>
-    Effect.gen(function* () {
-      const database = yield* TestDatabase.make()
-      const environment = { DATABASE_URL: database.url }
-      const created = yield* start(environment, "users", "create", "ada@example.com", "--json").printed
-      expect(created).toMatchObject({ code: 0, stderr: "" })
-      expect(documentOf(created)).toMatchObject({ email: "ada@example.com" })
+  it.scopedLive(
+    "prints one document on stdout and moves money once, also when two processes run the same command",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* TestDatabase.make()
+        const environment = { DATABASE_URL: database.url }
+        const created = yield* start(environment, "users", "create", "ada@example.com", "--json").printed
+        expect(created).toMatchObject({ code: 0, stderr: "" })
+        expect(documentOf(created)).toMatchObject({ email: "ada@example.com" })
 
-      const credit = "payg credit --user ada@example.com --usd-micro 7 --operation-id x --reason y --json".split(" ")
-      const both = [start(environment, ...credit), start(environment, ...credit)]
-      const printed = yield* Effect.all(both.map((running) => running.printed))
-      const applied = printed.map((one) => documentOf(one) as { already_applied: boolean; payg: { balance: string } })
-      expect(printed.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
-        { code: 0, stderr: "" },
-        { code: 0, stderr: "" }
-      ])
-      expect(applied.map(({ already_applied }) => already_applied).sort()).toEqual([false, true])
-      expect(applied.map(({ payg }) => payg.balance)).toEqual(["0.000007", "0.000007"])
-    })
+        const credit = "payg credit --user ada@example.com --usd-micro 7 --operation-id x --reason y --json".split(" ")
+        const both = [start(environment, ...credit), start(environment, ...credit)]
+        const printed = yield* Effect.all(both.map((running) => running.printed))
+        const applied = printed.map((one) => documentOf(one) as { already_applied: boolean; payg: { balance: string } })
+        expect(printed.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+          { code: 0, stderr: "" },
+          { code: 0, stderr: "" }
+        ])
+        expect(applied.map(({ already_applied }) => already_applied).sort()).toEqual([false, true])
+        expect(applied.map(({ payg }) => payg.balance)).toEqual(["0.000007", "0.000007"])
+      })
   )
 
-  it.scopedLive("ends with 3 for a refusal, and with 2 for a question nobody can answer", () =>
+  it.scopedLive("ends with 3 for a refusal, and with 2 for a confirmation without a terminal", () =>
     Effect.gen(function* () {
       const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
       const [refused, unanswered] = yield* Effect.all([
-        start(environment, "users", "show", "nobody@example.com").printed,
+        start(environment, "users", "show", "unknown@example.com").printed,
         start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
       ])
       expect(refused).toMatchObject({ code: 3, stdout: "" })
@@ -59,7 +61,7 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive("stopped by Ctrl-C leaves nothing running in the database", () =>
+  it.scopedLive("leaves no statement running in the database after Ctrl-C", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       const [blocker, watcher] = [yield* connect(database.settings), yield* connect(database.settings)]
@@ -77,30 +79,28 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive(
-    "finds the embedded database of its directory, alone and beside others, and leaves it as it found it",
-    () =>
-      Effect.gen(function* () {
-        const directory = yield* aDirectory
-        const environment = { DATA_DIR: directory }
-        // Alone: prepared, used, and stopped again.
-        const created = yield* start(environment, "users", "create", "ada@example.com").printed
-        expect(created.code, created.stderr).toBe(0)
-        expect(created.stderr).toBe(`Prepared the database: ${migrations.map(({ name }) => name).join(", ")}\n`)
-        expect(readdirSync(directory)).toEqual(["postgres"])
+  it.scopedLive("starts or joins the embedded Postgres of DATA_DIR, and leaves it as it found it", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const environment = { DATA_DIR: directory }
+      // Alone: prepared, used, and stopped again.
+      const created = yield* start(environment, "users", "create", "ada@example.com").printed
+      expect(created.code, created.stderr).toBe(0)
+      expect(created.stderr).toBe(`Prepared the database: ${migrations.map(({ name }) => name).join(", ")}\n`)
+      expect(readdirSync(directory)).toEqual(["postgres"])
 
-        // Beside a process that runs it already, which goes on using it afterwards.
-        const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
-        expect(running.joined).toBe(false)
-        const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
-          .printed
-        expect(key.code, key.stderr).toBe(0)
-        const { secret } = documentOf(key) as { secret: string }
-        expect(secret).toMatch(/^tg_/)
-        expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
-        const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
-        const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
-        expect(rows).toEqual([{ name: "x" }])
-      })
+      // Beside a process that runs it already, which goes on using it afterwards.
+      const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
+      expect(running.joined).toBe(false)
+      const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
+        .printed
+      expect(key.code, key.stderr).toBe(0)
+      const { secret } = documentOf(key) as { secret: string }
+      expect(secret).toMatch(/^tg_/)
+      expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
+      const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
+      const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
+      expect(rows).toEqual([{ name: "x" }])
+    })
   )
 })

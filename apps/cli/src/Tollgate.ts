@@ -1,5 +1,5 @@
 /**
- * The command line of an operator: every command, and what is opened for it.
+ * The command line of operators: every command, with the ports it runs on.
  */
 import { readFileSync } from "node:fs"
 import * as Command from "@effect/cli/Command"
@@ -21,16 +21,16 @@ import { rankings } from "./commands/Rankings.ts"
 import { resellers } from "./commands/Resellers.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
 import { users } from "./commands/Users.ts"
-import { CommandFailed } from "./runtime/CommandFailed.ts"
+import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
 
-/** Gives a command what it needs, once it is known that it will run: help and mistakes open nothing. */
+/** Provides the ports when the command is certain to run: help and usage errors open no database. */
 const withLive =
   <Ports>(live: Layer.Layer<Ports, CommandFailed>, ...within: ReadonlyArray<string>) =>
   <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>
-    Command.provide(command, (given: A) => (namesNoCommand(given) ? Layer.fail(incomplete(command, within)) : live))
+    Command.provide(command, (given: A) => (isIncomplete(given) ? Layer.fail(incomplete(command, within)) : live))
 
-const namesNoCommand = (given: unknown): boolean =>
+const isIncomplete = (given: unknown): boolean =>
   typeof given === "object" &&
   given !== null &&
   "subcommand" in given &&
@@ -54,7 +54,7 @@ const withReadyDatabase = withLive(Live.ready)
 
 export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription(
-    "The operator's side of a Tollgate gateway: resellers, users, keys, money, the catalog and the books."
+    "Administers a Tollgate gateway: resellers, users, API keys, balances, the catalog and the ledger."
   ),
   Command.withSubcommands([
     withLive(Live.connected)(migrate),
@@ -81,5 +81,5 @@ const packageJson: { readonly version: string } = JSON.parse(
 
 export const version = packageJson.version
 
-/** Reads a command line, as `process.argv` has it, and carries it out. */
+/** Parses a command line in the form of `process.argv`, and runs it. */
 export const run = Command.run(tollgate, { name: "tollgate", version, executable: "tollgate" })

@@ -1,15 +1,15 @@
 /**
- * `tollgate`: runs one command and ends with its exit code, leaving nothing running.
+ * `tollgate`: runs one command and ends with its exit code.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Exit from "effect/Exit"
-import { exitCodes } from "./runtime/CommandFailed.ts"
-import { execute } from "./runtime/RunCommand.ts"
+import { exitCodes } from "./exit/CommandFailed.ts"
+import { runCommand } from "./RunCommand.ts"
 
-// Whoever reads our output may leave early, as `head` does; the command still comes to its proper end.
+// A reader such as `head` may close the pipe early; the command still runs to its end.
 process.stdout.on("error", () => {})
 
-NodeRuntime.runMain(execute(process.argv.slice(2)), {
+NodeRuntime.runMain(runCommand(process.argv.slice(2)), {
   disableErrorReporting: true,
   disablePrettyLogger: true,
   teardown: (exit) => {

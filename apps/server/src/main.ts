@@ -36,7 +36,7 @@ const providerKeys = (config: ServerConfig) => (name: string) => {
 const ports = (config: ServerConfig) =>
   gatewayPorts(config, {
     providerKeys: providerKeys(config),
-    postgres: config.DATABASE_URL === undefined ? embeddedPostgres(config.DATA_DIR) : fromUrl(config.DATABASE_URL),
+    postgres: config.DATABASE_URL === undefined ? embeddedPostgres(config) : fromUrl(config.DATABASE_URL),
     payments:
       config.payments.simulatorPort === undefined
         ? realPayments(config.payments)

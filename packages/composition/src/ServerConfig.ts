@@ -2,7 +2,7 @@
  * The configuration of a server, read from the environment.
  *
  * A wrong value gives one line that names the variable, and all wrong values are reported together. Production refuses
- * what is only fit for development: demo data, simulators, the embedded Postgres, missing or weak secrets.
+ * what is only fit for development: demo data, simulators, missing or weak secrets.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -69,9 +69,6 @@ const boundsOf = (values: EnvironmentValues): Either.Either<TopUpBounds, Readonl
 
 const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean }): ReadonlyArray<string> => {
   const refusals: Array<string> = []
-  if (config.DATABASE_URL === undefined) {
-    refusals.push("DATABASE_URL: required in production; the embedded Postgres is for development only")
-  }
   if (config.demo) refusals.push("DEMO: the demo and its simulated provider do not run in production; unset it")
   for (const name of ["JWT_SECRET", "KEY_PEPPER", "JWT_SECRET_PREVIOUS"] as const) {
     const secret = config[name]

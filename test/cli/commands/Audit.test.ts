@@ -11,7 +11,7 @@ interface Report {
 
 describe("tollgate audit", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("ends with 0 while every balance is what the journals say, and with 1 from the first difference on", () =>
+    it.effect("ends with 0 while every balance matches the journals, and with 1 after the first difference", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* tollgate("users", "create", "ada@example.com")
@@ -39,7 +39,7 @@ describe("tollgate audit", () => {
         const spoken = yield* tollgate("audit")
         expect(spoken.code).toBe(1)
         expect(spoken.stdout).toMatch(/^1 row differs +credits-are-journal /m)
-        expect(spoken.stderr).toContain("These checks do not hold: ")
+        expect(spoken.stderr).toContain("These checks fail: ")
       })
     )
   })

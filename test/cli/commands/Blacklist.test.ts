@@ -5,15 +5,15 @@ import { A_TIME, audited, layer as commandLine, documentOf, tollgate } from "../
 
 describe("tollgate blacklist", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("lists an address or a whole domain, once, and lets it go again", () =>
+    it.effect("adds an address or a domain once, and removes it", () =>
       Effect.gen(function* () {
-        expect((yield* tollgate("blacklist", "list")).stdout).toBe("Anybody may sign up.\n")
+        expect((yield* tollgate("blacklist", "list")).stdout).toBe("The blacklist is empty.\n")
         const added = yield* tollgate("blacklist", "add", "@Spam.Example", "--reason", "ticket 9", "--json")
         const entry = { pattern: "@spam.example", created_at: A_TIME, listed: true }
         expect(documentOf(added)).toEqual(entry)
         expect(documentOf(yield* tollgate("blacklist", "add", "@spam.example", "--json"))).toEqual(documentOf(added))
         const one = yield* tollgate("blacklist", "add", "bad@example.com")
-        expect(one.stdout).toMatch(/^bad@example\.com may not sign up, since \S+\.\n$/)
+        expect(one.stdout).toMatch(/^bad@example\.com cannot sign up, since \S+\.\n$/)
 
         const listed = documentOf(yield* tollgate("blacklist", "list", "--json"))
         expect(listed).toEqual([entry, { ...entry, pattern: "bad@example.com" }])
@@ -33,7 +33,7 @@ describe("tollgate blacklist", () => {
       })
     )
 
-    it.effect("refuses to remove what is not listed, and patterns that are none", () =>
+    it.effect("refuses to remove an unlisted pattern, and refuses invalid patterns", () =>
       Effect.gen(function* () {
         const missing = yield* tollgate("blacklist", "remove", "@nowhere.example", "--json")
         expect(missing).toMatchObject({ code: 3 })

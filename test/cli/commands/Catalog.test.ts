@@ -8,7 +8,7 @@ const tier = { tier_usd_cents: 500, granted_tokens: 2000000 }
 
 describe("tollgate catalog", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("applies a file and tells what changed", () =>
+    it.effect("applies a file and reports the changes", () =>
       Effect.gen(function* () {
         const empty = yield* tollgate("catalog", "show")
         expect(empty.stdout).toContain("The catalog is empty.")
@@ -22,10 +22,10 @@ describe("tollgate catalog", () => {
         })
         const file = aCatalogFile([aModel("a", { tiers: [tier] }), aModel("c")])
         const second = yield* tollgate("catalog", "apply", file, "--reason", "new models")
-        expect(second.stdout).toMatch(/^The catalog is at version 2\./)
+        expect(second.stdout).toMatch(/^The catalog is now at version 2\./)
         for (const line of ["  added    c", "  changed  a", "  retired  b"]) expect(second.stdout).toContain(line)
         const third = yield* tollgate("catalog", "apply", file)
-        expect(third.stdout).toBe("The catalog says this already; it stays at version 2.\n")
+        expect(third.stdout).toBe("No change; the catalog stays at version 2.\n")
         expect(yield* audited).toMatchObject([
           { actor: userInfo().username, action: "catalog.apply", reason: "cli: catalog apply" },
           { actor: userInfo().username, action: "catalog.apply", reason: "new models" }
@@ -33,7 +33,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("shows itself with the members of a catalog file, retired models too", () =>
+    it.effect("prints the catalog with the members of a catalog file, including retired models", () =>
       Effect.gen(function* () {
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { tiers: [tier] }), aModel("gone")]))
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { tiers: [tier] })]))
@@ -62,7 +62,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("refuses a file with a mistake, says where it is, and changes nothing", () =>
+    it.effect("refuses a file with a mistake, reports its position, and changes nothing", () =>
       Effect.gen(function* () {
         const before = yield* tollgate("catalog", "show", "--json")
         const broken = aFile('{\n  "providers": [],\n  "models": [1,]\n}')

@@ -9,7 +9,7 @@ const link = (reseller: string, user: string, ...more: ReadonlyArray<string>) =>
 
 describe("tollgate customers link", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("makes a user a customer, and says so in the audit log once", () =>
+    it.effect("makes a user a customer, and records it once in the audit log", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("toko@example.com")
         yield* tollgate("users", "create", "ada@example.com")
@@ -30,13 +30,13 @@ describe("tollgate customers link", () => {
       })
     )
 
-    it.effect("needs a reseller and a user that there are", () =>
+    it.effect("requires an existing reseller and an existing user", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("alone@example.com")
-        const noUser = yield* link("alone@example.com", "nobody@example.com", "--json")
+        const noUser = yield* link("alone@example.com", "unknown@example.com", "--json")
         expect(noUser.code).toBe(3)
         expect(documentOf(noUser)).toMatchObject({ error: { code: "user_not_found" } })
-        const noReseller = yield* link("nobody@example.com", "ada@example.com", "--json")
+        const noReseller = yield* link("unknown@example.com", "ada@example.com", "--json")
         expect(documentOf(noReseller)).toMatchObject({ error: { code: "reseller_not_found" } })
         expect(yield* tollgate("customers", "link", "--user", "ada@example.com")).toMatchObject({ code: 2 })
       })

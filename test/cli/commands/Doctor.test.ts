@@ -4,7 +4,7 @@ import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { Database, type DatabaseState } from "@tollgate/application/operations/Database"
 import { Effect, Layer } from "effect"
-import { answerOf } from "../../../apps/cli/src/commands/Doctor.ts"
+import { reportOf } from "../../../apps/cli/src/commands/Doctor.ts"
 import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth.ts"
 import { Settings, type SettingsValues } from "../../../apps/cli/src/runtime/Settings.ts"
 import { startedSimulator } from "../../support/SimulatedPayments.ts"
@@ -48,27 +48,30 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
   )
   return Effect.map(Effect.provide(databaseFindings, world), (findings) => {
     const of = (name: string) => findings.find(({ check }) => check === name)
-    return { of, answer: answerOf(findings) }
+    return { of, report: reportOf(findings) }
   })
 }
 
 describe("the doctor", () => {
-  it.effect("finds an old database, a wrong clock and missing tables", () =>
+  it.effect("reports an old database, a wrong clock and pending migrations", () =>
     Effect.gen(function* () {
-      const { answer, of } = yield* diagnosed({
+      const { of, report } = yield* diagnosed({
         serverVersion: "14.11 (Debian)",
         clockAheadMillis: -61_000,
         pendingMigrations: ["0002_resellers"]
       })
       expect(of("version")).toMatchObject({ status: "fail", advice: "Tollgate needs Postgres 15 or newer." })
-      expect(of("clock")).toMatchObject({ status: "warn", detail: "the database's is 61000 ms behind ours" })
+      expect(of("clock")).toMatchObject({
+        status: "warn",
+        detail: "the database clock is 61000 ms behind the local clock"
+      })
       expect(of("migrations")).toMatchObject({ status: "fail", advice: "Run: tollgate migrate" })
-      expect(answer.trouble?.message).toBe("Mend first: version, migrations.")
-      expect(answer.text).toContain("  migrations: Run: tollgate migrate")
+      expect(report.problem?.message).toBe("Fix first: version, migrations.")
+      expect(report.text).toContain("  migrations: Run: tollgate migrate")
     })
   )
 
-  it.effect("puts up with lost commits on a laptop, and not in production", () =>
+  it.effect("warns of synchronous_commit off in development, and fails in production", () =>
     Effect.gen(function* () {
       expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
       expect((yield* diagnosed({ synchronousCommit: "off" }, true)).of("durability")?.status).toBe("fail")
@@ -76,7 +79,7 @@ describe("the doctor", () => {
     })
   )
 
-  it.effect("gets to the end when a look breaks on the way", () =>
+  it.effect("completes when a check fails unexpectedly", () =>
     Effect.gen(function* () {
       const { of } = yield* diagnosed({})
       expect(of("catalog")).toMatchObject({ status: "fail", detail: "relation catalog_state is broken" })
@@ -85,11 +88,11 @@ describe("the doctor", () => {
   )
 
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("is content with a database that has a catalog, and warns of keys it does not see", () =>
+    it.effect("accepts a database with a catalog, and warns of provider keys that are not set", () =>
       Effect.gen(function* () {
         const empty = yield* tollgate("doctor")
         expect(empty.code).toBe(0)
-        expect(empty.stdout).toMatch(/^warn +catalog +version 0; models that can be called: 0; providers: 0$/m)
+        expect(empty.stdout).toMatch(/^warn +catalog +version 0; callable models: 0; providers: 0$/m)
         yield* tollgate("catalog", "apply", aCatalogFile())
         const unset = yield* tollgate("doctor", "--json")
         expect(unset).toMatchObject({ code: 0, stderr: "" })
@@ -113,7 +116,7 @@ describe("the doctor", () => {
     const found = (environment: Readonly<Record<string, string>>) =>
       Effect.gen(function* () {
         const kept = { ...process.env }
-        useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+        useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
         Object.assign(process.env, environment)
         const checked = yield* tollgate("doctor", "--json")
         for (const name of Object.keys(environment)) delete process.env[name]
@@ -123,7 +126,7 @@ describe("the doctor", () => {
         return checks.filter(({ check }) => check.startsWith("payments"))
       })
 
-    it.scopedLive("asks the simulator, and warns when it is not there", () =>
+    it.scopedLive("probes the simulator, and warns when it does not run", () =>
       Effect.gen(function* () {
         const { baseUrl } = yield* startedSimulator()
         const { port } = new URL(baseUrl)
@@ -136,7 +139,7 @@ describe("the doctor", () => {
       })
     )
 
-    it.scopedLive("asks every provider: one that is away is a warning, one that does not know us a failure", () =>
+    it.scopedLive("probes every provider: an unreachable one is a warning, refused credentials are a failure", () =>
       Effect.gen(function* () {
         const { baseUrl } = yield* startedSimulator()
         const accounts = {
@@ -153,7 +156,7 @@ describe("the doctor", () => {
       })
     )
 
-    it.live("says which settings a server would not start with", () =>
+    it.live("reports the settings that a server refuses", () =>
       Effect.gen(function* () {
         expect(yield* found({ BSC_RPC_URLS: "https://node.example/hunter2" })).toMatchObject([
           { check: "payments", status: "fail", detail: expect.stringContaining("BSC_XPUB: needed beside BSC_RPC_URLS") }
@@ -162,9 +165,9 @@ describe("the doctor", () => {
     )
   })
 
-  it.live("reports a database that does not answer like anything else, with 1", () =>
+  it.live("reports an unreachable database as a finding, with 1", () =>
     Effect.gen(function* () {
-      useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+      useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
       const checked = yield* tollgate("doctor", "--json")
       expect(checked.code).toBe(1)
       expect(documentOf(checked)).toMatchObject({

@@ -7,7 +7,7 @@ import { A_TIME, layer as commandLine, documentOf, tollgate } from "../CommandLi
 
 describe("tollgate holds", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("lists what is set aside, and settles what dead nodes left", () =>
+    it.effect("lists open holds, and settles those of dead nodes", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect((yield* tollgate("holds", "list", "--json")).stdout).toBe("[]\n")
@@ -41,7 +41,7 @@ describe("tollgate holds", () => {
 
         const swept = yield* tollgate("holds", "sweep")
         expect(swept).toMatchObject({ code: 0, stdout: "Settled 1 hold of dead nodes.\n" })
-        expect((yield* tollgate("holds", "sweep")).stdout).toBe("No dead node left a hold.\n")
+        expect((yield* tollgate("holds", "sweep")).stdout).toBe("Dead nodes left no holds.\n")
         expect(yield* tollgate("audit")).toMatchObject({ code: 0 })
       })
     )

@@ -11,7 +11,7 @@ const review = (...words: ReadonlyArray<string>) => tollgate("images", "review",
 
 let count = 0
 
-/** An image that ended so and waits for somebody; its user has a thousand micro-USD less 22,000 pico-USD. */
+/** An image request that waits for a review; its user has a thousand micro-USD less 22,000 pico-USD. */
 const aReview = (reason: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ const aReview = (reason: string) =>
 
 describe("tollgate images review", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("lists what waits, and lets it go or charges for it, once", () =>
+    it.effect("lists waiting requests, and waives or charges each once", () =>
       Effect.gen(function* () {
         expect(yield* review("list")).toMatchObject({ code: 0, stdout: "No image request waits for a review.\n" })
         expect((yield* review("list", "--all")).stdout).toBe("No reviews.\n")
@@ -55,7 +55,7 @@ describe("tollgate images review", () => {
         )
 
         const checked = yield* tollgate("doctor")
-        expect(checked.stdout).toMatch(/^warn +images +to be looked at: 2, the oldest since /m)
+        expect(checked.stdout).toMatch(/^warn +images +waiting for a review: 2, the oldest since /m)
         expect(checked.stdout).toContain("tollgate images review list")
 
         const waived = yield* review("waive", first.id, "--reason", "our fault", "--json")
@@ -65,7 +65,9 @@ describe("tollgate images review", () => {
 
         const charged = yield* review("charge", second.id, "--usd-micro", "40", "--reason", "it was delivered")
         expect(charged).toMatchObject({ code: 0, stderr: "" })
-        expect(charged.stdout).toMatch(/^Charged 40 micro-USD to \S+@example\.com, who now has 0\.000959 USD\.\n$/)
+        expect(charged.stdout).toMatch(
+          /^Charged 40 micro-USD to \S+@example\.com; the balance is now 0\.000959 USD\.\n$/
+        )
 
         expect((yield* review("list")).stdout).toBe("No image request waits for a review.\n")
         expect(documentOf(yield* review("list", "--all", "--json"))).toMatchObject([
@@ -91,7 +93,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("refuses what the balance does not cover, and requests that nobody knows", () =>
+    it.effect("refuses an amount above the balance, and an unknown request", () =>
       Effect.gen(function* () {
         const { id } = yield* aReview("abandoned")
         const poor = yield* review("charge", id, "--usd-micro", "1000", "--reason", "x", "--json")
@@ -104,7 +106,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("makes sense or opens nothing", () =>
+    it.effect("refuses wrong usage before it opens the database", () =>
       Effect.gen(function* () {
         const id = "01890000-0000-7000-8000-000000000001"
         const lines = [

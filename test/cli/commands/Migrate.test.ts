@@ -4,13 +4,13 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 
 describe("tollgate migrate", () => {
-  it.scopedLive("makes an empty database usable; until then every command says so", () =>
+  it.scopedLive("migrates an empty database, which every other command requires", () =>
     Effect.gen(function* () {
       useDatabase((yield* TestDatabase.make("empty")).url)
       const early = yield* tollgate("users", "create", "ada@example.com", "--json")
       expect(early.code).toBe(1)
       expect(documentOf(early)).toMatchObject({ error: { code: "migrations_pending" } })
-      expect(early.stderr).toContain("Bring it up to date with: tollgate migrate")
+      expect(early.stderr).toContain("Run: tollgate migrate")
       const checked = yield* tollgate("doctor")
       expect(checked.code).toBe(1)
       expect(checked.stdout).toMatch(/^fail +migrations +missing: 0001_foundation/m)
@@ -25,15 +25,15 @@ describe("tollgate migrate", () => {
     })
   )
 
-  it.live("says what is wrong when the database is away", () =>
+  it.live("reports an unreachable database", () =>
     Effect.gen(function* () {
-      useDatabase("postgres://somebody:hunter2@127.0.0.1:1/tollgate")
+      useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
       const migrated = yield* tollgate("migrate", "--json")
       expect(migrated.code).toBe(1)
       expect(documentOf(migrated)).toMatchObject({ error: { code: "database_unreachable" } })
-      expect(migrated.stderr).toContain("Check that it runs and that DATABASE_URL says")
+      expect(migrated.stderr).toContain("Check that it runs and that DATABASE_URL has")
       expect(migrated.stderr).not.toContain("hunter2")
-      useDatabase("mysql://somebody:hunter2@127.0.0.1/tollgate")
+      useDatabase("mysql://user:hunter2@127.0.0.1/tollgate")
       const misconfigured = yield* tollgate("migrate")
       expect(misconfigured).toMatchObject({ code: 1, stdout: "" })
       expect(misconfigured.stderr).toContain("DATABASE_URL: an address")

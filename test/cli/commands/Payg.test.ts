@@ -11,7 +11,7 @@ const credit = (email: string, usdMicro: string, operationId: string, ...more: R
 
 describe("tollgate payg credit", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("credits once per operation id, however often it is sent", () =>
+    it.effect("credits once per operation id, also when the command is repeated", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "ada@example.com")
         const first = yield* credit("ada@example.com", "12345678", "op-1", "--json")
@@ -30,10 +30,10 @@ describe("tollgate payg credit", () => {
         expect(documentOf(again)).toEqual({ ...applied, already_applied: true })
         const told = yield* credit("ada@example.com", "12345678", "op-1")
         expect(told.stdout).toBe(
-          "The operation op-1 was already applied; nothing moved. ada@example.com has 12.345678 USD.\n"
+          "The operation op-1 was already applied; nothing moved. The balance of ada@example.com is 12.345678 USD.\n"
         )
         const more = yield* credit("ada@example.com", "1", "op-2")
-        expect(more.stdout).toBe("Credited 1 micro-USD to ada@example.com, who now has 12.345679 USD.\n")
+        expect(more.stdout).toBe("Credited 1 micro-USD to ada@example.com; the balance is now 12.345679 USD.\n")
         expect((yield* audited).slice(1)).toMatchObject([
           { actor: userInfo().username, action: "payg.credit", reason: "goodwill", detail: { usd_micro: "12345678" } },
           { actor: userInfo().username, action: "payg.credit", reason: "goodwill", detail: { usd_micro: "1" } }
@@ -41,7 +41,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("refuses an operation id that stands for another credit, and unknown users", () =>
+    it.effect("refuses an operation id of another credit, and an unknown user", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         yield* credit("grace@example.com", "5", "taken")
@@ -49,11 +49,11 @@ describe("tollgate payg credit", () => {
         expect(conflict.code).toBe(3)
         expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
         expect(conflict.stderr).toContain("Nothing was moved")
-        expect(yield* credit("nobody@example.com", "6", "free")).toMatchObject({ code: 3 })
+        expect(yield* credit("unknown@example.com", "6", "free")).toMatchObject({ code: 3 })
       })
     )
 
-    it.effect("takes digits above zero and nothing else for an amount", () =>
+    it.effect("accepts only positive whole amounts", () =>
       Effect.gen(function* () {
         for (const amount of ["0", "-1", "1.5", "1e6", "0x10", "", " 1", "１", "1000000000001", "9".repeat(40)]) {
           expect(yield* credit("ada@example.com", amount, "odd"), amount).toMatchObject({ code: 2, stdout: "" })
@@ -61,7 +61,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("needs an operation id and a reason", () =>
+    it.effect("requires an operation id and a reason", () =>
       Effect.gen(function* () {
         const bare = ["payg", "credit", "--user", "ada@example.com", "--usd-micro", "5"]
         expect(yield* tollgate(...bare, "--operation-id", "x")).toMatchObject({ code: 2 })

@@ -14,7 +14,7 @@ import { layer as commandLine } from "../CommandLine.ts"
 
 export const layer = Layer.provideMerge(Layer.mergeAll(PgResellers.layer, PgTopUpOrders.layer), commandLine)
 
-/** Waits for a review. */
+/** A reseller that waits for a review. */
 export const signedUp = (email: string) => Programme.anApplicant(Email.make(email))
 
 /** Ten dollars in rupiah; not paid yet. */

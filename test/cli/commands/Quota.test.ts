@@ -12,7 +12,7 @@ const adjust = (reseller: string, usdMicro: string, operationId: string, ...more
 
 describe("tollgate quota adjust", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("gives and takes back, once per operation id, however often it is sent", () =>
+    it.effect("adds and deducts quota once per operation id, also when the command is repeated", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("ada@example.com")
         const given = yield* adjust("ada@example.com", "12345678", "op-1", "--json")
@@ -29,10 +29,10 @@ describe("tollgate quota adjust", () => {
         const again = documentOf(yield* adjust("ada@example.com", "12345678", "op-1", "--json"))
         expect(again).toEqual({ ...document, already_applied: true })
         const taken = yield* adjust("ada@example.com", "-345678", "op-2")
-        expect(taken.stdout).toBe("Took 345678 micro-USD from ada@example.com, who now has 12.000000 USD.\n")
+        expect(taken.stdout).toBe("Deducted 345678 micro-USD from ada@example.com; the quota is now 12.000000 USD.\n")
         const repeated = yield* adjust("ada@example.com", "-345678", "op-2")
         expect(repeated.stdout).toBe(
-          "The operation op-2 was already applied; nothing moved. ada@example.com has 12.000000 USD.\n"
+          "The operation op-2 was already applied; nothing moved. The quota of ada@example.com is 12.000000 USD.\n"
         )
         const actor = userInfo().username
         expect(yield* audited).toMatchObject([
@@ -43,31 +43,31 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("never takes more than there is: 3, and nothing moves", () =>
+    it.effect("refuses a deduction above the quota with 3 and moves nothing", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("poor@example.com")
         yield* adjust("poor@example.com", "5", "poor-1")
         const refused = yield* adjust("poor@example.com", "-6", "poor-2", "--json")
         expect(refused).toMatchObject({ code: 3 })
         expect(documentOf(refused)).toMatchObject({ error: { code: "insufficient_quota" } })
-        expect(refused.stderr).toContain("quota is never negative")
+        expect(refused.stderr).toContain("quota never becomes negative")
         const shown = documentOf(yield* tollgate("resellers", "show", "poor@example.com", "--json"))
         expect(shown).toMatchObject({ balance_usd_micro: "5" })
       })
     )
 
-    it.effect("refuses an operation id that stands for another change, and unknown resellers", () =>
+    it.effect("refuses an operation id of another change, and an unknown reseller", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("grace@example.com")
         yield* adjust("grace@example.com", "5", "taken")
         const conflict = yield* adjust("grace@example.com", "6", "taken", "--json")
         expect(conflict.code).toBe(3)
         expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
-        expect(yield* adjust("nobody@example.com", "6", "free")).toMatchObject({ code: 3 })
+        expect(yield* adjust("unknown@example.com", "6", "free")).toMatchObject({ code: 3 })
       })
     )
 
-    it.effect("takes whole micro-USD and nothing else for an amount", () =>
+    it.effect("accepts only whole micro-USD", () =>
       Effect.gen(function* () {
         for (const amount of [
           "0",

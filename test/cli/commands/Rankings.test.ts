@@ -7,7 +7,7 @@ import { layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
 
 describe("tollgate rankings rebuild", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("counts usage again, and says how much of it was wrong", () =>
+    it.effect("rebuilds the usage sums, and reports how many were wrong", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect(yield* tollgate("rankings", "rebuild")).toEqual({
@@ -22,15 +22,13 @@ describe("tollgate rankings rebuild", () => {
 
         yield* sql`UPDATE usage_rollup SET tokens = tokens + 1 WHERE grain = 'hour'`
         expect((yield* tollgate("audit")).stdout).toMatch(/^1 row differs +usage-is-settled /m)
-        expect((yield* tollgate("rankings", "rebuild")).stdout).toBe(
-          "Counted 1 day again: 1 sum was wrong and is right now.\n"
-        )
+        expect((yield* tollgate("rankings", "rebuild")).stdout).toBe("Rebuilt 1 day: corrected 1 wrong sum.\n")
         expect((yield* tollgate("audit")).code).toBe(0)
-        expect((yield* tollgate("rankings", "rebuild")).stdout).toBe("Counted 1 day again: everything was right.\n")
+        expect((yield* tollgate("rankings", "rebuild")).stdout).toBe("Rebuilt 1 day: every sum was correct.\n")
       })
     )
 
-    it.effect("needs its command", () =>
+    it.effect("requires a subcommand", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("rankings")).code).toBe(2)
       })

@@ -6,7 +6,7 @@ import * as Programme from "./Programme.ts"
 
 describe("tollgate resellers", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("lists them, newest first, all or those of one status", () =>
+    it.effect("lists resellers, newest first, and filters by status", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("resellers", "list")).stdout).toBe("No resellers.\n")
         expect((yield* tollgate("resellers", "list", "--json")).stdout).toBe("[]\n")
@@ -33,7 +33,7 @@ describe("tollgate resellers", () => {
       })
     )
 
-    it.effect("moves them from status to status by id or email, with who and why in the audit log", () =>
+    it.effect("changes the status by id or email, and records actor and reason in the audit log", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("moved@example.com")
         const before = (yield* audited).length
@@ -55,21 +55,23 @@ describe("tollgate resellers", () => {
           { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
         ])
         const told = yield* tollgate("resellers", "suspend", id)
-        expect(told.stdout).toBe("moved@example.com is suspended: its tokens are void. Undo it with: reactivate\n")
+        expect(told.stdout).toBe("moved@example.com is suspended: its tokens are void. Undo with: reactivate\n")
       })
     )
 
-    it.effect("refuses a move that does not lead from where a reseller is", () =>
+    it.effect("refuses a change that does not apply to the current status", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("waiting@example.com")
         const refused = yield* tollgate("resellers", "suspend", "waiting@example.com", "--json")
         expect(refused).toMatchObject({ code: 3 })
         expect(documentOf(refused)).toMatchObject({ error: { code: "review_refused" } })
-        expect(refused.stderr).toBe("A reseller who is pending cannot be moved by suspend. Nothing was changed.\n")
+        expect(refused.stderr).toBe(
+          "The command suspend does not apply to a reseller that is pending. Nothing was changed.\n"
+        )
       })
     )
 
-    it.effect("shows one with its quota", () =>
+    it.effect("shows a reseller with its quota", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("rich@example.com")
         const paid = ["--usd-micro", "12345678", "--operation-id", "first", "--reason", "a test"]
@@ -82,9 +84,9 @@ describe("tollgate resellers", () => {
       })
     )
 
-    it.effect("does not know one nobody signed up as, and no status that is none", () =>
+    it.effect("refuses an unknown reseller and an unknown status", () =>
       Effect.gen(function* () {
-        for (const name of ["nobody@example.com", "01930000-0000-7000-8000-000000000001", "x'; --"]) {
+        for (const name of ["unknown@example.com", "01930000-0000-7000-8000-000000000001", "x'; --"]) {
           const shown = yield* tollgate("resellers", "show", name)
           expect(shown, name).toMatchObject({ code: 3, stdout: "" })
           expect(shown.stderr).toContain("tollgate resellers list")

@@ -43,10 +43,10 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
 
 describe("tollgate topups", () => {
   layer(Layer.provideMerge(PgDatabase.layer, Programme.layer), { excludeTestServices: true })((it) => {
-    it.effect("lists orders, newest first, all or those of one reseller or status", () =>
+    it.effect("lists orders, newest first, and filters by reseller and status", () =>
       Effect.gen(function* () {
         const none = yield* tollgate("topups", "list")
-        expect(none, none.stderr).toMatchObject({ code: 0, stdout: "No such orders.\n" })
+        expect(none, none.stderr).toMatchObject({ code: 0, stdout: "No orders found.\n" })
         const ada = yield* Programme.signedUp("ada@example.com")
         const grace = yield* Programme.signedUp("grace@example.com")
         const qris = yield* Programme.orderedQris(ada.id)
@@ -62,11 +62,11 @@ describe("tollgate topups", () => {
         expect(stdout).toMatch(/^CREATED +RESELLER +PROVIDER +TO PAY +QUOTA USD +STATUS +ORDER ID$/m)
         expect(stdout).toMatch(/ ada@example\.com +midtrans +105000 IDR +10\.000000 +pending /)
         expect(stdout).toMatch(/ grace@example\.com +bsc +10\.000000 USD +10\.000000 +credited, overpaid /)
-        expect(yield* tollgate("topups", "list", "--reseller", "nobody@example.com")).toMatchObject({ code: 3 })
+        expect(yield* tollgate("topups", "list", "--reseller", "unknown@example.com")).toMatchObject({ code: 3 })
       })
     )
 
-    it.effect("shows an order by its id or number, with what only operators see", () =>
+    it.effect("shows an order by id or number, with the fields only operators see", () =>
       Effect.gen(function* () {
         const { id: resellerId } = yield* Programme.signedUp("shown@example.com")
         const order = yield* Programme.orderedBep20(resellerId, 4_000_000n)
@@ -103,7 +103,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("does not know an order nobody made, and no id that is none", () =>
+    it.effect("refuses an unknown order and an invalid id", () =>
       Effect.gen(function* () {
         const unknown = "01930000-0000-7000-8000-0000000000aa"
         for (const command of ["show", "reconcile"]) {
@@ -132,17 +132,17 @@ describe("tollgate topups", () => {
 
         yield* post(`/pay/${orderNumberOf(second.id)}`)
         const all = yield* tollgate("topups", "reconcile", "--json")
-        // The orders of the tests above are of providers that are not set up here.
+        // The orders of the tests above belong to providers that are not configured here.
         const counts = { looked: 1, answered: 1, unanswered: 0, unasked: 2, credited: 1 }
         expect(documentOf(all), all.stderr).toEqual(counts)
-        expect(all.stderr).toContain("of 2 open orders the provider is not set up here")
+        expect(all.stderr).toContain("the provider of 2 open orders is not configured here")
         const shown = documentOf(yield* tollgate("resellers", "show", "payer@example.com", "--json"))
         expect(shown).toMatchObject({ balance_usd_micro: "20000000" })
         expect(documentOf(yield* tollgate("audit", "--json"))).toMatchObject({ ok: true })
       })
     )
 
-    it.scoped("asks about a credited order too: what came for it since is shown and flagged, and never credited", () =>
+    it.scoped("refreshes a credited order: a later payment is shown and flagged, never credited", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("twice@example.com")
@@ -180,7 +180,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("says how many orders no provider gave an answer for, and ends with 1", () =>
+    it.scoped("reports how many orders got no response from a provider, and ends with 1", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("silent@example.com")
@@ -190,23 +190,23 @@ describe("tollgate topups", () => {
         const down = yield* Effect.ensuring(all, post("/fault", { mode: "none", provider: "all" }))
         expect(down, down.stderr).toMatchObject({ code: 1 })
         expect(documentOf(down)).toMatchObject({ looked: 2, answered: 0, unanswered: 2, credited: 0 })
-        expect(down.stderr).toContain("for 2 of 2 orders no provider gave an answer")
+        expect(down.stderr).toContain("no provider responded for 2 of 2 orders")
         expect(documentOf(yield* all)).toMatchObject({ looked: 2, answered: 2, unanswered: 0, credited: 0 })
       })
     )
 
-    it.effect("shows an order unchanged when its provider is not there, and says that this is no news", () =>
+    it.effect("shows an order unchanged when its provider does not respond, and says so", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
         const asked = yield* tollgate("topups", "reconcile", order.id, "--json")
         expect(asked, asked.stderr).toMatchObject({ code: 1 })
         expect(documentOf(asked)).toMatchObject({ status: "pending", checked_at: null })
-        expect(asked.stderr).toContain("midtrans gave no answer")
+        expect(asked.stderr).toContain("midtrans did not respond")
       })
     )
 
-    it.effect("asks nobody with settings that do not go together; other commands do not mind", () =>
+    it.effect("refuses contradicting payment settings, which other commands ignore", () =>
       Effect.gen(function* () {
         process.env.TRIPAY_API_KEY = "hunter2"
         const asked = yield* tollgate("topups", "reconcile", "--json")

@@ -6,7 +6,7 @@ import { A_TIME, AN_ID, audited, layer as commandLine, documentOf, tollgate } fr
 
 describe("tollgate users", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("creates a user, and says who did and why in the audit log", () =>
+    it.effect("creates a user, and records actor and reason in the audit log", () =>
       Effect.gen(function* () {
         const created = yield* tollgate("users", "create", " Ada@Example.com ", "--json")
         expect(created).toMatchObject({ code: 0, stderr: "" })
@@ -27,7 +27,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("refuses a second user of one email, and an email that is none", () =>
+    it.effect("refuses a duplicate email and an invalid email", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "twice@example.com")
         const again = yield* tollgate("users", "create", "TWICE@example.com")
@@ -41,7 +41,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("shows what a user has left, without the open holds", () =>
+    it.effect("shows the balances of a user without the open holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const created = documentOf(yield* tollgate("users", "create", "rich@example.com", "--json"))
@@ -73,11 +73,11 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("does not know a user nobody created", () =>
+    it.effect("refuses an unknown user", () =>
       Effect.gen(function* () {
-        const shown = yield* tollgate("users", "show", "nobody@example.com")
+        const shown = yield* tollgate("users", "show", "unknown@example.com")
         expect(shown).toMatchObject({ code: 3, stdout: "" })
-        expect(shown.stderr).toContain("tollgate users create nobody@example.com")
+        expect(shown.stderr).toContain("tollgate users create unknown@example.com")
       })
     )
   })

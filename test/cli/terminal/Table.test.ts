@@ -11,7 +11,7 @@ describe("a table", () => {
     }
   ]
 
-  it("makes each column as wide as its widest cell, counts to the right", () => {
+  it("makes each column as wide as its widest cell, and aligns counts to the right", () => {
     const rows = [
       { model: "gpt-5-mini", tokens: 7n },
       { model: "o4", tokens: 2_000_000n }
@@ -27,7 +27,7 @@ describe("a table", () => {
     expect(table(columns, [])).toBe("MODEL  TOKENS")
   })
 
-  it("keeps a row on its line and the screen as it is, whatever a name holds", () => {
+  it("escapes line breaks and control characters", () => {
     const text = table(columns, [{ model: "a\nb\u001b[31m\u202ec", tokens: 1n }])
     expect(text.split("\n")).toEqual(["MODEL                       TOKENS", "a\\u{a}b\\u{1b}[31m\\u{202e}c       1"])
   })

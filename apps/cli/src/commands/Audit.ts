@@ -1,22 +1,22 @@
 /**
- * `tollgate audit`: every balance recomputed from the journals.
+ * `tollgate audit`: recomputes every balance from the journals.
  */
 import { Audit } from "@tollgate/application/operations/Audit"
 import * as Effect from "effect/Effect"
-import { count } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
+import { count } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
+import { reportCommand } from "./ReportCommand.ts"
 
-export const audit = answering(
+export const audit = reportCommand(
   "audit",
-  "Recompute every balance from the journals; exit 1 on any difference.",
+  "Recompute every balance from the journals and compare; exit 1 on any difference.",
   {},
   () =>
     Effect.gen(function* () {
-      const { checks, figures } = yield* Effect.flatMap(Audit, (books) => books.audit)
+      const { checks, figures } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       const broken = checks.filter(({ violations }) => violations > 0n)
-      const answer: Answer = {
+      const report: Report = {
         document: {
           ok: broken.length === 0,
           checks: checks.map(({ id, invariant, violations }) => ({
@@ -43,17 +43,17 @@ export const audit = answering(
             ],
             figures
           ),
-          broken.length === 0 ? "Every check holds." : "The books do not balance."
+          broken.length === 0 ? "Every check holds." : "The ledger is inconsistent."
         ].join("\n\n")
       }
-      if (broken.length === 0) return answer
+      if (broken.length === 0) return report
       return {
-        ...answer,
-        trouble: {
+        ...report,
+        problem: {
           code: "audit_differs",
           message:
-            `These checks do not hold: ${broken.map(({ id }) => id).join(", ")}. Take a backup and find the rows ` +
-            "before anything is corrected; the journals are append-only, so what happened is still in them."
+            `These checks fail: ${broken.map(({ id }) => id).join(", ")}. Take a backup and find the rows before ` +
+            "correcting anything. The journals are append-only, so they still hold the full history."
         }
       }
     })

@@ -1,28 +1,27 @@
 /**
- * `tollgate blacklist`: addresses and domains that may not sign up as resellers.
+ * `tollgate blacklist`: email addresses and domains that cannot sign up as resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { type BlacklistEntry, BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../runtime/Actor.ts"
-import { timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
+import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { argument, reason } from "./SharedOptions.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { argument, operatorFor, reason } from "./SharedOptions.ts"
 
-const pattern = argument("pattern", BlacklistPattern, "An address, or @ and a domain: @example.com.")
+const pattern = argument("pattern", BlacklistPattern, "An email address, or a domain as @example.com.")
 
-const list = answering("list", "List who may not sign up.", {}, () =>
+const list = reportCommand("list", "List the blocked addresses and domains.", {}, () =>
   Effect.gen(function* () {
     const entries = yield* Effect.flatMap(Blacklist, ({ list }) => list)
     return {
       document: entries.map(entryDocument),
       text:
         entries.length === 0
-          ? "Anybody may sign up."
+          ? "The blacklist is empty."
           : table(
               [
                 { heading: "pattern", cell: (entry) => entry.pattern },
@@ -30,13 +29,13 @@ const list = answering("list", "List who may not sign up.", {}, () =>
               ],
               entries
             )
-    } satisfies Answer
+    } satisfies Report
   })
 )
 
-const add = answering(
+const add = reportCommand(
   "add",
-  "Keep an address, or everybody of a domain, from signing up. Who signed up before is not touched.",
+  "Block an address or a domain from signing up. Existing resellers are not affected.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {
@@ -44,14 +43,14 @@ const add = answering(
       const entry = yield* Effect.flatMap(Blacklist, ({ add }) => add(pattern, operator))
       return {
         document: entryDocument(entry),
-        text: `${whom(entry)} may not sign up, since ${timestamp(entry.createdAt)}.`
-      } satisfies Answer
+        text: `${subjectOf(entry)} cannot sign up, since ${timestamp(entry.createdAt)}.`
+      } satisfies Report
     })
 )
 
-const remove = answering(
+const remove = reportCommand(
   "remove",
-  "Let an address or a domain sign up again.",
+  "Unblock an address or a domain.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {
@@ -59,13 +58,13 @@ const remove = answering(
       const entry = yield* Effect.flatMap(Blacklist, ({ remove }) => remove(pattern, operator))
       return {
         document: { ...entryDocument(entry), listed: false },
-        text: `${whom(entry)} may sign up again.`
-      } satisfies Answer
+        text: `${subjectOf(entry)} can sign up again.`
+      } satisfies Report
     })
 )
 
 export const blacklist = Command.make("blacklist").pipe(
-  Command.withDescription("The blacklist: addresses and domains that may not sign up as resellers."),
+  Command.withDescription("Manage the email addresses and domains that cannot sign up as resellers."),
   Command.withSubcommands([list, add, remove])
 )
 
@@ -75,5 +74,6 @@ const entryDocument = ({ createdAt, pattern }: BlacklistEntry) => ({
   listed: true
 })
 
-/** As the beginning of a sentence. */
-const whom = ({ pattern }: BlacklistEntry): string => (pattern.startsWith("@") ? `Everybody ${pattern}` : pattern)
+/** The beginning of a sentence. */
+const subjectOf = ({ pattern }: BlacklistEntry): string =>
+  pattern.startsWith("@") ? `Any address ${pattern}` : pattern

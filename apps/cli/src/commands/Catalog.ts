@@ -1,5 +1,5 @@
 /**
- * `tollgate catalog`: what can be called, what it costs, and who runs it.
+ * `tollgate catalog`: models, their prices, routes and tiers, and the providers.
  */
 
 import * as Args from "@effect/cli/Args"
@@ -8,20 +8,19 @@ import * as Options from "@effect/cli/Options"
 import { type CatalogChange, Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../runtime/Actor.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
+import type { Report } from "../terminal/Output.ts"
 import { readCatalogFile } from "./CatalogFileText.ts"
 import { catalogDocument, catalogTables } from "./CatalogView.ts"
-import { reason } from "./SharedOptions.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { operatorFor, reason } from "./SharedOptions.ts"
 
 const file = Args.text({ name: "file" }).pipe(
-  Args.withDescription("A catalog file (JSON). A model that is no longer in it is retired.")
+  Args.withDescription("Catalog file in JSON. A model that is missing in it is retired.")
 )
 
-const apply = answering(
+const apply = reportCommand(
   "apply",
-  "Make a catalog file the catalog, whole or not at all.",
+  "Apply a catalog file, as a whole or not at all.",
   { file, reason: Options.optional(reason) },
   ({ file, reason }) =>
     Effect.gen(function* () {
@@ -31,19 +30,19 @@ const apply = answering(
       return {
         document: { version: change.version, added: change.added, changed: change.changed, retired: change.retired },
         text: changeText(change)
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
-const show = answering("show", "Show models, prices, routes, tiers and providers.", {}, () =>
+const show = reportCommand("show", "Show the models with prices, routes and tiers, and the providers.", {}, () =>
   Effect.gen(function* () {
     const catalog = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
-    return { document: catalogDocument(catalog), text: catalogTables(catalog) } satisfies Answer
+    return { document: catalogDocument(catalog), text: catalogTables(catalog) } satisfies Report
   })
 )
 
 export const catalog = Command.make("catalog").pipe(
-  Command.withDescription("The catalog: what can be called, what it costs, and who runs it."),
+  Command.withDescription("Manage the catalog: models, prices, routes, tiers and providers."),
   Command.withSubcommands([apply, show])
 )
 
@@ -54,6 +53,6 @@ const changeText = ({ added, changed, retired, version }: CatalogChange): string
     ...retired.map((name) => `  retired  ${name}`)
   ]
   return lines.length === 0
-    ? `The catalog says this already; it stays at version ${version}.`
-    : [`The catalog is at version ${version}. Running servers have it within a second.`, ...lines].join("\n")
+    ? `No change; the catalog stays at version ${version}.`
+    : [`The catalog is now at version ${version}. Running servers load it within a second.`, ...lines].join("\n")
 }

@@ -1,19 +1,19 @@
 /**
- * The text of a catalog file, read and understood as JSON.
+ * Reads a catalog file as JSON.
  */
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
 import { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { CommandFailed } from "../runtime/CommandFailed.ts"
-import { readJson } from "../runtime/JsonText.ts"
+import { CommandFailed } from "../exit/CommandFailed.ts"
+import { readJson } from "./JsonText.ts"
 
 const MAX_BYTES = 4 * 1024 * 1024
 
 export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFileInvalid | CommandFailed> =>
   Effect.gen(function* () {
-    const path = Path.resolve(typedIn(process.env), file)
+    const path = Path.resolve(shellDirectory(process.env), file)
     const text = yield* Effect.tryPromise({
       try: () => readAtMost(path, MAX_BYTES),
       catch: (error) =>
@@ -32,11 +32,11 @@ export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFil
     )
   })
 
-/** Where the command was typed: the project's npm script runs in the root of the project instead. */
-const typedIn = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
+/** The directory of the shell: the npm script of the project runs in the root of the project instead. */
+const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
 
-/** One byte more than allowed is enough to know; the size a file claims may be anything. */
+/** Undefined when the file is larger. The size in the file system is not trusted: it is 0 for a pipe. */
 const readAtMost = async (path: string, bytes: number): Promise<string | undefined> => {
   const handle = await Fs.open(path, "r")
   try {

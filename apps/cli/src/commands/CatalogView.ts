@@ -1,5 +1,5 @@
 /**
- * The stored catalog, as a document with the members of a catalog file and as tables.
+ * The stored catalog as a document, with the members of a catalog file, and as tables.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Model } from "@tollgate/domain/catalog/Model"
@@ -7,7 +7,7 @@ import type { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { toUsdMicro } from "@tollgate/domain/money/UsdCents"
 import { toUsdPico } from "@tollgate/domain/money/UsdMicro"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
-import { count, type Json } from "../terminal/JsonDocument.ts"
+import { count, type Json } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 
 export const catalogDocument = ({ models, providers, tiers, version }: StoredCatalog): Json => ({
@@ -119,7 +119,7 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
         { heading: "address", cell: (provider) => provider.baseUrl },
         { heading: "auth", cell: (provider) => `${provider.auth} from ${provider.apiKeyEnv}` },
         { heading: "protocols", cell: (provider) => provider.protocols.join(" ") },
-        { heading: "at once", cell: (provider) => String(provider.maxConcurrency), align: "right" }
+        { heading: "max concurrency", cell: (provider) => String(provider.maxConcurrency), align: "right" }
       ],
       providers
     )

@@ -1,20 +1,19 @@
 /**
- * `tollgate customers`: whose users are whose.
+ * `tollgate customers`: links users to resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../runtime/Actor.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { reason, reseller, user } from "./SharedOptions.ts"
+import type { Report } from "../terminal/Output.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { operatorFor, reason, resellerOption, user } from "./SharedOptions.ts"
 
-const link = answering(
+const link = reportCommand(
   "link",
-  "Make a user a customer of a reseller, who may then give them keys and read what they have left.",
-  { reseller, user, reason: Options.optional(reason) },
+  "Make a user a customer of a reseller. The reseller can then create keys for the user and read the balances.",
+  { reseller: resellerOption, user, reason: Options.optional(reason) },
   (given) =>
     Effect.gen(function* () {
       const operator = yield* operatorFor("customers link", given.reason)
@@ -23,11 +22,11 @@ const link = answering(
       return {
         document: { user_id: customer.userId, email: customer.email, reseller_id: id, reseller_email: email },
         text: `${customer.email} (${customer.userId}) is a customer of ${email}.`
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
 export const customers = Command.make("customers").pipe(
-  Command.withDescription("Customers: which users belong to which reseller."),
+  Command.withDescription("Link users to resellers."),
   Command.withSubcommands([link])
 )

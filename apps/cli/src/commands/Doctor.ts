@@ -1,5 +1,5 @@
 /**
- * `tollgate doctor`: looks at everything a gateway needs, and says what to do about what is not well.
+ * `tollgate doctor`: checks everything that a gateway needs, and advises on each problem.
  */
 import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -8,39 +8,39 @@ import type { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { databaseFindings } from "../diagnosis/DatabaseHealth.ts"
-import { type Finding, orFinding } from "../diagnosis/Finding.ts"
+import { type Finding, findingOnFailure } from "../diagnosis/Finding.ts"
 import { machineFindings } from "../diagnosis/Machine.ts"
-import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
 import type { Settings } from "../runtime/Settings.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
+import { reportCommand } from "./ReportCommand.ts"
 
-/** Opens the database itself: that this fails is the first thing to report. */
+/** Opens the database itself, because a failure to open it is the first finding to report. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
   database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>
 ) =>
-  answering("doctor", "Look at everything the gateway needs; exit 1 when something must be mended.", {}, () =>
+  reportCommand("doctor", "Check everything that the gateway needs; exit 1 when something must be fixed.", {}, () =>
     Effect.gen(function* () {
       const machine = yield* Effect.provide(machineFindings, settings)
       const payments = yield* Effect.promise(() => import("../diagnosis/PaymentHealth.ts")).pipe(
         Effect.flatMap(({ paymentFindings }) => paymentFindings),
-        orFinding("payments", "Mend these settings; a server with them does not start."),
+        findingOnFailure("payments", "Correct these variables; a server does not start with them."),
         Effect.provide(settings)
       )
       const rest = yield* databaseFindings.pipe(
         Effect.provide(database),
-        orFinding("database", "Nothing works without it; mend this first.")
+        findingOnFailure("database", "Nothing works without the database; fix this first.")
       )
-      return answerOf([...machine, ...payments, ...rest])
+      return reportOf([...machine, ...payments, ...rest])
     })
   )
 
-export const answerOf = (findings: ReadonlyArray<Finding>): Answer => {
+export const reportOf = (findings: ReadonlyArray<Finding>): Report => {
   const failed = findings.filter(({ status }) => status === "fail")
   const warned = findings.filter(({ status }) => status === "warn")
-  const answer: Answer = {
+  const report: Report = {
     document: {
       ok: failed.length === 0,
       checks: findings.map(({ advice, check, detail, status }) => ({ check, status, detail, advice: advice ?? null }))
@@ -54,15 +54,15 @@ export const answerOf = (findings: ReadonlyArray<Finding>): Answer => {
         ],
         findings
       ),
-      failed.length + warned.length === 0 ? "All is well." : adviceOn([...failed, ...warned])
+      failed.length + warned.length === 0 ? "No problem found." : adviceOn([...failed, ...warned])
     ].join("\n\n")
   }
-  if (failed.length === 0) return answer
+  if (failed.length === 0) return report
   return {
-    ...answer,
-    trouble: { code: "unhealthy", message: `Mend first: ${failed.map(({ check }) => check).join(", ")}.` }
+    ...report,
+    problem: { code: "unhealthy", message: `Fix first: ${failed.map(({ check }) => check).join(", ")}.` }
   }
 }
 
 const adviceOn = (findings: ReadonlyArray<Finding>): string =>
-  ["What to do:", ...findings.map(({ advice, check }) => `  ${check}: ${advice ?? "nothing"}`)].join("\n")
+  ["Advice:", ...findings.map(({ advice, check }) => `  ${check}: ${advice ?? "nothing"}`)].join("\n")

@@ -1,16 +1,16 @@
 /**
- * `tollgate holds`: what running requests have set aside.
+ * `tollgate holds`: the holds of running requests.
  */
 import * as Command from "@effect/cli/Command"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
-import { count, timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
+import { count, timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
+import { reportCommand } from "./ReportCommand.ts"
 
-const list = answering("list", "List the holds that are not settled yet, oldest first.", {}, () =>
+const list = reportCommand("list", "List the open holds, oldest first.", {}, () =>
   Effect.gen(function* () {
     const holds = yield* Effect.flatMap(OpenHolds, (holds) => holds.list)
     const orphaned = holds.filter((hold) => hold.orphaned).length
@@ -18,25 +18,25 @@ const list = answering("list", "List the holds that are not settled yet, oldest 
       document: holds.map(holdDocument),
       text: [
         holds.length === 0 ? "No open holds." : holdsTable(holds),
-        ...(orphaned === 0 ? [] : [`${belongs(orphaned)}; running servers settle these, or: tollgate holds sweep`])
+        ...(orphaned === 0 ? [] : [`${belongs(orphaned)}. Running servers settle them, or: tollgate holds sweep`])
       ].join("\n\n")
-    } satisfies Answer
+    } satisfies Report
   })
 )
 
-const sweep = answering("sweep", "Settle the holds of dead nodes at their last checkpoints.", {}, () =>
+const sweep = reportCommand("sweep", "Settle the holds of dead nodes at their last checkpoint.", {}, () =>
   Effect.gen(function* () {
     const swept = yield* Effect.flatMap(OpenHolds, (holds) => holds.sweep)
     return {
       document: { swept },
       text:
-        swept === 0 ? "No dead node left a hold." : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
-    } satisfies Answer
+        swept === 0 ? "Dead nodes left no holds." : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
+    } satisfies Report
   })
 )
 
 export const holds = Command.make("holds").pipe(
-  Command.withDescription("Holds: what running requests have set aside."),
+  Command.withDescription("Manage holds: the amounts that running requests have reserved."),
   Command.withSubcommands([list, sweep])
 )
 

@@ -1,43 +1,33 @@
 /**
- * `tollgate images`: image requests that a person has to look at.
+ * `tollgate images`: image requests that an operator must review.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { type ImageReview, ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { operatorFor } from "../runtime/Actor.ts"
-import { timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
+import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { paygDocument, paygText } from "./PaygBalance.ts"
-import { argument, limit, option, reason } from "./SharedOptions.ts"
+import { paygDocument, paygText, usdMicroOption } from "./Amounts.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { argument, limit, operatorFor, reason } from "./SharedOptions.ts"
 
-/** A thousand USD; more for one image is a slip of the keyboard. */
-const MOST = 1_000_000_000n
-
-const Amount = Schema.String.pipe(
-  Schema.filter((text) => /^[0-9]{1,30}$/.test(text) || "digits only, in micro-USD: 1000000 is one USD"),
-  Schema.compose(Schema.BigInt),
-  Schema.filter((amount) => (amount > 0n && amount <= MOST) || `1 to ${MOST}, in micro-USD: 1000000 is one USD`)
-)
-const usdMicro = option("usd-micro", "N", Amount, "How much, in micro-USD: 1000000 is one USD.")
+const usdMicro = usdMicroOption(1_000_000_000n)
 
 const Request = Schema.compose(Schema.Trim, Schema.Lowercase).pipe(
   Schema.filter((id) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) || "the id of an image request"),
   Schema.fromBrand(RequestId)
 )
-const request = argument("id", Request, "The id of the image request.")
+const request = argument("id", Request, "The image request's id.")
 
-const all = Options.boolean("all").pipe(Options.withDescription("Those that are resolved, too."))
+const all = Options.boolean("all").pipe(Options.withDescription("Include resolved requests."))
 
-const list = answering(
+const list = reportCommand(
   "list",
-  "List image requests that wait for a person, oldest first.",
+  "List the image requests that wait for a review, oldest first.",
   { all, limit },
   ({ all, limit }) =>
     Effect.gen(function* () {
@@ -45,50 +35,46 @@ const list = answering(
       return {
         document: reviews.map(reviewDocument),
         text: reviews.length > 0 ? reviewsTable(reviews) : all ? "No reviews." : "No image request waits for a review."
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
-const waive = answering(
-  "waive",
-  "Let an image request go: nobody is charged for it.",
-  { request, reason },
-  ({ reason, request }) =>
-    Effect.gen(function* () {
-      const operator = yield* operatorFor("images review waive", Option.some(reason))
-      const reviews = yield* ImageReviews
-      const review = yield* reviews.resolve(request, { _tag: "Waived" }, operator)
-      return {
-        document: reviewDocument(review),
-        text: `Waived the image request ${request} of ${review.email}; nothing was charged.`
-      } satisfies Answer
-    })
+const waive = reportCommand("waive", "Close a review without a charge.", { request, reason }, ({ reason, request }) =>
+  Effect.gen(function* () {
+    const operator = yield* operatorFor("images review waive", Option.some(reason))
+    const reviews = yield* ImageReviews
+    const review = yield* reviews.resolve(request, { _tag: "Waived" }, operator)
+    return {
+      document: reviewDocument(review),
+      text: `Waived the image request ${request} of ${review.email}; nothing was charged.`
+    } satisfies Report
+  })
 )
 
-const charge = answering(
+const charge = reportCommand(
   "charge",
-  "Charge an image request to its user's pay-as-you-go balance, once.",
+  "Charge the image request to the user's pay-as-you-go balance, once.",
   { request, usdMicro, reason },
   ({ reason, request, usdMicro }) =>
     Effect.gen(function* () {
       const operator = yield* operatorFor("images review charge", Option.some(reason))
       const reviews = yield* ImageReviews
-      const review = yield* reviews.resolve(request, { _tag: "Charged", amount: UsdMicro(usdMicro) }, operator)
+      const review = yield* reviews.resolve(request, { _tag: "Charged", amount: usdMicro }, operator)
       return {
         document: { ...reviewDocument(review), payg: paygDocument(review.balancePico) },
-        text: `Charged ${usdMicro} micro-USD to ${review.email}, who now has ${paygText(review.balancePico)}.`
-      } satisfies Answer
+        text: `Charged ${usdMicro} micro-USD to ${review.email}; the balance is now ${paygText(review.balancePico)}.`
+      } satisfies Report
     })
 )
 
 export const imageReview = Command.make("review").pipe(
-  Command.withDescription("The queue of image requests that a person looks at."),
+  Command.withDescription("The queue of image requests that wait for a review."),
   Command.withSubcommands([list, waive, charge])
 )
 
-/** A group that holds a group, which is given what it needs where it stands. */
+/** The review group comes with its ports provided. */
 export const images = <Name extends string, R, E, A>(review: Command.Command<Name, R, E, A>) =>
-  Command.make("images").pipe(Command.withDescription("Image requests."), Command.withSubcommands([review]))
+  Command.make("images").pipe(Command.withDescription("Review image requests."), Command.withSubcommands([review]))
 
 const resolutionOf = ({ resolved }: ImageReview) => resolved?.resolution._tag.toLowerCase()
 

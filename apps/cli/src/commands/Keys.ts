@@ -1,5 +1,5 @@
 /**
- * `tollgate keys`: what users sign their requests with.
+ * `tollgate keys`: the API keys of users.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -12,26 +12,25 @@ import { Name } from "@tollgate/domain/validation/Text"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
-import { operatorFor } from "../runtime/Actor.ts"
 import { requireKeyPepper, Settings } from "../runtime/Settings.ts"
-import { confirm } from "../terminal/Confirmation.ts"
-import { timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
+import type { Report } from "../terminal/Output.ts"
+import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { argument, option, reason, user, yes } from "./SharedOptions.ts"
+import { confirm, yes } from "./Confirmation.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { argument, operatorFor, option, reason, user } from "./SharedOptions.ts"
 
-const name = option("name", "NAME", Name, "What to call the key.")
-const keyId = argument("key-id", ApiKeyId, "The key's id, as keys list shows it.")
+const name = option("name", "NAME", Name, "The key's name.")
+const keyId = argument("key-id", ApiKeyId, "The key's id; keys list shows it.")
 
-const create = answering(
+const create = reportCommand(
   "create",
-  "Create a key for a user and print it, this once.",
+  "Create a key for a user. The secret is printed once and not stored.",
   { user, name, reason: Options.optional(reason) },
   ({ name, reason, user }) =>
     Effect.gen(function* () {
       yield* requireKeyPepper
-      // Everything that can fail comes before the key: its secret must not be lost on the way to the screen.
+      // Everything that can fail comes before the key is created: its secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
       const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator))
@@ -39,55 +38,59 @@ const create = answering(
       return {
         document: { ...keyDocument(key), secret: text },
         text: [
-          `Created the key "${key.name}" (${key.id}) for ${user}. It is shown this once and stored nowhere:`,
+          `Created the key "${key.name}" (${key.id}) for ${user}. The secret is shown once and not stored:`,
           `  ${text}`,
           "Try it:",
           tryItWith(text)
         ].join("\n\n")
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
-const list = answering("list", "List a user's keys, newest first, revoked ones too.", { user }, ({ user }) =>
-  Effect.gen(function* () {
-    const keys = yield* Effect.flatMap(ApiKeys, (keys) => keys.list(user))
-    return {
-      document: keys.map(keyDocument),
-      text:
-        keys.length === 0
-          ? `${user} has no keys. Create one with: tollgate keys create --user ${user} --name NAME`
-          : table(
-              [
-                { heading: "key id", cell: (key) => key.id },
-                { heading: "name", cell: (key) => key.name },
-                { heading: "public id", cell: (key) => key.publicId },
-                { heading: "created", cell: (key) => timestamp(key.createdAt) },
-                { heading: "revoked", cell: (key) => (key.revokedAt === undefined ? "-" : timestamp(key.revokedAt)) }
-              ],
-              keys
-            )
-    } satisfies Answer
-  })
+const list = reportCommand(
+  "list",
+  "List the keys of a user, newest first, including revoked keys.",
+  { user },
+  ({ user }) =>
+    Effect.gen(function* () {
+      const keys = yield* Effect.flatMap(ApiKeys, (keys) => keys.list(user))
+      return {
+        document: keys.map(keyDocument),
+        text:
+          keys.length === 0
+            ? `${user} has no keys. Create one with: tollgate keys create --user ${user} --name NAME`
+            : table(
+                [
+                  { heading: "key id", cell: (key) => key.id },
+                  { heading: "name", cell: (key) => key.name },
+                  { heading: "public id", cell: (key) => key.publicId },
+                  { heading: "created", cell: (key) => timestamp(key.createdAt) },
+                  { heading: "revoked", cell: (key) => (key.revokedAt === undefined ? "-" : timestamp(key.revokedAt)) }
+                ],
+                keys
+              )
+      } satisfies Report
+    })
 )
 
-const revoke = answering(
+const revoke = reportCommand(
   "revoke",
-  "End a key. It is refused from its next request on, everywhere, and cannot be brought back.",
+  "Revoke a key for good. Every server refuses it from the next request on.",
   { keyId, reason: Options.optional(reason), yes },
   ({ keyId, reason, yes }) =>
     Effect.gen(function* () {
-      yield* confirm(`Revoke the key ${keyId}? Whoever uses it is refused from now on.`, yes)
+      yield* confirm(`Revoke the key ${keyId}? Its requests are refused from now on.`, yes)
       const operator = yield* operatorFor("keys revoke", reason)
       const key = yield* Effect.flatMap(ApiKeys, (keys) => keys.revoke(keyId, operator))
       return {
         document: keyDocument(key),
-        text: `The key "${key.name}" (${key.id}) is revoked since ${timestamp(key.revokedAt ?? key.createdAt)}.`
-      } satisfies Answer
+        text: `The key "${key.name}" (${key.id}) has been revoked since ${timestamp(key.revokedAt ?? key.createdAt)}.`
+      } satisfies Report
     })
 )
 
 export const keys = Command.make("keys").pipe(
-  Command.withDescription("API keys: what users sign their requests with."),
+  Command.withDescription("Manage the API keys of users."),
   Command.withSubcommands([create, list, revoke])
 )
 
@@ -101,7 +104,7 @@ const keyDocument = (key: ApiKey) => ({
   revoked_at: key.revokedAt === undefined ? null : timestamp(key.revokedAt)
 })
 
-/** How to write a first request with a key, to a model that can be called. */
+/** A first request with a key, to a chat model that can be called. */
 const firstRequest = Effect.gen(function* () {
   const serverAddress = localAddress(yield* Settings)
   const stored = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)

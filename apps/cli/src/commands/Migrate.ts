@@ -1,12 +1,12 @@
 /**
- * `tollgate migrate`: brings the database to the form this version works with.
+ * `tollgate migrate`: migrates the database to the schema of this version.
  */
 import { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
+import type { Report } from "../terminal/Output.ts"
+import { reportCommand } from "./ReportCommand.ts"
 
-export const migrate = answering("migrate", "Bring the database to the form this version works with.", {}, () =>
+export const migrate = reportCommand("migrate", "Migrate the database to the schema of this version.", {}, () =>
   Effect.gen(function* () {
     const applied = yield* Effect.flatMap(Database, (database) => database.migrate)
     return {
@@ -14,7 +14,7 @@ export const migrate = answering("migrate", "Bring the database to the form this
       text:
         applied.length === 0
           ? "The database is up to date."
-          : ["Applied:", ...applied.map((name) => `  ${name}`), "The database is up to date now."].join("\n")
-    } satisfies Answer
+          : ["Applied:", ...applied.map((name) => `  ${name}`), "The database is now up to date."].join("\n")
+    } satisfies Report
   })
 )

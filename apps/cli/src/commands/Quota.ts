@@ -1,5 +1,5 @@
 /**
- * `tollgate quota`: the prepaid quota of resellers, changed by hand.
+ * `tollgate quota`: changes the prepaid quota of resellers.
  */
 import * as Command from "@effect/cli/Command"
 import { Quota } from "@tollgate/application/reseller/Quota"
@@ -10,31 +10,30 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { operatorFor } from "../runtime/Actor.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { quotaText } from "./QuotaBalance.ts"
-import { option, reason, reseller } from "./SharedOptions.ts"
+import type { Report } from "../terminal/Output.ts"
+import { quotaText } from "./Amounts.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { operatorFor, option, reason, resellerOption } from "./SharedOptions.ts"
 
 const Change = Schema.String.pipe(
-  Schema.filter((text) => /^-?[0-9]{1,30}$/.test(text) || "digits, with - to take back, in micro-USD"),
+  Schema.filter((text) => /^-?[0-9]{1,30}$/.test(text) || "digits in micro-USD, with a leading - to deduct"),
   Schema.compose(Schema.BigInt),
   Schema.filter((amount) => Either.isRight(QuotaChange.either(amount)) || "not 0, and at most 1000000000 USD"),
   Schema.fromBrand(QuotaChange)
 )
 
-const usdMicro = option("usd-micro", "N", Change, "How much, in micro-USD (1000000 is one USD); -N takes back.")
+const usdMicro = option("usd-micro", "N", Change, "Amount in micro-USD; 1000000 is one USD. -N deducts.")
 const operationId = option(
   "operation-id",
   "ID",
   OperationId,
-  "Your name for this change: however often it is sent, it is carried out once."
+  "Idempotency key of the change: a repeated command with the same id moves nothing."
 )
 
-const adjust = answering(
+const adjust = reportCommand(
   "adjust",
-  "Give a reseller quota or take it back, once per operation id, and never below zero.",
-  { reseller, usdMicro, operationId, reason },
+  "Add quota to a reseller or deduct it, once per operation id. Quota never becomes negative.",
+  { reseller: resellerOption, usdMicro, operationId, reason },
   (given) =>
     Effect.gen(function* () {
       const { operationId } = given
@@ -54,16 +53,16 @@ const adjust = answering(
           balance_usd_micro: adjusted.balanceUsdMicro.toString()
         },
         text: adjusted.alreadyApplied
-          ? `The operation ${operationId} was already applied; nothing moved. ${email} has ${balance}.`
-          : `${changed(adjusted.change)} ${email}, who now has ${balance}.`
-      } satisfies Answer
+          ? `The operation ${operationId} was already applied; nothing moved. The quota of ${email} is ${balance}.`
+          : `${changed(adjusted.change)} ${email}; the quota is now ${balance}.`
+      } satisfies Report
     })
 )
 
 export const quota = Command.make("quota").pipe(
-  Command.withDescription("Quota: what resellers have prepaid."),
+  Command.withDescription("Adjust the prepaid quota of resellers."),
   Command.withSubcommands([adjust])
 )
 
 const changed = (change: QuotaChange): string =>
-  change < 0n ? `Took ${-change} micro-USD from` : `Gave ${change} micro-USD to`
+  change < 0n ? `Deducted ${-change} micro-USD from` : `Added ${change} micro-USD to`

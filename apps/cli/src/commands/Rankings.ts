@@ -1,15 +1,15 @@
 /**
- * `tollgate rankings`: the sums that the public rankings are made from.
+ * `tollgate rankings`: the usage roll-ups behind the public rankings.
  */
 import * as Command from "@effect/cli/Command"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import * as Effect from "effect/Effect"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
+import type { Report } from "../terminal/Output.ts"
+import { reportCommand } from "./ReportCommand.ts"
 
-const rebuild = answering(
+const rebuild = reportCommand(
   "rebuild",
-  "Count the usage of every model and hour again from the settlements, while servers run.",
+  "Rebuild the hourly usage roll-ups from the settlements. Servers can keep running.",
   {},
   () =>
     Effect.gen(function* () {
@@ -18,17 +18,17 @@ const rebuild = answering(
         document: { days, corrected },
         text:
           days === 0
-            ? "Nothing was ever used."
-            : `Counted ${days} ${days === 1 ? "day" : "days"} again: ${
+            ? "There is no usage to count."
+            : `Rebuilt ${days} ${days === 1 ? "day" : "days"}: ${
                 corrected === 0
-                  ? "everything was right."
-                  : `${corrected} ${corrected === 1 ? "sum was" : "sums were"} wrong and ${corrected === 1 ? "is" : "are"} right now.`
+                  ? "every sum was correct."
+                  : `corrected ${corrected} wrong ${corrected === 1 ? "sum" : "sums"}.`
               }`
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
 export const rankings = Command.make("rankings").pipe(
-  Command.withDescription("Rankings: the sums that the public feed is made from."),
+  Command.withDescription("Maintain the data of the public rankings."),
   Command.withSubcommands([rebuild])
 )

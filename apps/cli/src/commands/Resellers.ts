@@ -1,5 +1,5 @@
 /**
- * `tollgate resellers`: who may sell, and the review that decides it.
+ * `tollgate resellers`: the resellers and their review.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -10,20 +10,18 @@ import { type Reseller, ResellerStatus } from "@tollgate/domain/reseller/Reselle
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { operatorFor } from "../runtime/Actor.ts"
-import { facts } from "../terminal/Facts.ts"
-import { timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { quotaText } from "./QuotaBalance.ts"
-import { aReseller, oneOf, reason } from "./SharedOptions.ts"
+import type { Report } from "../terminal/Output.ts"
+import { timestamp } from "../terminal/Output.ts"
+import { namedValues, table } from "../terminal/Table.ts"
+import { quotaText } from "./Amounts.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { oneOf, operatorFor, reason, resellerArgument } from "./SharedOptions.ts"
 
-const status = oneOf("status", ResellerStatus.literals, "Only those of this status.")
+const status = oneOf("status", ResellerStatus.literals, "Only resellers with this status.")
 
-const list = answering(
+const list = reportCommand(
   "list",
-  "List the resellers, newest first.",
+  "List resellers, newest first.",
   { status: Options.optional(status) },
   ({ status }) =>
     Effect.gen(function* () {
@@ -32,21 +30,21 @@ const list = answering(
         document: resellers.map(resellerDocument),
         text:
           resellers.length === 0 ? ["No", ...Option.toArray(status), "resellers."].join(" ") : resellersTable(resellers)
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
-const show = answering(
+const show = reportCommand(
   "show",
-  "Show a reseller and the quota it has left.",
-  { reseller: aReseller },
+  "Show a reseller and its remaining quota.",
+  { reseller: resellerArgument },
   ({ reseller: named }) =>
     Effect.gen(function* () {
       const reseller = yield* Effect.flatMap(Resellers, (resellers) => resellers.named(named))
       const balance = yield* Effect.flatMap(Quota, (quota) => quota.balance(reseller.id))
       return {
         document: { ...resellerDocument(reseller), balance_usd_micro: balance.toString() },
-        text: facts([
+        text: namedValues([
           ["Reseller", reseller.email],
           ["Name", reseller.name],
           ["WhatsApp", reseller.waNumber],
@@ -55,33 +53,33 @@ const show = answering(
           ["Signed up", timestamp(reseller.createdAt)],
           ["Quota", quotaText(balance)]
         ])
-      } satisfies Answer
+      } satisfies Report
     })
 )
 
 const reviewing = (move: ReviewMove, description: string, done: string) =>
-  answering(move, description, { reseller: aReseller, reason: Options.optional(reason) }, (given) =>
+  reportCommand(move, description, { reseller: resellerArgument, reason: Options.optional(reason) }, (given) =>
     Effect.gen(function* () {
       const operator = yield* operatorFor(`resellers ${move}`, given.reason)
       const reseller = yield* reviewReseller(given.reseller, move, operator)
       return {
         document: resellerDocument(reseller),
         text: `${reseller.email} is ${reseller.status}: ${done}`
-      } satisfies Answer
+      } satisfies Report
     })
   )
 
-const approve = reviewing("approve", "Let a pending or rejected reseller in.", "it can log in, top up and mint.")
-const reject = reviewing("reject", "Turn a pending reseller away.", "it cannot log in. Undo it with: approve")
+const approve = reviewing("approve", "Approve a pending or rejected reseller.", "it can log in, top up and mint.")
+const reject = reviewing("reject", "Reject a pending reseller.", "it cannot log in. Undo with: approve")
 const suspend = reviewing(
   "suspend",
-  "Lock an active reseller out, from its next request on. Its customers and their keys are not touched.",
-  "its tokens are void. Undo it with: reactivate"
+  "Suspend an active reseller: its tokens stop working at once. Its customers and their keys are not affected.",
+  "its tokens are void. Undo with: reactivate"
 )
-const reactivate = reviewing("reactivate", "Let a suspended reseller in again.", "it can log in again.")
+const reactivate = reviewing("reactivate", "Reactivate a suspended reseller.", "it can log in again.")
 
 export const resellers = Command.make("resellers").pipe(
-  Command.withDescription("Resellers: who may sell, and the review that decides it."),
+  Command.withDescription("Review, suspend and show resellers."),
   Command.withSubcommands([list, show, approve, reject, suspend, reactivate])
 )
 

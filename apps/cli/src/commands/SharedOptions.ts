@@ -1,16 +1,19 @@
 /**
- * The arguments and options that several commands share, checked before anything is opened.
+ * Arguments and options that several commands share. They are validated before the database is opened.
  */
+import * as Os from "node:os"
 import * as Args from "@effect/cli/Args"
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Options from "@effect/cli/Options"
 import * as ValidationError from "@effect/cli/ValidationError"
+import type { Operator } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** An option whose text must be of a form; a mistake is answered with the option's name and what is expected. */
+/** An option with a schema; the error of a wrong value names the option and the expected form. */
 export const option = <A>(
   name: string,
   placeholder: string,
@@ -23,7 +26,7 @@ export const option = <A>(
     Options.mapEffect((text) => Effect.mapError(read(`--${name}`, schema, text), ValidationError.invalidValue))
   )
 
-/** The same for an argument. */
+/** An argument with a schema. */
 export const argument = <A>(name: string, schema: Schema.Schema<A, string>, description: string): Args.Args<A> =>
   Args.text({ name }).pipe(
     Args.withDescription(description),
@@ -36,7 +39,7 @@ const read = <A>(name: string, schema: Schema.Schema<A, string>, text: string) =
     return HelpDoc.p(`${name}: ${issues.join("; ")}`)
   })
 
-/** An option that takes one of a few words. */
+/** An option that takes one word of a list. */
 export const oneOf = <const Word extends string>(
   name: string,
   words: ReadonlyArray<Word>,
@@ -56,31 +59,26 @@ const Reason = Schema.Trim.pipe(
 
 export const email = argument("email", Email, "The user's email address.")
 export const user = option("user", "EMAIL", Email, "The user's email address.")
-export const reason = option("reason", "TEXT", Reason, "Why, for the audit log.")
+export const reason = option("reason", "TEXT", Reason, "The reason, for the audit log.")
+
+/** The operator of a command, for the audit log. Without `--reason` the command itself is the reason. */
+export const operatorFor = (command: string, reason: Option.Option<string>): Effect.Effect<Operator> =>
+  Effect.map(userName, (actor) => ({ actor, reason: Option.getOrElse(reason, () => `cli: ${command}`) }))
+
+/** The user of the operating system. Containers often have no user database, but always a user id. */
+const userName = Effect.try(() => Os.userInfo().username).pipe(
+  Effect.orElseSucceed(() => `uid ${process.getuid?.() ?? "unknown"}`)
+)
 
 const ResellerName = Schema.Trim.pipe(
   Schema.filter((text) => (text !== "" && text.length <= 254) || "a reseller's id or email address")
 )
 
-export const aReseller = argument("reseller", ResellerName, "The reseller's id or email address.")
-export const reseller = option("reseller", "X", ResellerName, "The reseller's id or email address.")
-
-/** Without it a command asks first. Where nobody can be asked it must be given, or nothing is even opened. */
-export const yes = Options.boolean("yes").pipe(
-  Options.withDescription("Do not ask first."),
-  Options.mapEffect((yes) =>
-    yes || process.stdin.isTTY
-      ? Effect.succeed(yes)
-      : Effect.fail(
-          ValidationError.missingValue(
-            HelpDoc.p("This command asks before it acts, and there is no terminal to ask on. Say --yes to go ahead.")
-          )
-        )
-  )
-)
+export const resellerArgument = argument("reseller", ResellerName, "The reseller's id or email address.")
+export const resellerOption = option("reseller", "X", ResellerName, "The reseller's id or email address.")
 
 const Limit = Schema.String.pipe(
   Schema.filter((text) => /^[1-9]\d{0,3}$/.test(text) || "a whole number from 1 to 9999"),
   Schema.compose(Schema.NumberFromString)
 )
-export const limit = option("limit", "N", Limit, "So many at most.").pipe(Options.withDefault(100))
+export const limit = option("limit", "N", Limit, "Maximum number of entries.").pipe(Options.withDefault(100))

@@ -1,5 +1,5 @@
 /**
- * Top-up orders as commands show them: what resellers see of them, and besides what only operators may.
+ * Top-up orders as commands print them: what resellers see, and the fields that only operators see.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
@@ -12,10 +12,9 @@ import {
   type TopUpAmount,
   type TopUpOrder
 } from "@tollgate/domain/topup/TopUpOrder"
-import { facts } from "../terminal/Facts.ts"
-import { type Json, timestamp } from "../terminal/JsonDocument.ts"
-import { table } from "../terminal/Table.ts"
-import { quotaText } from "./QuotaBalance.ts"
+import { type Json, timestamp } from "../terminal/Output.ts"
+import { namedValues, table } from "../terminal/Table.ts"
+import { quotaText } from "./Amounts.ts"
 
 type Shown = Pick<StoredTopUp, "order" | "payer">
 
@@ -47,10 +46,10 @@ export const topUpDocument = ({ order, payer }: Shown): Json => ({
 })
 
 export const topUpFacts = ({ order, payer }: Shown): string =>
-  facts([
+  namedValues([
     ["Order", orderNumberOf(order.id)],
     ["Reseller", payer.email],
-    ["Method", `${order.method}, taken by ${order.provider}${order.simulated ? " (not real money)" : ""}`],
+    ["Method", `${order.method}, by ${order.provider}${order.simulated ? " (not real money)" : ""}`],
     ["Reference", order.providerPaymentId],
     ["To pay", dueText(order)],
     ["Pay to", payTo(order.instructions).join(", ")],
@@ -63,7 +62,7 @@ export const topUpFacts = ({ order, payer }: Shown): string =>
     ["Expires", timestamp(order.expiresAt)],
     ["Paid", timestampOr(order.paidAt) ?? "-"],
     ["Credited", timestampOr(order.creditedAt) ?? "-"],
-    ["Provider asked", timestampOr(order.checkedAt) ?? "never"]
+    ["Last refresh", timestampOr(order.checkedAt) ?? "never"]
   ])
 
 export const topUpsTable = (topUps: ReadonlyArray<Shown>): string =>
@@ -98,10 +97,10 @@ const receivedText = (order: TopUpOrder): string => {
   const received = receivedUsdMicroOf(order)
   if (received === undefined) return "-"
   const excess = excessUsdMicroOf(order)
-  return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} too much` : ""}`
+  return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} in excess` : ""}`
 }
 
-/** Where a payer sends the money; of a QRIS code its page, where there is one. */
+/** Where the payer sends the money; for a QRIS code the page that shows it, if there is one. */
 const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
   switch (instructions._tag) {
     case "Qris":

@@ -1,5 +1,5 @@
 /**
- * `tollgate topups`: orders for quota, and asking the providers about them by hand.
+ * `tollgate topups`: top-up orders, and their reconciliation with the payment providers.
  */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
@@ -15,16 +15,16 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { CommandFailed } from "../runtime/CommandFailed.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { argument, limit, oneOf, reseller } from "./SharedOptions.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
+import type { Report } from "../terminal/Output.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { argument, limit, oneOf, resellerOption } from "./SharedOptions.ts"
 import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
 const isOrderId = Schema.is(OrderId)
 
-/** As an id, or as the number that payers and providers see. */
+/** The id, or the number that payers and providers see. */
 const OrderName = Schema.String.pipe(
   Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {
@@ -35,12 +35,12 @@ const OrderName = Schema.String.pipe(
 )
 const order = argument("id", OrderName, "The order's id or its number, RTO-...")
 
-const status = oneOf("status", TopUpStatus.literals, "Only those of this status.")
+const status = oneOf("status", TopUpStatus.literals, "Only orders with this status.")
 
-const list = answering(
+const list = reportCommand(
   "list",
-  "List orders for quota, newest first.",
-  { reseller: Options.optional(reseller), status: Options.optional(status), limit },
+  "List top-up orders, newest first.",
+  { reseller: Options.optional(resellerOption), status: Options.optional(status), limit },
   (given) =>
     Effect.gen(function* () {
       const resellers = yield* Resellers
@@ -50,24 +50,28 @@ const list = answering(
       )
       return {
         document: found.map(topUpDocument),
-        text: found.length === 0 ? "No such orders." : topUpsTable(found)
-      } satisfies Answer
+        text: found.length === 0 ? "No orders found." : topUpsTable(found)
+      } satisfies Report
     })
 )
 
-const show = answering("show", "Show an order as it is stored, without asking its provider.", { order }, ({ order }) =>
-  Effect.gen(function* () {
-    const found = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(order))
-    if (Option.isNone(found)) return yield* new TopUpNotFound()
-    return { document: topUpDocument(found.value), text: topUpFacts(found.value) } satisfies Answer
-  })
+const show = reportCommand(
+  "show",
+  "Show an order as stored, without a request to its provider.",
+  { order },
+  ({ order }) =>
+    Effect.gen(function* () {
+      const found = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(order))
+      if (Option.isNone(found)) return yield* new TopUpNotFound()
+      return { document: topUpDocument(found.value), text: topUpFacts(found.value) } satisfies Report
+    })
 )
 
-/** Speaks to providers, whose settings no other command needs. */
+/** The only command that needs the settings of the payment providers. */
 const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
-  answering(
+  reportCommand(
     "reconcile",
-    "Ask the provider of an order, or those of all open orders, and credit what is paid.",
+    "Refresh one order or all open orders from their providers, and credit the paid ones.",
     { order: Args.optional(order) },
     ({ order }) =>
       (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
@@ -82,35 +86,35 @@ const reconcileOne = (id: OrderId) =>
     const now = yield* find(id)
     if (Option.isNone(now)) return yield* new TopUpNotFound()
     const shown = { document: topUpDocument(now.value), text: topUpFacts(now.value) }
-    return refreshed ? shown : { ...shown, trouble: notAsked(now.value.order.provider) }
+    return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
   })
 
-/** The order stands as it was stored, which says nothing of what was paid since. */
-const notAsked = (provider: string) => ({
+/** The stored order does not show payments since the last refresh. */
+const notRefreshed = (provider: string) => ({
   code: "provider_unavailable",
-  message: `${provider} gave no answer; the order is shown as it is stored. See: tollgate doctor`
+  message: `${provider} did not respond; the order is shown as stored. See: tollgate doctor`
 })
 
-const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Answer => {
-  const unanswered = attempted - refreshed
-  const silent = [
-    ...(unanswered > 0 ? [`for ${unanswered} of ${attempted} orders no provider gave an answer`] : []),
-    ...(withoutProvider > 0 ? [`of ${withoutProvider} open orders the provider is not set up here`] : [])
+const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Report => {
+  const failed = attempted - refreshed
+  const failures = [
+    ...(failed > 0 ? [`no provider responded for ${failed} of ${attempted} orders`] : []),
+    ...(withoutProvider > 0 ? [`the provider of ${withoutProvider} open orders is not configured here`] : [])
   ]
-  const shown: Answer = {
-    document: { looked: attempted, answered: refreshed, unanswered, unasked: withoutProvider, credited },
+  const shown: Report = {
+    document: { looked: attempted, answered: refreshed, unanswered: failed, unasked: withoutProvider, credited },
     text:
       attempted + withoutProvider === 0
-        ? "No order is open."
-        : `Looked at ${attempted}, ${refreshed} answered, credited ${credited}.`
+        ? "There are no open orders."
+        : `Refreshed ${refreshed} of ${attempted} orders, credited ${credited}.`
   }
-  if (silent.length === 0) return shown
-  const message = `${silent.join(", and ")}; they stand as they are stored. See: tollgate doctor`
-  return { ...shown, trouble: { code: "provider_unavailable", message } }
+  if (failures.length === 0) return shown
+  const message = `${failures.join(", and ")}; these orders are unchanged. See: tollgate doctor`
+  return { ...shown, problem: { code: "provider_unavailable", message } }
 })
 
 export const topUpsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   Command.make("topups").pipe(
-    Command.withDescription("Top-ups: resellers' orders for quota, and what became of them."),
+    Command.withDescription("Show and reconcile the top-up orders of resellers."),
     Command.withSubcommands([list, show, reconcileOver(providers)])
   )

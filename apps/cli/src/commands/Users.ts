@@ -1,5 +1,5 @@
 /**
- * `tollgate users`: who holds balances and keys.
+ * `tollgate users`: the users who own balances and keys.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -7,32 +7,34 @@ import { Users } from "@tollgate/application/customer/Users"
 import type { TokenPlan } from "@tollgate/domain/customer/Customer"
 import type { User } from "@tollgate/domain/customer/User"
 import * as Effect from "effect/Effect"
-import { operatorFor } from "../runtime/Actor.ts"
-import { facts } from "../terminal/Facts.ts"
-import { count, timestamp } from "../terminal/JsonDocument.ts"
-import type { Answer } from "../terminal/Output.ts"
-import { table } from "../terminal/Table.ts"
-import { answering } from "./AnsweringCommand.ts"
-import { paygDocument, paygText } from "./PaygBalance.ts"
-import { email, reason } from "./SharedOptions.ts"
+import type { Report } from "../terminal/Output.ts"
+import { count, timestamp } from "../terminal/Output.ts"
+import { namedValues, table } from "../terminal/Table.ts"
+import { paygDocument, paygText } from "./Amounts.ts"
+import { reportCommand } from "./ReportCommand.ts"
+import { email, operatorFor, reason } from "./SharedOptions.ts"
 
-const create = answering("create", "Create a user.", { email, reason: Options.optional(reason) }, ({ email, reason }) =>
-  Effect.gen(function* () {
-    const operator = yield* operatorFor("users create", reason)
-    const user = yield* Effect.flatMap(Users, (users) => users.create(email, operator))
-    return {
-      document: userDocument(user),
-      text: [
-        `Created the user ${user.email} (${user.id}).`,
-        "Next, a key and something to spend:",
-        `  tollgate keys create --user ${user.email} --name NAME`,
-        `  tollgate payg credit --user ${user.email} --usd-micro N --operation-id ID --reason TEXT`
-      ].join("\n")
-    } satisfies Answer
-  })
+const create = reportCommand(
+  "create",
+  "Create a user.",
+  { email, reason: Options.optional(reason) },
+  ({ email, reason }) =>
+    Effect.gen(function* () {
+      const operator = yield* operatorFor("users create", reason)
+      const user = yield* Effect.flatMap(Users, (users) => users.create(email, operator))
+      return {
+        document: userDocument(user),
+        text: [
+          `Created the user ${user.email} (${user.id}).`,
+          "Next, create a key and add credit:",
+          `  tollgate keys create --user ${user.email} --name NAME`,
+          `  tollgate payg credit --user ${user.email} --usd-micro N --operation-id ID --reason TEXT`
+        ].join("\n")
+      } satisfies Report
+    })
 )
 
-const show = answering("show", "Show a user and what they have left.", { email }, ({ email }) =>
+const show = reportCommand("show", "Show a user with the balance and the token plans.", { email }, ({ email }) =>
   Effect.gen(function* () {
     const users = yield* Users
     const user = yield* users.find(email)
@@ -40,7 +42,7 @@ const show = answering("show", "Show a user and what they have left.", { email }
     return {
       document: { ...userDocument(user), payg: paygDocument(paygPico), token_plans: plans.map(planDocument) },
       text: [
-        facts([
+        namedValues([
           ["User", user.email],
           ["Id", user.id],
           ["Status", user.status],
@@ -49,12 +51,12 @@ const show = answering("show", "Show a user and what they have left.", { email }
         ]),
         plans.length === 0 ? "No token plans." : plansTable(plans)
       ].join("\n\n")
-    } satisfies Answer
+    } satisfies Report
   })
 )
 
 export const users = Command.make("users").pipe(
-  Command.withDescription("Users: who holds balances and keys."),
+  Command.withDescription("Create and show users, who own balances and keys."),
   Command.withSubcommands([create, show])
 )
 

@@ -1,5 +1,5 @@
 /**
- * What the doctor sees of the database, the catalog in it, and the holds and images that wait.
+ * Checks of the database: its state, the catalog, the holds and the image reviews.
  */
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -7,14 +7,14 @@ import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import type { Database, DatabaseState } from "@tollgate/application/operations/Database"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
 import { reachDatabase } from "../runtime/ReachDatabase.ts"
 import { Settings } from "../runtime/Settings.ts"
-import { type Finding, fail, ok, orFinding, warn } from "./Finding.ts"
+import { type Finding, fail, findingOnFailure, ok, warn } from "./Finding.ts"
 
-const OLDEST_VERSION = 15
-/** Timestamps are the database's, token lifetimes are the server's: a second apart is harmless. */
-const TOLERATED_SKEW_MILLIS = 1_000
+const MIN_VERSION = 15
+/** Timestamps come from the database, token lifetimes from the server: a difference of a second is harmless. */
+const MAX_CLOCK_SKEW_MILLIS = 1_000
 
 export const databaseFindings: Effect.Effect<
   ReadonlyArray<Finding>,
@@ -24,7 +24,7 @@ export const databaseFindings: Effect.Effect<
   const { NODE_ENV } = yield* Settings
   const state = yield* reachDatabase
   const findings = [
-    ok("database", "answers"),
+    ok("database", "responds"),
     version(state),
     clock(state),
     durability(state, NODE_ENV === "production"),
@@ -33,27 +33,27 @@ export const databaseFindings: Effect.Effect<
   if (state.pendingMigrations.length > 0) return findings
   return [
     ...findings,
-    ...(yield* orFinding("catalog", "The catalog cannot be read.")(catalog)),
-    ...(yield* orFinding("holds", "The holds cannot be read.")(holds)),
-    ...(yield* orFinding("images", "The images to be looked at cannot be read.")(images))
+    ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalog)),
+    ...(yield* findingOnFailure("holds", "The holds cannot be read.")(holds)),
+    ...(yield* findingOnFailure("images", "The image reviews cannot be read.")(images))
   ]
 })
 
 const version = ({ serverVersion }: DatabaseState): Finding =>
-  Number.parseInt(serverVersion, 10) >= OLDEST_VERSION
+  Number.parseInt(serverVersion, 10) >= MIN_VERSION
     ? ok("version", `Postgres ${serverVersion}`)
-    : fail("version", `Postgres ${serverVersion}`, `Tollgate needs Postgres ${OLDEST_VERSION} or newer.`)
+    : fail("version", `Postgres ${serverVersion}`, `Tollgate needs Postgres ${MIN_VERSION} or newer.`)
 
 const clock = ({ clockAheadMillis }: DatabaseState): Finding => {
-  const apart = `${Math.abs(Math.round(clockAheadMillis))} ms ${clockAheadMillis < 0 ? "behind" : "ahead of"} ours`
-  return Math.abs(clockAheadMillis) <= TOLERATED_SKEW_MILLIS
-    ? ok("clock", `the database's is ${apart}`)
-    : warn("clock", `the database's is ${apart}`, "Let both machines follow a time server (NTP).")
+  const apart = `${Math.abs(Math.round(clockAheadMillis))} ms ${clockAheadMillis < 0 ? "behind" : "ahead of"} the local clock`
+  return Math.abs(clockAheadMillis) <= MAX_CLOCK_SKEW_MILLIS
+    ? ok("clock", `the database clock is ${apart}`)
+    : warn("clock", `the database clock is ${apart}`, "Synchronize both machines with a time server (NTP).")
 }
 
 const durability = ({ synchronousCommit }: DatabaseState, production: boolean): Finding => {
   if (synchronousCommit !== "off") return ok("durability", `synchronous_commit is ${synchronousCommit}`)
-  const detail = "synchronous_commit is off: a crash of the database can lose charges it has confirmed"
+  const detail = "synchronous_commit is off: a crash of the database can lose confirmed charges"
   const advice = "Set synchronous_commit to on for this database."
   return production ? fail("durability", detail, advice) : warn("durability", detail, advice)
 }
@@ -66,20 +66,20 @@ const migrations = ({ pendingMigrations }: DatabaseState): Finding =>
 const catalog = Effect.gen(function* () {
   const { models, providers, version } = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
   const callable = models.filter((model) => !model.retired && !model.hidden).length
-  const summary = `version ${version}; models that can be called: ${callable}; providers: ${providers.length}`
+  const summary = `version ${version}; callable models: ${callable}; providers: ${providers.length}`
   return [
     callable > 0
       ? ok("catalog", summary)
-      : warn("catalog", summary, "Nothing can be called. Run: tollgate catalog apply FILE"),
+      : warn("catalog", summary, "No model can be called. Run: tollgate catalog apply FILE"),
     ...providers.map(providerKey)
   ]
 })
 
-/** Keys are looked for where this command runs, which may not be where the servers run. */
+/** Checks the environment of this command, which may differ from that of the servers. */
 const providerKey = ({ apiKeyEnv, baseUrl, name }: Provider): Finding => {
   const check = `provider ${name}`
   if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
-  // A model of our own, or the simulated supplier of the demo: the server may well do without a key.
+  // A self-hosted model or the simulated provider of the demo may need no key.
   if (baseUrl.startsWith("http://")) return ok(check, `${apiKeyEnv} is not set here; ${baseUrl} may need none`)
   return warn(check, `${apiKeyEnv} is not set here`, `The servers must have ${apiKeyEnv} in their environment.`)
 }
@@ -98,19 +98,19 @@ const holds = Effect.gen(function* () {
   ]
 })
 
-/** Whoever has this many waiting need not be told how many more. */
-const MOST_COUNTED = 1_000
+/** A longer queue is reported as this number or more. */
+const MAX_COUNTED = 1_000
 
 const images = Effect.gen(function* () {
-  const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MOST_COUNTED))
+  const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MAX_COUNTED))
   const [oldest] = waiting
-  if (oldest === undefined) return [ok("images", "none waits for a person")]
-  const count = waiting.length < MOST_COUNTED ? `${waiting.length}` : `${MOST_COUNTED} or more`
+  if (oldest === undefined) return [ok("images", "none waits for a review")]
+  const count = waiting.length < MAX_COUNTED ? `${waiting.length}` : `${MAX_COUNTED} or more`
   return [
     warn(
       "images",
-      `to be looked at: ${count}, the oldest since ${oldest.queuedAt.toISOString()}`,
-      "Let them go or charge them: tollgate images review list"
+      `waiting for a review: ${count}, the oldest since ${oldest.queuedAt.toISOString()}`,
+      "Waive or charge them: tollgate images review list"
     )
   ]
 })

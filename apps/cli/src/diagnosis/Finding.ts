@@ -1,17 +1,17 @@
 /**
- * One thing the doctor looked at.
+ * The result of one check of the doctor.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../runtime/CommandFailed.ts"
-import { troubleOf } from "../runtime/RootCause.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
+import { rootMessage } from "../exit/CommandFailed.ts"
 
 export interface Finding {
   readonly check: string
-  /** `warn` is worth knowing, `fail` stops the gateway or endangers money. */
+  /** `fail` stops the gateway or endangers money; `warn` does not. */
   readonly status: "ok" | "warn" | "fail"
   readonly detail: string
-  /** What to do about it; nothing when all is well. */
+  /** What to do; absent when the check is ok. */
   readonly advice?: string
 }
 
@@ -31,10 +31,12 @@ export const fail = (check: string, detail: string, advice: string): Finding => 
   advice
 })
 
-/** A look that itself breaks is a finding too: the doctor always gets to the end. */
-export const orFinding =
+/** A check that fails is a finding too, so that the doctor always runs to its end. */
+export const findingOnFailure =
   (check: string, advice: string) =>
-  <R>(look: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, R>): Effect.Effect<ReadonlyArray<Finding>, never, R> =>
-    Effect.catchAllCause(look, (cause) =>
-      Cause.isInterrupted(cause) ? Effect.interrupt : Effect.succeed([fail(check, troubleOf(cause), advice)])
+  <R>(
+    checks: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, R>
+  ): Effect.Effect<ReadonlyArray<Finding>, never, R> =>
+    Effect.catchAllCause(checks, (cause) =>
+      Cause.isInterrupted(cause) ? Effect.interrupt : Effect.succeed([fail(check, rootMessage(cause), advice)])
     )

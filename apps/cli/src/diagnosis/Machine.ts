@@ -1,5 +1,5 @@
 /**
- * What the doctor sees without a database: the data directory and the secret that keys are made with.
+ * Checks that need no database: the data directory and the key pepper.
  */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
@@ -14,8 +14,8 @@ export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Setti
   const writable = yield* isWritable(directory)
   return [
     writable
-      ? ok("data directory", `${directory} can be written to`)
-      : fail("data directory", `${directory} cannot be written to`, "Set DATA_DIR to a directory of yours."),
+      ? ok("data directory", `${directory} is writable`)
+      : fail("data directory", `${directory} is not writable`, "Set DATA_DIR to a writable directory."),
     keyPepper(settings)
   ]
 })
@@ -26,12 +26,12 @@ const keyPepper = (settings: typeof Settings.Service): Finding => {
     ? warn(
         "key pepper",
         "KEY_PEPPER is not set here",
-        "Keys cannot be made from this shell: set KEY_PEPPER to what the servers have."
+        "Keys cannot be created from this shell: set KEY_PEPPER to the value of the servers."
       )
-    : ok("key pepper", "KEY_PEPPER is not set; in development it is kept in the data directory")
+    : ok("key pepper", "KEY_PEPPER is not set; in development it is generated into the data directory")
 }
 
-/** A directory that does not exist yet is as writable as the nearest one above it. */
+/** A missing directory is as writable as its nearest existing parent. */
 const isWritable = (directory: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     access(directory, constants.W_OK | constants.X_OK).then(

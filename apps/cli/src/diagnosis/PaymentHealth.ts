@@ -1,5 +1,5 @@
 /**
- * What the doctor sees of payments: whether each provider answers and takes us for whom we are.
+ * Checks of the payment providers: whether each one responds and accepts the credentials.
  */
 
 import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -9,15 +9,15 @@ import {
   type ProviderUnavailable
 } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
-import type { CommandFailed } from "../runtime/CommandFailed.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
 import { config, providersOf } from "../runtime/Payments.ts"
 import type { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
-  // Nothing is opened, so any name will do.
-  const findings = yield* Effect.provide(askedProviders, providersOf(Effect.succeed("doctor")))
+  // No payment is opened, so any deployment name will do.
+  const findings = yield* Effect.provide(probeAll, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
   const simulatorUrl = simulatorAddress(simulatorPort)
   return [
@@ -25,32 +25,40 @@ export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFaile
       ? ok("payments", `simulated at ${simulatorUrl}`)
       : warn(
           "payments",
-          `simulated, but the simulator at ${simulatorUrl} does not answer`,
-          "It runs together with a server in development: npm start"
+          `simulated, but the simulator at ${simulatorUrl} does not respond`,
+          "The simulator runs inside a development server. Start one: npm start"
         )
   ]
 })
 
-const askedProviders = Effect.gen(function* () {
+const probeAll = Effect.gen(function* () {
   const { all } = yield* PaymentProviders
   if (all.length === 0) {
-    const advice = "Resellers cannot top up. Set the keys of a provider; docs/operations.md lists them."
+    const advice = "Resellers cannot top up. Set the credentials of a provider; docs/operations.md lists the variables."
     return [warn("payments", "no provider is configured", advice)]
   }
-  return yield* Effect.forEach(all, asked, { concurrency: "unbounded" })
+  return yield* Effect.forEach(all, probeOne, { concurrency: "unbounded" })
 })
 
-const asked = (provider: PaymentProvider): Effect.Effect<Finding> => {
+const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
   const check = `payments ${provider.method}`
   return Effect.match(provider.probe, {
-    onSuccess: () => ok(check, `${provider.label} answers`),
+    onSuccess: () => ok(check, `${provider.label} responds`),
     onFailure: ({ detail, kind }) =>
-      isPassing(kind)
-        ? warn(check, `${provider.label}: ${detail}`, "Top-ups by it are refused until it answers again.")
-        : fail(check, `${provider.label}: ${detail}`, "Check its settings; top-ups by it are refused until then.")
+      isTransient(kind)
+        ? warn(
+            check,
+            `${provider.label}: ${detail}`,
+            "Top-ups by this method are refused until the provider responds again."
+          )
+        : fail(
+            check,
+            `${provider.label}: ${detail}`,
+            "Check its credentials. Top-ups by this method are refused until then."
+          )
   })
 }
 
-/** The provider is to blame rather than our settings, and it may be over by itself. */
-const isPassing = (kind: ProviderUnavailable["kind"]): boolean =>
+/** The provider fails rather than the settings, and may recover. */
+const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
   kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

@@ -1,5 +1,5 @@
 /**
- * One page of help, laid out for a terminal: a line of usage, what the command does, and what can be given to it in two
+ * One page of help, laid out for a terminal: the usage, the description, and the commands, arguments and options in two
  * columns.
  */
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -7,10 +7,10 @@ import type * as Span from "@effect/cli/HelpDoc/Span"
 import * as Usage from "@effect/cli/Usage"
 
 const WIDTH = 100
-/** The first column is at most this wide; what is longer gets a line of its own. */
-const WIDEST_FIRST = 34
+/** The maximum width of the first column; a longer name gets a line of its own. */
+const MAX_FIRST_COLUMN = 34
 
-/** `words` are the command line's; those after the command's own name are its arguments. */
+/** `words` are those of the command line. The words after the command's own name are its arguments. */
 export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: HelpDoc.HelpDoc): string => {
   const [name = "", ...parameters] = parametersOf(paragraphs(Usage.getHelp(usage)).join(" "))
   const sections = sectionsOf(doc)
@@ -28,10 +28,10 @@ export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: 
 
 type Row = readonly [name: string, explanation: string]
 
-/** What the library says of every text and switch, which helps nobody. */
+/** Sentences that the library prints for every option, without information. */
 const BOILERPLATE = /^(A user-defined piece of text\.|A true or false value\.|This setting is optional\.)$/
 
-/** The page as the library has it: headings, each followed by sentences, explained names or a list of commands. */
+/** The library's page: headings, each followed by sentences, described names or a list of commands. */
 const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row>> => {
   const sections = new Map<string, ReadonlyArray<Row>>()
   let heading = ""
@@ -39,13 +39,13 @@ const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row
   for (const part of partsOf(doc)) {
     if (HelpDoc.isHeader(part)) heading = plain(part.value)
     else if (HelpDoc.isParagraph(part)) add([[plain(part.value), ""]])
-    else if (HelpDoc.isDescriptionList(part)) add(part.definitions.map(explained))
+    else if (HelpDoc.isDescriptionList(part)) add(part.definitions.map(described))
     else if (HelpDoc.isEnumeration(part)) add(withoutGroups(part.elements.flatMap(paragraphs).map(listed)))
   }
   return sections
 }
 
-const explained = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): Row => [
+const described = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): Row => [
   parametersOf(plain(name)).join(" "),
   paragraphs(explanation)
     .filter((sentence) => !BOILERPLATE.test(sentence))
@@ -53,8 +53,8 @@ const explained = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): 
 ]
 
 /**
- * The library puts a command and what it does on one line, at least two spaces apart, and says the name of a group that
- * holds a group twice.
+ * The library prints a command and its description on one line, at least two spaces apart, and repeats the name of a
+ * group that holds a group.
  */
 const listed = (line: string): Row => {
   const [usage = "", explanation = ""] = line.split(/ {2,}/)
@@ -62,7 +62,7 @@ const listed = (line: string): Row => {
   return [shown.slice(shown[0] === shown[1] ? 1 : 0).join(" "), explanation]
 }
 
-/** A group is told by its commands. */
+/** A group is listed by its commands. */
 const withoutGroups = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
   rows.filter(([name]) => !rows.some(([other]) => other.startsWith(`${name} `)))
 
@@ -94,7 +94,7 @@ const plain = (span: Span.Span): string => {
 }
 
 const columns = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
-  const first = Math.min(WIDEST_FIRST, Math.max(...rows.map(([name]) => name.length)))
+  const first = Math.min(MAX_FIRST_COLUMN, Math.max(...rows.map(([name]) => name.length)))
   const indent = " ".repeat(first + 4)
   return rows.flatMap(([name, explanation]) => {
     const lines = wrap(explanation, WIDTH - indent.length)

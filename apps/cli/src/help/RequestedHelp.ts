@@ -1,5 +1,5 @@
 /**
- * What `--help` and an empty command line are answered with.
+ * The help that `--help` and an empty command line print.
  */
 import * as BuiltInOptions from "@effect/cli/BuiltInOptions"
 import * as CliConfig from "@effect/cli/CliConfig"
@@ -10,21 +10,22 @@ import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
 import { helpPage } from "./HelpPage.ts"
 
-/** How command lines are read, for commands and for their help. */
+/** The same parser settings for commands and for their help. */
 export const cliConfig = CliConfig.make({ showBuiltIns: false, showAllNames: false, isCaseSensitive: true })
 
 const FOOTER = `Every command takes --json (one JSON document on stdout, for programs) and --help.
-Exit codes: 0 done, 1 something is broken, 2 the command line makes no sense, 3 refused by a rule.
-The database is DATABASE_URL, or the embedded Postgres in DATA_DIR, started when no server runs it.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a rule.
+The database is DATABASE_URL. In development the default is the embedded Postgres in DATA_DIR; a
+command starts it when no server runs it.`
 
-/** Whether the command line asks for help; an empty one does. */
-export const asksForHelp = (args: ReadonlyArray<string>): boolean => {
+/** Whether the command line asks for help. An empty one does. */
+export const isHelpRequest = (args: ReadonlyArray<string>): boolean => {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
   return own.length === 0 || own.includes("--help") || own.includes("-h")
 }
 
-/** The help on the command these arguments name, or on the nearest one above it. */
-export const helpOn = <Name extends string, R, E, A>(
+/** The help of the command that these arguments name, or of its nearest group. */
+export const requestedHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   args: ReadonlyArray<string>
 ) =>
@@ -41,8 +42,8 @@ export const helpOn = <Name extends string, R, E, A>(
     return [helpPage(words, help.usage, help.helpDoc), FOOTER].join("\n\n")
   })
 
-/** The command line that shows the help nearest to what was typed. */
-export const helpNear = <Name extends string, R, E, A>(
+/** The command line that shows the help nearest to these arguments. */
+export const nearestHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   [first = ""]: ReadonlyArray<string>
 ): string => (HashMap.has(Command.getSubcommands(root), first) ? `tollgate ${first} --help` : "tollgate --help")

@@ -5,7 +5,7 @@ import { operatorKeys, operatorStores } from "@tollgate/composition/OperatorPort
 import { fromUrl } from "@tollgate/composition/Postgres"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { CommandFailed } from "./CommandFailed.ts"
+import { CommandFailed } from "../exit/CommandFailed.ts"
 import { embeddedPostgres } from "./Development.ts"
 import { reachDatabase, readyDatabase } from "./ReachDatabase.ts"
 import * as Settings from "./Settings.ts"

@@ -11,7 +11,7 @@ import { realPayments, simulatedPayments } from "@tollgate/composition/Payments"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import type { CommandFailed } from "./CommandFailed.ts"
+import type { CommandFailed } from "../exit/CommandFailed.ts"
 import { paymentSimulation } from "./Development.ts"
 import { Settings, unusable } from "./Settings.ts"
 

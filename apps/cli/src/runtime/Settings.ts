@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import { CommandFailed } from "./CommandFailed.ts"
+import { CommandFailed } from "../exit/CommandFailed.ts"
 
 export type SettingsValues = OperatorSettings
 

@@ -1,20 +1,41 @@
 /**
- * What a command answers: one JSON document for programs, or text for people. Nothing else reaches stdout.
+ * What a command prints: one JSON document for programs, or text for people. Nothing else goes to stdout.
+ *
+ * A document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of digits
+ * and token counts as numbers.
  */
 import * as Console from "effect/Console"
 import type * as Effect from "effect/Effect"
-import { encode, type Json } from "./JsonDocument.ts"
-import { printable } from "./Printable.ts"
 
-export interface Answer {
+export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [member: string]: Json }
+
+export interface Report {
   readonly document: Json
   readonly text: string
-  /** What the answer shows is not well: the command ends with 1 after printing it. */
-  readonly trouble?: { readonly code: string; readonly message: string }
+  /** The report shows a problem: the command ends with 1 after printing it. */
+  readonly problem?: { readonly code: string; readonly message: string }
 }
 
-export const print = (json: boolean, { document, text }: Answer): Effect.Effect<void> =>
+export const print = (json: boolean, { document, text }: Report): Effect.Effect<void> =>
   Console.log(json ? encode(document) : printable(text))
 
-/** For whoever watches: goes to stderr, so that it never ends up in a pipe. */
-export const remark = (text: string): Effect.Effect<void> => Console.error(printable(text))
+/** Prints to stderr, so that the text never ends up in a pipe. */
+export const printNote = (text: string): Effect.Effect<void> => Console.error(printable(text))
+
+export const encode = (document: Json): string => JSON.stringify(document, null, 2)
+
+/** Tokens or rows. The database keeps every count below 2^53, so the conversion to a number is exact. */
+export const count = (quantity: bigint): number => Number(quantity)
+
+export const timestamp = (date: Date): string => date.toISOString()
+
+// Control characters, and the invisible characters that reorder a line: a name from a database or a file must not move
+// the cursor, change colors or reverse the direction of the text.
+const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+
+/** One line that is safe to print: line breaks are escaped too. */
+export const printableLine = (text: string): string => text.replace(UNSAFE, escape)
+
+const printable = (text: string): string => text.split("\n").map(printableLine).join("\n")

@@ -1,12 +1,12 @@
 /**
- * Rows under their headings, each column as wide as its widest cell.
+ * Rows under their headings, and lists of named values. Each column is as wide as its widest cell.
  */
-import { printableLine } from "./Printable.ts"
+import { printableLine } from "./Output.ts"
 
 export interface Column<Row> {
   readonly heading: string
   readonly cell: (row: Row) => string
-  /** Amounts and counts stand to the right, so that digits of one rank are above each other. */
+  /** Amounts and counts are right-aligned. */
   readonly align?: "right"
 }
 
@@ -31,5 +31,11 @@ export const table = <Row>(columns: ReadonlyArray<Column<Row>>, rows: ReadonlyAr
     .join("\n")
 }
 
-/** Characters, not code units: an emoji or an accent is one. */
+/** Counts characters, not code units: an emoji is one character. */
 const widthOf = (text: string): number => [...text].length
+
+/** The values of one thing, one named value a line. */
+export const namedValues = (values: ReadonlyArray<readonly [name: string, value: string]>): string => {
+  const width = Math.max(...values.map(([name]) => name.length))
+  return values.map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value)}`).join("\n")
+}

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
+import { documentOf, tollgate, useDatabase } from "./CommandLine.ts"
 
 describe("a command line", () => {
-  // Nothing here may get as far as a database.
-  useDatabase("postgres://nobody@127.0.0.1:1/nowhere")
+  // No command here may reach a database.
+  useDatabase("postgres://unused@127.0.0.1:1/nowhere")
 
-  it.live("without words shows every command, and with --help the one it names", () =>
+  it.live("shows every command without arguments, and the named one with --help", () =>
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
@@ -27,7 +27,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("shows help no wider than a terminal, without what the library would add", () =>
+  it.live("keeps help within 100 columns and without the options of the library", () =>
     Effect.gen(function* () {
       for (const words of [[], ["payg", "credit"], ["keys", "create"], ["catalog"]]) {
         const { stdout } = yield* tollgate(...words, "--help")
@@ -44,7 +44,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("that makes no sense ends with 2 and a hint, and opens nothing", () =>
+  it.live("ends with 2 and a hint on wrong usage, and opens no database", () =>
     Effect.gen(function* () {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],
@@ -76,7 +76,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("is told which environment variables cannot be used, and never what secrets they hold", () =>
+  it.live("reports unusable environment variables without their values", () =>
     Effect.gen(function* () {
       const kept = { ...process.env }
       Object.assign(process.env, { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" })
@@ -95,7 +95,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("may carry options before and after its arguments", () =>
+  it.live("accepts options before and after its arguments", () =>
     Effect.gen(function* () {
       for (const line of ["users show --json ada@example.com", "users show ada@example.com --json"]) {
         // As far as the database: the line was understood.

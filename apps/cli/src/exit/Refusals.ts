@@ -1,5 +1,5 @@
 /**
- * The rules that can refuse a command, each with its code and the sentence for the person who typed it.
+ * The rules that can refuse a command, each with its code and its message.
  */
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
@@ -30,14 +30,14 @@ export type Refusal =
   | ReviewResolved
   | InsufficientBalance
 
-interface Saying {
+interface RefusalText {
   readonly code: string
   readonly message: string
 }
 
-type Sayings = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refusal, { _tag: Tag }>) => Saying }
+type RefusalTexts = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refusal, { _tag: Tag }>) => RefusalText }
 
-const sayings: Sayings = {
+const texts: RefusalTexts = {
   UserExists: ({ email }) => ({
     code: "user_exists",
     message: `There is a user ${email} already. See: tollgate users show ${email}`
@@ -48,12 +48,12 @@ const sayings: Sayings = {
   }),
   ApiKeyNotFound: ({ keyId }) => ({
     code: "key_not_found",
-    message: `There is no key ${keyId}. See a user's keys with: tollgate keys list --user EMAIL`
+    message: `There is no key ${keyId}. List a user's keys with: tollgate keys list --user EMAIL`
   }),
   CreditConflict: ({ operationId }) => ({
     code: "operation_conflict",
     message:
-      `The operation ${operationId} was carried out before for another user or another amount. ` +
+      `The operation ${operationId} is already used for another user or another amount. ` +
       "Nothing was moved; use a new operation id for a new credit."
   }),
   CatalogFileInvalid: ({ issues }) => ({
@@ -66,50 +66,50 @@ const sayings: Sayings = {
   }),
   ResellerNotFound: ({ reseller }) => ({
     code: "reseller_not_found",
-    message: `There is no reseller ${reseller}. See them with: tollgate resellers list`
+    message: `There is no reseller ${reseller}. List the resellers with: tollgate resellers list`
   }),
   ReviewRefused: ({ move, status }) => ({
     code: "review_refused",
-    message: `A reseller who is ${status} cannot be moved by ${move}. Nothing was changed.`
+    message: `The command ${move} does not apply to a reseller that is ${status}. Nothing was changed.`
   }),
   PatternNotListed: ({ pattern }) => ({
     code: "pattern_not_listed",
-    message: `${pattern} is not on the blacklist. See it with: tollgate blacklist list`
+    message: `${pattern} is not on the blacklist. List it with: tollgate blacklist list`
   }),
   AdjustmentConflict: ({ operationId }) => ({
     code: "operation_conflict",
     message:
-      `The operation ${operationId} was carried out before for another reseller or another amount. ` +
+      `The operation ${operationId} is already used for another reseller or another amount. ` +
       "Nothing was moved; use a new operation id for a new change."
   }),
   InsufficientQuota: ({ balanceUsdMicro, neededUsdMicro }) => ({
     code: "insufficient_quota",
     message:
-      `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to be taken. ` +
-      "Nothing was moved: quota is never negative."
+      `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to deduct. ` +
+      "Nothing was moved: quota never becomes negative."
   }),
   TopUpNotFound: () => ({
     code: "topup_not_found",
-    message: "There is no such order. See them with: tollgate topups list"
+    message: "There is no such order. List the orders with: tollgate topups list"
   }),
   ReviewNotFound: ({ requestId }) => ({
     code: "review_not_found",
-    message: `No image request ${requestId} is in the queue. See it with: tollgate images review list --all`
+    message: `No image request ${requestId} is in the review queue. List the queue with: tollgate images review list --all`
   }),
   ReviewResolved: ({ requestId, resolution }) => ({
     code: "review_resolved",
-    message: `The image request ${requestId} is ${resolution} already. Nothing was changed.`
+    message: `The image request ${requestId} is already ${resolution}. Nothing was changed.`
   }),
   InsufficientBalance: () => ({
     code: "insufficient_balance",
-    message: "The user's pay-as-you-go balance does not cover the amount. Nothing was charged; the review still waits."
+    message: "The user's pay-as-you-go balance does not cover the amount. Nothing was charged; the review stays open."
   })
 }
 
 const MAX_ISSUES = 50
 
 export const refused = (refusal: Refusal): CommandFailed => {
-  // The table has a row per tag, which the compiler checks where it is written and cannot follow through a lookup.
-  const say = sayings[refusal._tag] as (refusal: Refusal) => Saying
-  return new CommandFailed({ exit: "refused", ...say(refusal) })
+  // The compiler checks that the table has a row for each tag, but cannot follow the lookup.
+  const textOf = texts[refusal._tag] as (refusal: Refusal) => RefusalText
+  return new CommandFailed({ exit: "refused", ...textOf(refusal) })
 }

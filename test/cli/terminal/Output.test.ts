@@ -1,7 +1,7 @@
 import { floorToUsd, floorToUsdMicro, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { describe, expect, it } from "vitest"
-import { paygDocument } from "../../../apps/cli/src/commands/PaygBalance.ts"
-import { count, encode, timestamp } from "../../../apps/cli/src/terminal/JsonDocument.ts"
+import { paygDocument } from "../../../apps/cli/src/commands/Amounts.ts"
+import { count, encode, timestamp } from "../../../apps/cli/src/terminal/Output.ts"
 
 describe("a JSON document", () => {
   it("has timestamps with milliseconds, in UTC", () => {
@@ -13,13 +13,13 @@ describe("a JSON document", () => {
     expect(encode({ tokens: count(2n ** 53n - 1n) })).toContain("9007199254740991")
   })
 
-  it("has balances as digits, never more than the customer has", () => {
+  it("has balances as digits, rounded down", () => {
     const almostThree = UsdPico(2_999_999_999_999n)
     expect(paygDocument(almostThree)).toEqual({ currency: "USD", balance: "2.999999", balance_usd_micro: "2999999" })
     expect(paygDocument(UsdPico(0n))).toEqual({ currency: "USD", balance: "0.000000", balance_usd_micro: "0" })
   })
 
-  it("says the same in both units, however large", () => {
+  it("has the same value in both units, also for the largest balance", () => {
     const most = UsdPico(9_223_372_036_854_775_807n)
     expect(floorToUsd(most).replace(".", "")).toBe(floorToUsdMicro(most))
   })

@@ -1,0 +1,56 @@
+/**
+ * Runs one command line, from its words to its exit code.
+ */
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import { CommandFailed } from "./exit/CommandFailed.ts"
+import { reportExit } from "./exit/ExitReport.ts"
+import { cliConfig, isHelpRequest, nearestHelp, requestedHelp } from "./help/RequestedHelp.ts"
+import { run, tollgate, version } from "./Tollgate.ts"
+
+/** Options that the library adds to every command, and that this command line does not offer. */
+const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
+
+/** Runs a command and reports its result; never fails. `args` follow the name of the program. */
+export const runCommand = (args: ReadonlyArray<string>): Effect.Effect<number> =>
+  dispatch(args).pipe(
+    Effect.exit,
+    Effect.flatMap((exit) => reportExit(exit, { json: args.includes("--json"), help: nearestHelp(tollgate, args) })),
+    Effect.provide(environment)
+  )
+
+const dispatch = (args: ReadonlyArray<string>) => {
+  const unknown = args.find((arg) => LIBRARY_OPTIONS.test(arg))
+  if (unknown !== undefined) {
+    return new CommandFailed({ exit: "usage", code: "usage", message: `There is no option ${unknown}.` })
+  }
+  if (isHelpRequest(args)) return Effect.flatMap(requestedHelp(tollgate, args), Console.log)
+  if (args[0] === "--version") return Console.log(version)
+  return run(["node", "tollgate", ...args])
+}
+
+const logText = (part: unknown): string => (typeof part === "string" ? part : (JSON.stringify(part) ?? String(part)))
+
+const environment = Layer.mergeAll(
+  Layer.succeed(CliConfig.CliConfig, cliConfig),
+  NodeTerminal.layer,
+  Path.layer,
+  // No command reads files through the library.
+  FileSystem.layerNoop({}),
+  Logger.replace(
+    Logger.defaultLogger,
+    Logger.withConsoleError(
+      Logger.make(
+        ({ logLevel, message }) => `${logLevel.label.toLowerCase()}: ${[message].flat().map(logText).join(" ")}`
+      )
+    )
+  ),
+  Logger.minimumLogLevel(LogLevel.Warning)
+)

@@ -1,0 +1,32 @@
+/**
+ * Amounts of money as commands take and print them. A balance is printed in USD with six decimals and in whole
+ * micro-USD, both rounded down; quota is a whole number of micro-USD, so its six decimals are exact.
+ */
+import { toUsdPico, UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { floorToUsd, floorToUsdMicro, type UsdPico } from "@tollgate/domain/money/UsdPico"
+import * as Schema from "effect/Schema"
+import { option } from "./SharedOptions.ts"
+
+/** A positive amount. A larger one than `max` is taken for a typing error. */
+export const usdMicroOption = (max: bigint) =>
+  option(
+    "usd-micro",
+    "N",
+    Schema.String.pipe(
+      Schema.filter((text) => /^[0-9]{1,30}$/.test(text) || "digits only, in micro-USD: 1000000 is one USD"),
+      Schema.compose(Schema.BigInt),
+      Schema.filter((amount) => (amount > 0n && amount <= max) || `1 to ${max}, in micro-USD: 1000000 is one USD`),
+      Schema.fromBrand(UsdMicro)
+    ),
+    "Amount in micro-USD; 1000000 is one USD."
+  )
+
+export const paygDocument = (balance: UsdPico) => ({
+  currency: "USD",
+  balance: floorToUsd(balance),
+  balance_usd_micro: floorToUsdMicro(balance)
+})
+
+export const paygText = (balance: UsdPico): string => `${floorToUsd(balance)} USD`
+
+export const quotaText = (amount: UsdMicro): string => `${floorToUsd(toUsdPico(amount))} USD`

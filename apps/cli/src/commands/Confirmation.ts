@@ -1,0 +1,47 @@
+/**
+ * The question before a command that cannot be undone. `--yes` skips it.
+ */
+import * as Readline from "node:readline"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as Options from "@effect/cli/Options"
+import * as ValidationError from "@effect/cli/ValidationError"
+import * as Effect from "effect/Effect"
+import { CommandFailed } from "../exit/CommandFailed.ts"
+import { printableLine } from "../terminal/Output.ts"
+
+/** Without a terminal the question cannot be answered, so the option is required and nothing is opened without it. */
+export const yes = Options.boolean("yes").pipe(
+  Options.withDescription("Skip the confirmation."),
+  Options.mapEffect((yes) =>
+    yes || process.stdin.isTTY
+      ? Effect.succeed(yes)
+      : Effect.fail(
+          ValidationError.missingValue(
+            HelpDoc.p("This command asks for confirmation, and stdin is not a terminal. Add --yes to confirm.")
+          )
+        )
+  )
+)
+
+export const confirm = (question: string, yes: boolean): Effect.Effect<void, CommandFailed> =>
+  Effect.gen(function* () {
+    if (yes) return
+    const reply = yield* ask(`${printableLine(question)} [y/N] `)
+    if (!/^y(es)?$/i.test(reply.trim())) {
+      return yield* new CommandFailed({ exit: "failed", code: "cancelled", message: "Cancelled. Nothing was changed." })
+    }
+  })
+
+/** One line from the terminal; the end of the input counts as an empty line. The question goes to stderr. */
+const ask = (question: string): Effect.Effect<string> =>
+  Effect.async((resume) => {
+    // Without terminal mode Ctrl-C stays a signal to the process.
+    const lines = Readline.createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+    lines.once("line", (line) => {
+      resume(Effect.succeed(line))
+      lines.close()
+    })
+    lines.once("close", () => resume(Effect.succeed("")))
+    process.stderr.write(question)
+    return Effect.sync(() => lines.close())
+  })

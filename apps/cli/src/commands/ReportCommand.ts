@@ -1,0 +1,26 @@
+/**
+ * The form of every command: it takes `--json`, prints one report, and ends with 1 when the report shows a problem.
+ */
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import * as Effect from "effect/Effect"
+import { CommandFailed } from "../exit/CommandFailed.ts"
+import { print, type Report } from "../terminal/Output.ts"
+
+const json = Options.boolean("json").pipe(Options.withDescription("Print one JSON document, for programs."))
+
+export const reportCommand = <const Name extends string, const Config extends Command.Command.Config, E, R>(
+  name: Name,
+  description: string,
+  config: Config,
+  run: (given: Command.Command.ParseConfig<Config>) => Effect.Effect<Report, E, R>
+) =>
+  Command.make(name, { given: config, json }, ({ given, json }) =>
+    Effect.gen(function* () {
+      const report = yield* run(given as Command.Command.ParseConfig<Config>)
+      yield* print(json, report)
+      if (report.problem !== undefined) {
+        yield* new CommandFailed({ exit: "failed", ...report.problem, reported: true })
+      }
+    })
+  ).pipe(Command.withDescription(description))
