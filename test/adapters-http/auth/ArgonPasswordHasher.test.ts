@@ -5,7 +5,7 @@ import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** As slow as a test wants it. */
+/** A hasher with a chosen cost. */
 const cheap = { memoryKib: 64, passes: 1 }
 const password = Redacted.make("correct horse battery")
 

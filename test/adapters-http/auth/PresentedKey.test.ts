@@ -2,7 +2,7 @@ import { presentedKey } from "@tollgate/adapters-http/auth/PresentedKey"
 import { Either, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** The key, or why there is none. */
+/** The key, or the reason of the error. */
 const read = (...headers: ReadonlyArray<readonly [name: string, value: string]>): string =>
   Either.match(presentedKey(headers.flat()), {
     onLeft: ({ reason }) => `<${reason}>`,

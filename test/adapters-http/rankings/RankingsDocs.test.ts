@@ -27,7 +27,7 @@ interface Operation {
   >
 }
 
-// As it is served: through JSON.
+// Encoded and parsed as JSON, as it is served.
 const { paths, components } = JSON.parse(JSON.stringify(OpenApi.fromApi(GatewayApi))) as {
   readonly paths: Readonly<Record<string, { readonly get?: Operation }>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }

@@ -37,7 +37,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response>>
 }
 
-// As it is served: through JSON.
+// Encoded and parsed as JSON, as it is served.
 const specification = JSON.parse(JSON.stringify(OpenApi.fromApi(GatewayApi))) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object }
@@ -59,7 +59,7 @@ const operation = (route: string): Operation => {
 const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
 
-/** Every route of the programme: its status when all goes well, and every code it can answer with. */
+/** Every reseller route: its success status, and every error code by status. */
 const routes: Readonly<
   Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
 > = {

@@ -16,13 +16,13 @@ const start = async (options: object = {}) => {
   return { upstreams, gateway }
 }
 
-/** A client whose stream has delivered `a`, and its supplier. */
+/** A client that has received `a` of its stream, and the provider of the stream. */
 const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
   const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-  const supplier = (await upstreams.next()).stream()
-  supplier.event(chunk({ content: "a" }))
+  const provider = (await upstreams.next()).stream()
+  provider.event(chunk({ content: "a" }))
   await client.untilText('"a"')
-  return { client, supplier }
+  return { client, provider }
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
@@ -34,9 +34,9 @@ describe("a server that shuts down", () => {
     const [asking, listing, probing, alive] = await Promise.all(
       Array.from({ length: 4 }, () => RawClient.connect(gateway.port))
     )
-    // A connection counts as kept once it was used.
+    // A connection counts as idle only after its first request.
     for (const kept of [asking, listing, probing, alive]) await kept?.send(get("/healthz")).response()
-    const { client, supplier } = await streaming(running)
+    const { client, provider } = await streaming(running)
     const closing = gateway.close()
     await eventually(() => gateway.inFlight.draining)
 
@@ -57,10 +57,10 @@ describe("a server that shuts down", () => {
     expect([healthy?.status, healthy?.headers.get("connection")]).toEqual([200, "close"])
     await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
 
-    supplier.event(chunk({ content: "b" }))
-    supplier.event(chunk({}, "stop"))
-    supplier.data("data: [DONE]\n\n")
-    supplier.end()
+    provider.event(chunk({ content: "b" }))
+    provider.event(chunk({}, "stop"))
+    provider.data("data: [DONE]\n\n")
+    provider.end()
     await client.untilText("[DONE]")
     await closing
     expect(contents(client.text)).toEqual(["a", "b"])
@@ -79,7 +79,7 @@ describe("a server that shuts down", () => {
   it("interrupts requests after the grace period, logs it, and charges what was delivered", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
-    const { client, supplier } = await streaming(running)
+    const { client, provider } = await streaming(running)
     const waiting = (await RawClient.connect(gateway.port)).ask(hello())
     const unanswered = await upstreams.next()
     await gateway.close()
@@ -87,7 +87,7 @@ describe("a server that shuts down", () => {
     expect(client.text).toContain('"code":"overloaded"')
     expect(client.text).not.toContain("[DONE]")
     expect((await waiting.response()).status).toBe(503)
-    expect([supplier.verdict, unanswered.verdict]).toEqual(["undecided", "undecided"])
+    expect([provider.verdict, unanswered.verdict]).toEqual(["undecided", "undecided"])
     const charged = gateway.journal.settled.map(({ ending, charge }) => [ending, charge.charged.output])
     expect(charged).toHaveLength(2)
     expect(charged).toContainEqual(["client_gone", 1n])
@@ -96,10 +96,10 @@ describe("a server that shuts down", () => {
 
   it("does not wait for a client that reads nothing", async () => {
     const running = await start({ drainSeconds: 0.1 })
-    const { client, supplier } = await streaming(running)
+    const { client, provider } = await streaming(running)
     client.socket.pause()
     const flood = "x".repeat(1_000_000)
-    while (supplier.event(chunk({ content: flood }))) await new Promise((resolve) => setImmediate(resolve))
+    while (provider.event(chunk({ content: flood }))) await new Promise((resolve) => setImmediate(resolve))
     await running.gateway.close()
     expect(running.gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
     client.leave()
@@ -128,9 +128,9 @@ describe("a server that shuts down", () => {
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
     const client = (await RawClient.connect(gateway.port)).ask(hello())
-    const supplier = (await upstreams.next()).head(200)
-    supplier.data(JSON.stringify(completion({ usage: usage(1, 1) })))
-    supplier.end()
+    const provider = (await upstreams.next()).head(200)
+    provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
+    provider.end()
     const closing = gateway.close()
     await new Promise((resolve) => setTimeout(resolve, 300))
     settling.fire()

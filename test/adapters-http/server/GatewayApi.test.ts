@@ -31,10 +31,10 @@ const specification = async (): Promise<Specification> =>
 describe("the OpenAPI document", () => {
   it("has every route, each with a summary", async () => {
     const { paths } = await specification()
-    const programme = /^\/(api\/reseller|webhooks|qr)\//
+    const reseller = /^\/(api\/reseller|webhooks|qr)\//
     expect(
       Object.keys(paths)
-        .filter((path) => !programme.test(path))
+        .filter((path) => !reseller.test(path))
         .sort()
     ).toEqual([
       "/",

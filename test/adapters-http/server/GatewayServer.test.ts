@@ -91,9 +91,9 @@ describe("routing", () => {
       client.send(
         `POST ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       )
-      const supplier = (await upstreams.next()).head(200)
-      supplier.data(JSON.stringify(completion({ usage: usage(1, 1) })))
-      supplier.end()
+      const provider = (await upstreams.next()).head(200)
+      provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
+      provider.end()
       expect((await client.response()).status).toBe(200)
       client.leave()
     }
@@ -164,8 +164,8 @@ describe("readiness", () => {
 describe("a broken request", () => {
   it("ends only its own stream", async () => {
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-    const supplier = (await upstreams.next()).stream()
-    supplier.event(chunk({ content: "a" }))
+    const provider = (await upstreams.next()).stream()
+    provider.event(chunk({ content: "a" }))
     await client.untilText('"a"')
     client.send("\u0000\u0001 garbage \r\n\r\n")
     await client.untilClosed()
