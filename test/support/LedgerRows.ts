@@ -1,6 +1,6 @@
 /**
- * Rows of the ledger written by hand: a reseller who topped up and minted, its customer with a plan, credit, an open
- * hold and a settlement, all in order.
+ * Rows of the ledger as SQL: a reseller with a top-up and a mint, and its customer with a plan, credit, an open hold and a
+ * settlement. All rows are consistent.
  */
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -19,11 +19,11 @@ export interface Ledger {
   readonly settled: string
   readonly node: string
   readonly resellerId: string
-  /** 10 USD topped up, 1 USD taken by an operator, 5 USD minted. */
+  /** 10 USD topped up, 1 USD removed by an operator, 5 USD minted. */
   readonly quota: string
   readonly tier: string
   readonly mint: string
-  /** Orders: one that brought the quota, one that waits, one whose payment is being opened. */
+  /** One credited order, one pending order, and one whose payment is being opened. */
   readonly credited: string
   readonly pending: string
   readonly draft: string
@@ -116,7 +116,7 @@ const programmeOf = (ledger: Ledger): string => {
     })};`
 }
 
-/** The statement that writes a bep20 order of 10 USD that waits to be paid, with these columns said otherwise. */
+/** Writes a pending bep20 order of 10 USD. The arguments replace columns. */
 export const orderOf = (
   { resellerId }: Ledger,
   payment: string,
@@ -151,7 +151,7 @@ export const orderOf = (
   })
 }
 
-/** The statement that writes the mint, with these columns said otherwise. */
+/** Writes the mint. The arguments replace columns. */
 export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string =>
   insertInto("mint", {
     id: `'${ledger.mint}'`,
@@ -171,7 +171,7 @@ export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string
 export const insertInto = (table: string, columns: Readonly<Record<string, string>>): string =>
   `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 
-/** The statement that settles the request `settled`, with these columns said otherwise. */
+/** Settles the request `settled`. The arguments replace columns. */
 export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string => {
   const columns = {
     request_id: `'${ledger.settled}'`,
@@ -205,7 +205,7 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
   return insertInto("settlement", columns)
 }
 
-/** The statement that writes an image request that has ended and cost nothing, with these columns said otherwise. */
+/** Writes an ended image request without a charge. The arguments replace columns. */
 export const imageOf = (
   { userId }: Ledger,
   requestId: string,
@@ -221,7 +221,7 @@ export const imageOf = (
     ...otherwise
   })
 
-/** The statement that settles it. */
+/** Settles that image request. */
 export const imageSettlementOf = (
   ledger: Ledger,
   requestId: string,

@@ -1,11 +1,11 @@
 /**
- * What a test file leaves behind and nobody else removes: processes of a test that failed, files.
+ * Cleanup for a test file: processes of a failed test, and files.
  *
- * A hook registered by a module would run after the first of the files that share it; these run after each.
+ * A hook that a module registers runs only after the first test file that shares the module. These run after each file.
  */
 const removals = new Set<() => unknown>()
 
-/** Carried out once, after the test file that is running. */
+/** Runs once, after the current test file. */
 export const leave = (removal: () => unknown): void => {
   removals.add(removal)
 }

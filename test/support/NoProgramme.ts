@@ -1,5 +1,5 @@
 /**
- * The ports of the reseller programme for a gateway that is not asked about it: whoever asks gets a defect.
+ * The reseller ports for a gateway that does not use them. Each call is a defect.
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"

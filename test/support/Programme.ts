@@ -1,5 +1,5 @@
 /**
- * The reseller programme over a database of its own, and what a test puts into it first.
+ * The reseller features over a test database, and the objects that tests create first.
  */
 import { SqlClient } from "@effect/sql"
 import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
@@ -46,10 +46,10 @@ const stores = Layer.mergeAll(
   PgSettledUsage.layer
 )
 
-/** The programme and the stores it stands on. */
+/** The reseller features and their stores. */
 export const layer = Layer.provideMerge(stores, Stores.layer)
 
-/** What this does, it does on connections of another node. */
+/** Runs an effect on the connections of another node. */
 export const anotherNode = Effect.flatMap(TestDatabase, (database) =>
   Layer.build(Layer.provideMerge(stores, Layer.provideMerge(Stores.stores, clientLayer(database))))
 )
@@ -61,7 +61,7 @@ const next = () => ++count
 
 export const anOperation = (): OperationId => OperationId.make(`operation ${next()}`)
 
-/** Signed up, and waits for a review. */
+/** A reseller that has signed up and waits for its review. */
 export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Reseller, never, Resellers> =>
   Effect.orDie(
     Effect.flatMap(Resellers, ({ create }) =>
@@ -69,7 +69,7 @@ export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Rese
     )
   )
 
-/** Active, with so much quota, which an operator gave. */
+/** An active reseller with this quota, credited by an operator. */
 export const aReseller = (quotaUsdMicro = 0n) =>
   Effect.gen(function* () {
     const { id } = yield* anApplicant()
@@ -83,11 +83,11 @@ export const adjust = (resellerId: ResellerId, change: bigint, operationId = anO
     quota.adjust({ resellerId, change: QuotaChange(change), operationId }, Stores.operator)
   )
 
-/** A user that this reseller made. */
+/** A user that this reseller created. */
 export const aCustomer = (resellerId: ResellerId, email: Email = Stores.anEmail()) =>
   Effect.flatMap(Customers, ({ resolve }) => resolve(resellerId, email, "closed"))
 
-/** A catalog of one model that is sold in these sizes: cents and tokens. */
+/** A catalog of one model with these tiers: cents and tokens. */
 export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [cents: number, tokens: number]>) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs
@@ -96,7 +96,7 @@ export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [ce
     return (yield* catalogs.load).tiers.filter((tier) => tier.publicName === publicName && tier.forSale)
   })
 
-/** Ten dollars on the chain, unless said otherwise. */
+/** A crypto_bep20 order of ten dollars by default. */
 export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {}): NewTopUp => ({
   resellerId,
   method: "crypto_bep20",
@@ -108,7 +108,7 @@ export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {})
   ...facts
 })
 
-/** As the provider of {@link aNewTopUp} opens it; to be paid within an hour. */
+/** The payment that the provider of {@link aNewTopUp} opens. It expires after an hour. */
 export const anOpening = (
   { id, quotaUsdMicro, createdAt }: TopUpDraft,
   facts: Partial<OpenedPayment> = {}
@@ -146,20 +146,17 @@ export const recordObservation = (id: OrderId, seen: PaymentObservation) =>
 export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
 export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
 
-/** Of a time that was written moments ago, whatever else this machine has to do. */
+/** Matches a time of a moment ago, with a margin for a slow machine. */
 export const isNow = (time: Date | undefined): boolean => Math.abs(Date.now() - (time?.getTime() ?? 0)) < 60_000
 
-/** The entries of the audit log about somebody or something, oldest first. */
+/** The audit log entries about a subject, oldest first. */
 export const audited = (subject: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
   ).pipe(Effect.orDie)
 
-/**
- * So many tokens for a customer, of any number, by a reseller that sells them for next to nothing and is not asked how
- * often.
- */
+/** Mints any number of tokens to a customer, without the price and the limit of real mints. /
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

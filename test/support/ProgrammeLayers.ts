@@ -1,5 +1,5 @@
 /**
- * Everything a {@link TestProgramme} is made of, put together as the server does it.
+ * The layers of a {@link TestProgramme}, composed as in the server.
  */
 
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
@@ -53,20 +53,20 @@ export const ISSUER = "tollgate"
 export interface ProgrammeSettings {
   readonly database: TestDatabase.Database
   readonly simulator: string
-  /** Who hears the reports of providers. */
+  /** The receiver of the providers' webhooks. */
   readonly merchant: string
-  /** What was logged as an error; a test that brings one about takes it out. */
+  /** The logged errors. A test that expects an error removes it. */
   readonly faults: Array<string>
-  /** Counts what was asked of the password hasher. */
+  /** Counts the calls of the password hasher. */
   readonly hashes: { hashed: number; verified: number }
-  /** Providers have no pictures of their QR codes. */
+  /** The providers return no QR images. */
   readonly withoutPictures: boolean
   readonly linkPolicy: LinkPolicy
   readonly publicBaseUrl: string | undefined
   readonly trustedProxies: string
 }
 
-/** Passwords that are cheap to verify, and counted. */
+/** A cheap password hasher that counts its calls. */
 const hasher = ({ hashes }: ProgrammeSettings) =>
   Layer.effect(
     PasswordHasher,
@@ -135,7 +135,7 @@ const ports = (settings: ProgrammeSettings) => {
     Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
     NoRankings.layer,
     PaymentRefresher.layer,
-    UndiciUpstreams.layer({ keys: () => Redacted.make("sk-supplier") }),
+    UndiciUpstreams.layer({ keys: () => Redacted.make("sk-provider") }),
     GptTokenCounter.layer,
     OpenRequests.layer,
     RelayMetrics.layer
@@ -145,7 +145,7 @@ const ports = (settings: ProgrammeSettings) => {
   )
 }
 
-/** Keeps what went wrong. */
+/** Collects logged errors. */
 const noted = ({ faults }: ProgrammeSettings) =>
   Layer.merge(
     Logger.replace(

@@ -1,11 +1,11 @@
 /**
- * Reads a QR code off the picture of it, as a payer's phone does.
+ * Decodes the image of a QR code, as a payer's phone does.
  */
 import jsQR from "jsqr"
 
 const SCALE = 4
 
-/** What the code of an SVG of squares says; undefined when nobody can read it. */
+/** Decodes the QR code of an SVG of squares. Returns undefined when it cannot be read. */
 export const readQrPicture = (svg: string): string | undefined => {
   const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1])
   const squares = [...svg.matchAll(/M(\d+),(\d+)h(\d+)/g)].map(([, x, y, side]) => [Number(x), Number(y), Number(side)])
@@ -22,7 +22,7 @@ export const readQrPicture = (svg: string): string | undefined => {
   return jsQR.default(pixels, width, width)?.data
 }
 
-/** How many squares of white stand between the code and the edges of its picture. */
+/** The width of the quiet zone around the code, in squares. */
 export const quietZoneOf = (svg: string): number => {
   const [, x, , side] = /M(\d+),(\d+)h(\d+)/.exec(svg) ?? []
   return Number(x) / Number(side)

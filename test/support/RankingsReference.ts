@@ -1,5 +1,5 @@
 /**
- * The rankings, worked out the long way: from every settlement there is, one rule of the specification after the other.
+ * A slow reference computation of the rankings from every settlement, one rule of the contract after the other.
  *
  * It shares nothing with the code it checks, takes its calendar from the platform's time zones, and writes the document
  * as it is on the wire.
@@ -154,7 +154,7 @@ const authorsOf = (shown: ReadonlyArray<RankedModel>, used: ReadonlyMap<string, 
   authors.sort((a, b) => descending(a.tokens, b.tokens) || ascending(a.author, b.author))
   const total = add(authors.map(({ tokens }) => tokens))
   for (const author of authors) author.share = (author.tokens * 10000n) / total
-  // What is missing from 10,000 goes, one by one, to whom it is owed most.
+  // The rest up to 10,000 goes to the largest remainders, one by one.
   while (authors.length > 0 && add(authors.map(({ share }) => share)) < 10000n) {
     const owed = ({ tokens, share }: { tokens: bigint; share: bigint }) => tokens * 10000n - share * total
     const neediest = authors.reduce((most, author) => (owed(author) > owed(most) ? author : most))
@@ -214,7 +214,7 @@ const fastestOf = (models: ReadonlyArray<RankedModel>, uses: ReadonlyArray<Use>,
   return entries.sort((a, b) => b.tps_p50 - a.tps_p50 || ascending(a.public_name, b.public_name))
 }
 
-/** The lower one of two. */
+/** The lower median. */
 const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN

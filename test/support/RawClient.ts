@@ -1,5 +1,5 @@
 /**
- * A client that is nothing but a socket: it says exactly what a test says, sees every byte of the answer, and leaves
+ * A client on a bare socket: it sends exactly the bytes of a test, records every byte of the response, and disconnects
  * when and how the test wants.
  *
  *     const client = await RawClient.post(gateway.url, "/v1/chat/completions", { key: gateway.key, body: { ... } })
@@ -10,22 +10,22 @@
  */
 import { connect, type Socket } from "node:net"
 
-/** What has come so far. */
+/** The bytes received so far. */
 export interface RawAnswer {
-  /** 0 as long as there is no head. */
+  /** 0 before the head is complete. */
   readonly status: number
-  /** Names in lower case; of repeated ones the last. */
+  /** Names in lower case. Of a repeated header the last value is kept. */
   readonly headers: Readonly<Record<string, string>>
-  /** Without the framing of chunks. */
+  /** The body without chunk framing. */
   readonly body: string
-  /** The body has come to its end. */
+  /** Whether the body is complete. */
   readonly whole: boolean
 }
 
 export interface RawPost {
   readonly key?: string | undefined
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>
-  /** A text goes out as it is, anything else as JSON. */
+  /** Strings are sent unchanged, other values as JSON. */
   readonly body: unknown
 }
 
@@ -33,7 +33,7 @@ export class RawClient {
   readonly #socket: Socket
   #received = Buffer.alloc(0)
   #wake = () => {}
-  /** The server has closed its half, or the connection is gone. */
+  /** Whether the server has closed the connection. */
   ended = false
 
   /** Opens a connection to a server such as `http://127.0.0.1:8080`. */
@@ -72,18 +72,18 @@ export class RawClient {
     })
   }
 
-  /** Bytes as they are. */
+  /** Sends bytes unchanged. */
   say(bytes: string | Uint8Array): void {
     this.#socket.write(bytes)
   }
 
-  /** A request line and headers. */
+  /** Sends a request line and headers. */
   head(method: string, path: string, headers: ReadonlyArray<readonly [name: string, value: string]>): void {
     const lines = [["host", "gateway.test"] as const, ...headers].map(([name, value]) => `${name}: ${value}\r\n`)
     this.say(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`)
   }
 
-  /** Every byte that came. */
+  /** All received bytes. */
   get received(): string {
     return this.#received.toString("utf8")
   }
@@ -92,7 +92,7 @@ export class RawClient {
     return readAnswer(this.#received, this.ended)
   }
 
-  /** Waits for the answer to come so far; fails when the server is done without that. */
+  /** Waits until the condition holds. Fails when the connection ends before that. */
   async until(enough: (answer: RawAnswer) => boolean): Promise<RawAnswer> {
     for (;;) {
       const { answer } = this
@@ -104,12 +104,12 @@ export class RawClient {
     }
   }
 
-  /** The answer to its last byte. */
+  /** Waits for the complete response. */
   whole(): Promise<RawAnswer> {
     return this.until(({ whole }) => whole)
   }
 
-  /** Done when the server has closed the connection. */
+  /** Waits until the server has closed the connection. */
   async closed(): Promise<void> {
     while (!this.ended) {
       await new Promise<void>((resolve) => {
@@ -118,17 +118,17 @@ export class RawClient {
     }
   }
 
-  /** Takes nothing more off the socket. */
+  /** Stops reading from the socket. */
   pause(): void {
     this.#socket.pause()
   }
 
-  /** Leaves politely: FIN. */
+  /** Closes the connection with FIN. */
   leave(): void {
     this.#socket.end()
   }
 
-  /** Leaves without a word: RST. */
+  /** Resets the connection with RST. */
   reset(): void {
     this.#socket.resetAndDestroy()
   }

@@ -1,11 +1,11 @@
 /**
- * What every refusal of the reseller programme has, whatever it is about.
+ * The members that every refusal of the reseller surface has.
  */
 import { expect } from "vitest"
 import { listOf, textOf } from "./SimulatedPayments.ts"
 import type { Answer } from "./TestProgramme.ts"
 
-/** `404 not_found`, once the rest of the refusal was found in order. */
+/** Returns `404 not_found` after it has checked the other members of the refusal. */
 export const refusalIn = ({ status, headers, body }: Answer): string => {
   const { error } = body
   expect(Object.keys(body)).toEqual(["error"])
@@ -26,6 +26,6 @@ export const refusalIn = ({ status, headers, body }: Answer): string => {
   return `${status} ${textOf(rest.code)}`
 }
 
-/** The members that `details` names. */
+/** The paths in `details`. */
 export const pathsIn = ({ body }: Answer): ReadonlyArray<string> =>
   listOf(body.error?.details).map(({ path }) => textOf(path))

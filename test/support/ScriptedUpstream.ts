@@ -1,5 +1,5 @@
 /**
- * A supplier that does what a test tells it, byte by byte, over a bare socket.
+ * An upstream that follows the scripts of a test, byte by byte, over a bare socket.
  *
  *     const upstream = await ScriptedUpstream.start()
  *     upstream.next(stream(chatFrames({ content: ["a", "b"], usage: usage(3, 2) })))
@@ -8,7 +8,7 @@
  *     await request.left          // our gateway hung up
  *     await upstream.close()
  *
- * Every request is recorded with its exact bytes. A request nobody scripted is answered with 500 and makes
+ * Every request is recorded with its exact bytes. A request without a script receives 500 and makes
  * {@link ScriptedUpstream.close} fail, so that no call goes unnoticed.
  */
 import { createServer as createTcpServer, type Server, type Socket } from "node:net"
@@ -21,20 +21,20 @@ import { json, type Script, type Wire } from "./upstream/Script.ts"
 
 export interface ReceivedRequest extends ParsedRequest {
   readonly json: () => unknown
-  /** Counts the connections this supplier accepted; two requests on one were sent over a kept-alive connection. */
+  /** The number of the connection. Two requests with one number used a kept-alive connection. */
   readonly connection: number
   /** Resolves when the client closes the connection before the exchange is over. */
   readonly left: Promise<void>
-  /** Resolves when the script has run to its end. */
+  /** Resolves when the script has ended. */
   readonly over: Promise<void>
-  /** Body bytes the socket has taken so far. */
+  /** The body bytes that the socket has accepted so far. */
   readonly sentBytes: () => number
 }
 
 export interface ScriptedUpstreamOptions {
-  /** Serve TLS with this key and certificate. */
+  /** Serves TLS with this key and certificate. */
   readonly tls?: { readonly key: string; readonly cert: string }
-  /** Ends the base address; `/v1` unless said. */
+  /** The path of the base URL; `/v1` by default. */
   readonly basePath?: string
 }
 
@@ -59,7 +59,7 @@ export class ScriptedUpstream {
     })
   }
 
-  /** Closed with the scope; fails the test when something came that was not scripted. */
+  /** Closes with the scope. Fails the test after a request without a script. */
   static readonly scoped = (options: ScriptedUpstreamOptions = {}) =>
     Effect.acquireRelease(
       Effect.promise(() => ScriptedUpstream.start(options)),
@@ -76,25 +76,25 @@ export class ScriptedUpstream {
     server.on(options.tls === undefined ? "connection" : "secureConnection", (socket: Socket) => this.#serve(socket))
   }
 
-  /** Scripts for the next requests, one each, in order of arrival. */
+  /** Adds scripts for the next requests, in order of arrival. */
   next(...scripts: ReadonlyArray<Script>): this {
     this.#queue.push(...scripts)
     return this
   }
 
-  /** The script for every request that has none of its own. */
+  /** Sets the script for every request without its own script. */
   always(script: Script | ((request: ReceivedRequest) => Script)): this {
     this.#otherwise = script
     return this
   }
 
-  /** From now on gives itself away in every answer, beside what the scripts say. */
+  /** From now on every response also contains data that identifies the provider. */
   betray(): this {
     this.#betrays = true
     return this
   }
 
-  /** The next request not yet asked for, as soon as it has come whole. */
+  /** The next request that the test has not taken yet, when it is complete. */
   async received(): Promise<ReceivedRequest> {
     for (;;) {
       const request = this.requests[this.#taken]
@@ -106,7 +106,7 @@ export class ScriptedUpstream {
     }
   }
 
-  /** How many connections are open right now. */
+  /** The number of open connections. */
   get openConnections(): number {
     return this.#sockets.size
   }
@@ -114,7 +114,7 @@ export class ScriptedUpstream {
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy()
     await new Promise((resolve) => this.#server.close(resolve))
-    if (this.#unexpected.length > 0) throw new Error(`requests nobody scripted: ${this.#unexpected.join(", ")}`)
+    if (this.#unexpected.length > 0) throw new Error(`requests without a script: ${this.#unexpected.join(", ")}`)
   }
 
   #serve(socket: Socket): void {
@@ -212,11 +212,11 @@ export class ScriptedUpstream {
     if (typeof this.#otherwise === "function") return this.#otherwise(request)
     if (this.#otherwise !== undefined) return this.#otherwise
     this.#unexpected.push(`${request.method} ${request.path}`)
-    return json(errorBody("nobody scripted this request"), 500)
+    return json(errorBody("this request has no script"), 500)
   }
 }
 
-/** A base address where nothing listens. */
+/** A base URL on a closed port. */
 export const unusedAddress = async (): Promise<string> => {
   const upstream = await ScriptedUpstream.start()
   await upstream.close()
@@ -236,7 +236,7 @@ const headOf = (script: Script, status: number): string => {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
 }
 
-/** An answer that is longer than was measured ends with its connection. */
+/** A response that is longer than its announced length ends with the connection. */
 const betraying = (script: Script): Script => ({
   ...script,
   framing: script.framing === "length" ? "until close" : script.framing,
@@ -247,6 +247,6 @@ interface Connection {
   readonly socket: Socket
   readonly number: number
   readonly gone: Promise<void>
-  /** Tells the running exchange that its client has left. */
+  /** Tells the open exchange that its client has disconnected. */
   leave: () => void
 }

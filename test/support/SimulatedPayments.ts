@@ -1,11 +1,11 @@
 /**
- * A payment simulator for a test, somebody to speak to it over HTTP, and a merchant who listens for webhooks.
+ * A payment simulator for a test, an HTTP client for it, and a receiver of webhooks.
  */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect } from "effect"
 
-/** JSON of which a test says what it expects. */
+/** A JSON value whose shape the test knows. */
 export interface Json {
   readonly [member: string]: Json | undefined
 }
@@ -14,14 +14,14 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Without members where it is no JSON. */
+  /** The JSON object, or an empty one when the text is not JSON. */
   readonly body: Json
 }
 
 export interface SimulatorClient {
   readonly baseUrl: string
   readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Answered>
-  /** JSON, or the text that it is. */
+  /** The JSON value, or the text itself. */
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Effect.Effect<Answered>
 }
 
@@ -40,11 +40,11 @@ export const jsonOf = (text: string): Json => {
   }
 }
 
-/** A member that is a list. */
+/** A member as a list. */
 export const listOf = (member: Json | undefined): ReadonlyArray<Json> =>
   Array.isArray(member) ? (member as ReadonlyArray<Json>) : []
 
-/** A member that is a text or a number, as a text. */
+/** A string or number member as text. */
 export const textOf = (member: Json | undefined): string => `${member}`
 
 export const clientOf = (baseUrl: string): SimulatorClient => ({
@@ -67,7 +67,7 @@ export interface Heard {
   readonly body: string
 }
 
-/** Keeps what it hears; answers 200, or never. */
+/** Records webhooks. Responds 200, or never. */
 export const listeningMerchant = (answers = true) =>
   Effect.gen(function* () {
     const heard: Array<Heard> = []

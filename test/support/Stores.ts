@@ -1,5 +1,5 @@
 /**
- * The stores over a database of their own, and what a test puts into them first.
+ * The stores over a test database, and the objects that tests create first.
  */
 
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
@@ -26,7 +26,7 @@ export const keyMac = KeyMac.layer({
   currentVersion: 1
 })
 
-/** Over the database of whoever provides one. */
+/** The stores over a database that the caller provides. */
 export const stores = Layer.mergeAll(
   PgUsers.layer,
   PgApiKeys.layer,
@@ -76,7 +76,7 @@ export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms 
     })
   )
 
-/** A model of this name in the catalog, and nothing else. */
+/** A catalog with this one model. */
 export const aModel = (publicName: string) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs
@@ -85,7 +85,7 @@ export const aModel = (publicName: string) =>
     return model ?? (yield* Effect.dieMessage(`${publicName} was not stored`))
   })
 
-/** The checks of the audit that found something. */
+/** The audit checks with violations. */
 export const brokenInvariants = Effect.map(
   Effect.flatMap(Audit, (books) => books.audit),
   ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)

@@ -1,5 +1,5 @@
 /**
- * A client of one chat stream over a connection of its own: keeps every frame and when it arrived.
+ * A client of one chat stream over its own connection. It records every frame with its arrival time.
  *
  *     const client = StreamClient.open(gateway.url, gateway.key)
  *     await client.received(3)     // deltas of content
@@ -13,17 +13,17 @@ export interface Frame {
   readonly atMillis: number
 }
 
-/** What the end of a call looks like from here. */
+/** The end of a call as the client sees it. */
 export type Ending =
-  /** The stream came to its `[DONE]`. */
+  /** The stream ended with `[DONE]`. */
   | "done"
-  /** The stream was ended in order, after an error frame. */
+  /** The stream ended in order after an error frame. */
   | "error"
-  /** The connection broke before the stream was ended. */
+  /** The connection broke before the end of the stream. */
   | "cut"
-  /** Another status than 200. */
+  /** A status other than 200. */
   | "refused"
-  /** No answer at all. */
+  /** No response. */
   | "unanswered"
 
 export class StreamClient {
@@ -32,18 +32,18 @@ export class StreamClient {
   endedAtMillis = Number.POSITIVE_INFINITY
   status = 0
   requestId = ""
-  /** Of a refusal. */
+  /** The code of a refusal. */
   body = ""
   ending: Ending | undefined
   readonly frames: Array<Frame> = []
-  /** When each delta of content arrived. */
+  /** The arrival time of each content delta. */
   readonly deltas: Array<number> = []
   readonly over: Promise<Ending>
   readonly #request: ClientRequest
   #rest = ""
   #waiting: Array<() => void> = []
 
-  /** Asks for a stream; what the supplier is to play travels in the request. */
+  /** Requests a stream. The request carries the play of the upstream. */
   static open(url: string, key: string, play?: Play, more: object = {}): StreamClient {
     const messages = [{ role: "user", content: "Say hello." }]
     return new StreamClient(url, key, { model: "m", stream: true, messages, ...played(play), ...more })
@@ -70,7 +70,7 @@ export class StreamClient {
     this.#request.end(bytes)
   }
 
-  /** Waits for so many deltas, or for the end if there are fewer. */
+  /** Waits for this many deltas, or for the end when there are fewer. */
   async received(deltas: number): Promise<void> {
     while (this.deltas.length < deltas && this.ending === undefined) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))

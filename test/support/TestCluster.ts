@@ -1,5 +1,5 @@
 /**
- * The Postgres and the files of the run: what its setup and the suites agree on.
+ * The Postgres cluster and the folders of a test run, shared by the setup and the suites.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Effect } from "effect"
@@ -8,12 +8,12 @@ import * as Pg from "pg"
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresSocketDir: string
-    /** Where servers are bundled to: inside the repository, so that packages which are not bundled are found. */
+    /** The folder of the bundled servers. It is inside the repository, so that unbundled packages are found. */
     readonly bundles: string
   }
 }
 
-/** A migrated database that nobody connects to; the others are copies of it. */
+/** The migrated template database. It has no connections; the test databases are copies of it. */
 export const TEMPLATE = "tollgate_template"
 
 export const administer = (socketDir: string, statement: string): Effect.Effect<void> =>

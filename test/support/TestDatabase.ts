@@ -1,5 +1,5 @@
 /**
- * A migrated, empty database of its own for whoever builds the layer; dropped when its scope ends.
+ * A migrated, empty database for the caller of the layer. It is dropped when the scope ends.
  *
  *     layer(TestDatabase.layer, { excludeTestServices: true })("credits", (it) => { … })
  */
@@ -14,15 +14,15 @@ import { inject } from "vitest"
 import { administer, TEMPLATE } from "./TestCluster.ts"
 
 export interface Database {
-  /** For further connections of a test's own: `new Pg.Client(database.settings)`. */
+  /** Settings for more connections of the test: `new Pg.Client(database.settings)`. */
   readonly settings: Pg.ClientConfig
-  /** As `DATABASE_URL` for programs started by a test. */
+  /** The `DATABASE_URL` for programs that a test starts. */
   readonly url: string
 }
 
 export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
 
-/** Without a layer: for tests that start processes or tear databases down themselves. `empty` leaves the schema out. */
+/** Creates a database without a layer, for tests that start processes or drop databases themselves. `empty` leaves the schema out. */
 export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect<Database, never, Scope.Scope> =>
   Effect.gen(function* () {
     const name = `test_${randomBytes(8).toString("hex")}`
@@ -38,7 +38,7 @@ export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect
     }
   })
 
-/** Stores over this database need nothing else. */
+/** Everything that stores over this database need. */
 export const clientLayer = (
   database: Database
 ): Layer.Layer<TestDatabase | PgSettings.PgSettings | PgClient | SqlClient> => {

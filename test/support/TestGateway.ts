@@ -1,11 +1,10 @@
 /**
- * A whole gateway in this process: the layers of the real server over a database of the test's own, its suppliers
- * scripted.
+ * A complete gateway in this process: the layers of the real server over a test database, with a scripted upstream.
  *
  *     const gateway = await TestGateway.start()
  *     gateway.upstream.next(stream(chatFrames({ content: ["a"] })))
  *     ... new OpenAI({ baseURL: gateway.url + "/v1", apiKey: gateway.key }) ...
- *     await gateway.close()        // audits the books, and fails when they do not agree
+ *     await gateway.close()        // runs the audit, and fails on any difference
  */
 
 import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -34,11 +33,11 @@ import { betrayingWords } from "./upstream/Betrayal.ts"
 import { Wiretap } from "./Wiretap.ts"
 
 const operator = { actor: "test", reason: "a test asked for it" }
-const SUPPLIER = "scripted-provider"
-export const PROVIDER_KEY = "sk-supplier-0123456789abcdefghijklmnop"
-/** The same for every gateway, so that a key made at one is known at another. */
+const PROVIDER = "scripted-provider"
+export const PROVIDER_KEY = "sk-provider-0123456789abcdefghijklmnop"
+/** The same pepper for every gateway, so that a key of one is valid at another. */
 export const TEST_PEPPER = "the pepper that every test gateway has"
-/** The same for every gateway, so that a token of one is good at another. */
+/** The same secret for every gateway, so that a token of one is valid at another. */
 export const TEST_JWT_SECRET = "what every test gateway signs with"
 
 export interface SettlementRow {
@@ -62,30 +61,30 @@ export interface Customer {
 }
 
 export interface GatewayParts {
-  /** On the database of another gateway, as a second node. */
+  /** Uses the database of another gateway, as a second node. */
   readonly beside?: TestGateway
-  /** Another database than one of its own; an empty one is migrated. */
+  /** Uses an existing database. An empty one is migrated. */
   readonly database?: TestDatabase.Database
   readonly settings?: Readonly<Record<string, string>>
-  /** Members of the one provider and the one model, said otherwise. */
+  /** Replaces members of the provider and of the model. */
   readonly provider?: object
   readonly model?: object
-  /** The way to the database, when it is not to be the direct one. */
+  /** Another path to the database, for example through a proxy. */
   readonly reach?: (database: TestDatabase.Database) => string
-  /** Takes every line this gateway logs, as JSON. */
+  /** Receives every log line as JSON. */
   readonly log?: (line: string) => void
-  /** Its supplier gives itself away in every answer, and all that clients are told is listened to; see {@link leaks}. */
+  /** The upstream reveals itself in every response, and every byte to a client is recorded; see {@link leaks}. */
   readonly overheard?: boolean
 }
 
 let count = 0
 
 export class TestGateway {
-  /** Where clients reach it. */
+  /** The address for clients. */
   readonly url: string
   readonly upstream: ScriptedUpstream
   readonly database: TestDatabase.Database
-  /** Who calls unless a test says otherwise: has one dollar. */
+  /** The default customer, who has one dollar. */
   customer: Customer = { email: "", userId: "", key: "" }
   readonly counters: RelayCounters
   readonly #ports: Ports
@@ -94,7 +93,7 @@ export class TestGateway {
   readonly #tap: Wiretap | undefined
   readonly #unsettleable: ReadonlyArray<string>
 
-  /** Prices: 1 micro-USD a token of input and 2 a token of output, so that a balance counts tokens. */
+  /** Prices: 1 micro-USD an input token and 2 an output token, so that a balance counts tokens. */
   static async start(parts: GatewayParts = {}): Promise<TestGateway> {
     const scope = await Effect.runPromise(Scope.make())
     const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.extend(effect, scope))
@@ -108,7 +107,7 @@ export class TestGateway {
         DATABASE_URL: parts.reach?.(database) ?? database.url,
         KEY_PEPPER: TEST_PEPPER,
         JWT_SECRET: TEST_JWT_SECRET,
-        // One port for all servers of a machine is not for tests; those about payments start a simulator of their own.
+        // Tests do not share the simulator port of the machine. Payment tests start their own simulator.
         PAYMENTS_SIMULATOR: "off",
         DRAIN_SECONDS: "1",
         ...parts.settings
@@ -148,12 +147,12 @@ export class TestGateway {
     return this.customer.key
   }
 
-  /** One provider, the scripted one, and one model, `m`; in force when this returns. */
+  /** Applies a catalog with the scripted provider and one model, `m`. It is effective on return. */
   async applyCatalog({ provider = {}, model = {} }: GatewayParts = {}): Promise<void> {
     await this.applyCatalogFile({
       providers: [
         {
-          name: SUPPLIER,
+          name: PROVIDER,
           base_url: this.upstream.baseUrl,
           api_key_env: "PROVIDER_KEY",
           protocols: ["chat"],
@@ -171,7 +170,7 @@ export class TestGateway {
             cache_write: 1_000_000,
             output: 2_000_000
           },
-          routes: [{ provider: SUPPLIER, upstream_model: "upstream-model" }],
+          routes: [{ provider: PROVIDER, upstream_model: "upstream-model" }],
           ...model
         }
       ]
@@ -185,7 +184,7 @@ export class TestGateway {
     await until(() => current.get().version >= version)
   }
 
-  /** A customer with a key and so much pay-as-you-go credit. */
+  /** A customer with a key and this pay-as-you-go credit. */
   newCustomer(usdMicro: bigint): Promise<Customer> {
     const email = Email.make(`caller-${++count}@example.com`)
     return this.run(
@@ -201,7 +200,7 @@ export class TestGateway {
     )
   }
 
-  /** What is left, in whole micro-USD; every price of the default catalog is whole. */
+  /** The balance in whole micro-USD. Every price of the default catalog is whole. */
   async balanceUsdMicro(customer: Customer = this.customer): Promise<bigint> {
     const { paygPico } = await this.balances(customer)
     return paygPico / 1_000_000n
@@ -216,12 +215,12 @@ export class TestGateway {
     )
   }
 
-  /** Rows of a query of the test's own. */
+  /** The rows of a query. */
   async query<Row extends object>(text: string, values: ReadonlyArray<unknown> = []): Promise<ReadonlyArray<Row>> {
     return (await this.#pg.query<Row & Pg.QueryResultRow>(text, [...values])).rows
   }
 
-  /** Done when no hold is open any more: everything was settled. */
+  /** Waits until no hold is open, so that everything is settled. */
   async settled(): Promise<void> {
     await until(async () => {
       this.#waitNotInVain()
@@ -229,13 +228,13 @@ export class TestGateway {
     })
   }
 
-  /** Fails when the database has refused a settlement, of this request or of any: it will never be there. */
+  /** Fails when the database has refused a settlement, because it will never appear. */
   #waitNotInVain(requestId = ""): void {
     const refused = this.#unsettleable.find((line) => line.includes(requestId))
     if (refused !== undefined) throw new Error(refused)
   }
 
-  /** The settlement of the latest request of a customer, once there is one for each request so far. */
+  /** The settlement of a customer's last request, after every request has one. */
   async lastSettlement(): Promise<SettlementRow> {
     await until(() => this.counters.openRequests === 0)
     await this.settled()
@@ -244,7 +243,7 @@ export class TestGateway {
     return rows[0]
   }
 
-  /** The settlement of a request, once it is there. */
+  /** Waits for the settlement of a request. */
   async settlementOf(requestId: string): Promise<SettlementRow> {
     for (;;) {
       const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
@@ -258,7 +257,7 @@ export class TestGateway {
     return Effect.runPromise(Effect.provide(effect, this.#ports))
   }
 
-  /** The checks of the audit that found something. */
+  /** The audit checks with violations. */
   audit(): Promise<ReadonlyArray<string>> {
     return this.run(
       Effect.map(
@@ -268,14 +267,14 @@ export class TestGateway {
     )
   }
 
-  /** Where a client was told of the supplier, of what it costs, or of a key; what stands around it. */
+  /** The places where a response names the provider, a cost or a key, with their context. */
   get leaks(): ReadonlyArray<string> {
-    if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("nobody listened")
+    if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("no response was recorded")
     const { host } = new URL(this.upstream.baseUrl)
-    return this.#tap.leaksOf([...betrayingWords, SUPPLIER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
+    return this.#tap.leaksOf([...betrayingWords, PROVIDER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
   }
 
-  /** Stops as SIGTERM would, and leaves the database and the supplier to others. */
+  /** Stops as SIGTERM does, and keeps the database and the upstream for other nodes. */
   stop(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void)).then(() => this.#pg.end())
   }
@@ -294,7 +293,7 @@ export class TestGateway {
   }
 }
 
-/** Everything a server is made of, and the books. */
+/** All layers of a server, and the audit. */
 type PortTags = Layer.Layer.Success<ReturnType<typeof layers>>
 type Ports = Context.Context<PortTags>
 
@@ -320,7 +319,7 @@ const layers = (config: ServerConfig, unsettleable: Array<string>, log: ((line: 
 const loggedTo = (level: LogLevel.LogLevel, log: (line: string) => void) =>
   Layer.merge(Logger.replace(Logger.defaultLogger, Logger.map(Logger.jsonLogger, log)), Logger.minimumLogLevel(level))
 
-/** Waits for a condition; a test that waits in vain runs into its own time limit. */
+/** Waits for a condition. The timeout of the test is the limit. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await nextLook()
 }

@@ -1,11 +1,11 @@
 /**
- * The reseller programme in this process: its routes on a port of their own, its stores over a database of the test's
- * own, the real payment adapters against a payment simulator, and a scripted supplier for what customers ask.
+ * The reseller features in this process: their routes on their own port, their stores over a test database, the real
+ * payment adapters against a payment simulator, and a scripted upstream for customers' requests.
  *
  *     const programme = await TestProgramme.start()
  *     const { token } = await programme.reseller({ quotaUsdMicro: 5_000_000n })
  *     const { status, body } = await programme.get("/api/reseller/me", { token })
- *     await programme.close()        // fails when the books do not agree, or an error was logged
+ *     await programme.close()        // fails when the audit finds a difference or an error was logged
  */
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
 import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -36,13 +36,13 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Without members where it is no JSON. */
+  /** The JSON object, or an empty one when the text is not JSON. */
   readonly body: Json
 }
 
 export interface Asking {
   readonly token?: string | undefined
-  /** A text or bytes go out as they are, anything else as JSON. */
+  /** Strings and bytes are sent unchanged, other values as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -66,7 +66,7 @@ export class TestProgramme {
   readonly simulator: string
   readonly upstream: ScriptedUpstream
   readonly settings: ProgrammeSettings
-  /** What providers reported; they report here and not to the programme, so that a test decides when it hears of it. */
+  /** The providers' webhooks. They arrive here instead of the gateway, so that a test decides when the gateway receives them. */
   readonly reports: ReadonlyArray<Heard>
   readonly #ports: Context.Context<ProgrammePorts>
   readonly #scope: Scope.CloseableScope
@@ -143,13 +143,13 @@ export class TestProgramme {
     return { status: response.status, headers: response.headers, text, body: jsonOf(text) }
   }
 
-  /** Makes something happen to the payment of an order, and waits until every wire shows it. */
+  /** Applies an action to the payment of an order, and waits until the provider's API shows it. */
   async simulate(action: "pay" | "underpay" | "overpay" | "expire" | "fail", orderNumber: string): Promise<void> {
     const response = await fetch(`${this.simulator}/${action}/${orderNumber}`, { method: "POST" })
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** Sends once more to the address an order by crypto was paid at. */
+  /** Sends another payment to the address of a paid crypto order. */
   async sendAgain(orderNumber: string, sent: { readonly amount?: string; readonly status?: string }): Promise<void> {
     const response = await fetch(`${this.simulator}/again/${orderNumber}`, {
       method: "POST",
@@ -166,7 +166,7 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** A reseller that is active, unless another move (or none) is asked for, with a token and so much quota. */
+  /** A reseller with a token and this quota. It is active by default; `move` selects another review. */
   async reseller({
     quotaUsdMicro = 0n,
     moves = ["approve"]
@@ -193,7 +193,7 @@ export class TestProgramme {
     )
   }
 
-  /** A customer of a reseller, with so much pay-as-you-go credit. */
+  /** A customer of a reseller with this pay-as-you-go credit. */
   customerOf({ id }: Actor, usdMicro = 0n): Promise<Customer> {
     const email = Email.make(`customer-${++count}@example.com`)
     return this.run(
@@ -220,7 +220,7 @@ export class TestProgramme {
     return (await this.#pg.query<Row & Pg.QueryResultRow>(text, [...values])).rows
   }
 
-  /** Every request that was answered has been settled. */
+  /** Waits until every completed request is settled. */
   async settled(): Promise<void> {
     await until(async () => (await this.query("SELECT 1 FROM inference_hold")).length === 0)
   }

@@ -38,13 +38,13 @@ export const TEST_TOKEN_CODE = `0x${[
   "52ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 ].join("")}`
 
-/** Answers 6, whatever it is asked: PUSH1 6, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN. */
+/** A contract that returns 6 for every call: PUSH1 6, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN. */
 export const SIX_DECIMALS_CODE = "0x600660005260206000f3"
 
-/** The `input` of a transaction that makes tokens. */
+/** The `input` of a transaction that mints tokens. */
 export const mintInput = (to: string, amountRaw: bigint): string => `0x40c10f19${word(to)}${word(amountRaw)}`
 
-/** The `input` of a transaction that sends tokens on. */
+/** The `input` of a transaction that transfers tokens. */
 export const transferInput = (to: string, amountRaw: bigint): string => `0xa9059cbb${word(to)}${word(amountRaw)}`
 
 const word = (value: string | bigint): string =>

@@ -1,6 +1,5 @@
 /**
- * A listener on the line between clients and a gateway: everything passes, and every byte on its way to a client is
- * kept, whoever the client is.
+ * A proxy between clients and a gateway. It passes all bytes and records every byte on its way to a client.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
@@ -8,10 +7,10 @@ export class Wiretap {
   readonly url: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** One list a connection. */
+  /** One list for each connection. */
   readonly #heard: Array<Array<Buffer>> = []
 
-  /** Clients of the returned address reach this one. */
+  /** Starts a tap. Clients of the returned address reach `target`. */
   static start(url: string): Promise<Wiretap> {
     const server = createServer({ allowHalfOpen: true, noDelay: true })
     return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new Wiretap(server, url))))
@@ -39,12 +38,12 @@ export class Wiretap {
     })
   }
 
-  /** All that clients were told, a text for each connection. */
+  /** All bytes that clients received, one text for each connection. */
   get transcripts(): ReadonlyArray<string> {
     return this.#heard.map((chunks) => Buffer.concat(chunks).toString("utf8"))
   }
 
-  /** Where one of these words was told to a client, in any case of its letters: what stands around it. */
+  /** The places where a client received one of these words in any letter case, with their context. */
   leaksOf(words: ReadonlyArray<string>): ReadonlyArray<string> {
     return this.transcripts.flatMap((transcript) => leaksIn(transcript, words))
   }

@@ -1,5 +1,5 @@
 /**
- * Runs around every test file, also where files share their modules.
+ * Runs after every test file, also where files share their modules.
  */
 import { afterAll } from "vitest"
 import { removeLeftovers } from "./Leftovers.ts"

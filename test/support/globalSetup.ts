@@ -1,6 +1,6 @@
 /**
- * One Postgres for the whole run, with a migrated database that every suite copies (see TestDatabase), and a directory
- * for the bundles that servers are started from.
+ * One Postgres for the whole run with a migrated template database that every suite copies (see TestDatabase), and a folder
+ * for the bundles of servers.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

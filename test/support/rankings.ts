@@ -1,5 +1,5 @@
 /**
- * Histories of usage for tests of the rankings: any models, any settlements, close to where time is cut.
+ * Usage histories for rankings tests: any models and settlements, close to the boundaries of time.
  */
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
@@ -34,7 +34,7 @@ export const aModel = (publicName: string, facts: Partial<RankedModel> = {}): Ra
   ...facts
 })
 
-/** A settlement of these tokens, all of them input, unless told otherwise. */
+/** A settlement of these tokens. All of them are input by default. */
 export const aSettlement = (
   model: string,
   settledAt: Date | string,
@@ -51,7 +51,7 @@ export const aSettlement = (
   ...facts
 })
 
-/** What a store answers: each figure by a look at every settlement. */
+/** The result of a store, computed from every settlement. */
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,
@@ -115,7 +115,7 @@ export const ranksOf = (usage: Usage, window: Window, now: Date): Rankings =>
     now
   )
 
-/** The document in the words of the wire. */
+/** The document with the names of the wire format. */
 export const documentOf = (rankings: Rankings): RankingsDocument => ({
   schema_version: rankings.schemaVersion,
   generated_at: rankings.generatedAt.toISOString(),
@@ -186,7 +186,7 @@ const nearby = FastCheck.oneof(
   FastCheck.integer({ min: -MINUTE, max: MINUTE })
 )
 
-/** Anywhere within two months, and often around midnight of Jakarta, of Mondays, of the first of a month. */
+/** Any instant of two months, often near midnight in Jakarta, near Mondays and near the first of a month. */
 export const now: FastCheck.Arbitrary<Date> = FastCheck.oneof(
   FastCheck.integer({ min: -30 * DAY, max: 30 * DAY }),
   FastCheck.tuple(FastCheck.integer({ min: -30, max: 30 }), nearby).map(([days, off]) => days * DAY + off),
@@ -194,7 +194,7 @@ export const now: FastCheck.Arbitrary<Date> = FastCheck.oneof(
   nearby
 ).map((millis) => new Date(A_MONDAY + millis))
 
-/** Before (a little after, too) a snapshot: anywhere, at its edges, and at the edges of buckets. */
+/** An instant before or just after a snapshot: anywhere, at its edges, and at the edges of buckets. */
 const settledAround = (now: Date): FastCheck.Arbitrary<Date> => {
   const minute = minuteOf(now).getTime()
   const edges = [0, 1, 2, 7, 14, 30, 60].map((days) => minute - days * DAY)
@@ -221,7 +221,7 @@ const models: FastCheck.Arbitrary<ReadonlyArray<RankedModel>> = FastCheck.array(
   { minLength: 1, maxLength: 14 }
 ).map((all) => all.map((facts, i) => aModel(`model-${i}`, facts)))
 
-/** An instant, and usage before it. */
+/** An instant and the usage before it. */
 export const usageBefore: FastCheck.Arbitrary<{ readonly usage: Usage; readonly now: Date }> = FastCheck.tuple(
   now,
   models

@@ -1,5 +1,5 @@
 /**
- * Resellers, orders, tiers and quota as tests need them: in order unless a test says otherwise.
+ * Resellers, orders, tiers and quota for tests. They are valid by default.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import { AccountId, type QuotaAccount } from "@tollgate/domain/ledger/Account"
@@ -30,7 +30,7 @@ export const aReseller = (facts: Partial<Reseller> = {}): Reseller => ({
 
 export const MINUTE = 60_000
 
-/** Made at 0, expires after an hour, pays 10 USD to an address of its own. */
+/** An order of 10 USD with its own address, created at 0, that expires after an hour. */
 export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   id: OrderId.make("01930000-0000-7000-8000-0000000000aa"),
   resellerId: aReseller().id,
@@ -61,7 +61,7 @@ export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   ...facts
 })
 
-/** The same order in rupiah, 5 % fee on top. */
+/** The same order in rupiah, plus the 5 % fee. */
 export const aRupiahOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder =>
   anOrder({
     method: "qris",
@@ -99,7 +99,7 @@ export const received: FastCheck.Arbitrary<Received> = FastCheck.record({
   receivedUsdMicro: FastCheck.option(usdMicro(), { nil: undefined })
 })
 
-/** Any time from a day before the order was made to ten days after. */
+/** Any time from a day before to ten days after the creation of the order. */
 export const someTime = FastCheck.integer({ min: -24 * 60 * MINUTE, max: 10 * 24 * 60 * MINUTE }).map(instant)
 
 const evidence = FastCheck.option(
@@ -123,7 +123,7 @@ export const observation: FastCheck.Arbitrary<PaymentObservation> = FastCheck.tu
   )
 ).map(([received, evidence, paidAt, _tag]) => ({ _tag, received, evidence, paidAt, reason: "because" }))
 
-/** An order anywhere in its life. */
+/** An order in any state. */
 export const order: FastCheck.Arbitrary<TopUpOrder> = FastCheck.tuple(
   FastCheck.constantFrom(...TopUpStatus.literals),
   received,

@@ -1,6 +1,6 @@
 /**
- * Ninety days of a busy service, drawn from formulas: models come and go, sleep at night, rest at weekends, catch on.
- * The same at every run, and additive: pieces of it add up, however it is cut.
+ * Ninety days of a busy service from formulas: models appear and disappear, and usage falls at night and at weekends. The
+ * history is the same at every run, and the sums of its parts equal the sum of the whole.
  *
  * Authors and models are invented.
  */
@@ -11,7 +11,7 @@ import type { HistoryQuery, ModelHistory, UsageHistory } from "@tollgate/domain/
 const HOUR = 3_600_000
 const DAYS = 90
 
-/** When every snapshot of it is taken. */
+/** The time of every snapshot. */
 export const now = new Date("2026-11-20T09:42:17.512Z")
 const begin = new Date("2026-08-22T02:00:00.000Z")
 
@@ -19,13 +19,13 @@ interface Life {
   readonly name: string
   readonly slug: string
   readonly author: string
-  /** Millions of tokens on an ordinary day, once it is known. */
+  /** Millions of tokens a day after adoption. */
   readonly daily: number
-  /** How many days ago it came. */
+  /** The age of the model in days. */
   readonly age: number
-  /** Days until half of those who will ever use it do. */
+  /** Days until half of its later users use it. */
   readonly pace?: number
-  /** How many days ago it began to be left, for good. */
+  /** The number of days since its usage began to fall. */
   readonly leaving?: number
   readonly retired?: true
   readonly hidden?: true
@@ -147,7 +147,7 @@ const lives: ReadonlyArray<Life> = [
   { name: "House Model", slug: "house-model", author: "House", daily: 74, age: 90, hidden: true }
 ]
 
-/** From 0 to 1, the same for the same place. */
+/** A number from 0 to 1, deterministic for its arguments. */
 const noise = (seed: number, at: number): number => {
   const wave = Math.sin(seed * 127.1 + at * 311.7) * 43_758.5453
   return wave - Math.floor(wave)
@@ -168,7 +168,7 @@ const tokensOfHour = (life: Life, seed: number, hour: number): number => {
   return Math.floor((life.daily * 1e6 * known * left * ending * daytime * weekend * growth * mood) / 24)
 }
 
-/** Tokens of a model from the very beginning until an instant. */
+/** Tokens of a model from the beginning until an instant. */
 const totals = lives.map((life, seed) => {
   const hours = [0]
   for (let hour = 0; hour < (DAYS + 1) * 24; hour++) hours.push((hours[hour] ?? 0) + tokensOfHour(life, seed, hour))

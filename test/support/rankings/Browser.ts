@@ -1,5 +1,5 @@
 /**
- * A headless Chromium out of an npm package: nothing has to be installed on the machine for it.
+ * A headless Chromium from an npm package. Nothing has to be installed on the machine.
  *
  * Where it cannot start all the same (another system, a folder that may not be executed from) `open` says why instead.
  */
@@ -9,8 +9,8 @@ import { type Browser, chromium } from "playwright-core"
 export const open = async (): Promise<Browser | string> => {
   try {
     const executablePath = await packed.executablePath()
-    // Of the arguments the package suggests, those fit for one page of a lambda are left out, and those that switch web
-    // security off, which is part of what is tested.
+    // Some of the package's arguments suit one page in a lambda only, and some switch off web security, which these tests check.
+    // Both kinds are left out.
     const args = packed.args.filter(
       (argument) => !/web-security|insecure-content|headless|single-process/.test(argument)
     )

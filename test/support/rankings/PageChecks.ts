@@ -1,5 +1,5 @@
 /**
- * What a page owes to those who do not see it as its author does, measured in the page itself.
+ * Accessibility checks that run inside the page.
  */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
@@ -10,7 +10,7 @@ export interface Contrast {
   readonly ratio: number
 }
 
-/** Every pair of tokens that meet on the page: text on what it stands on, and marks of the chart on their panel. */
+/** Every pair of colours that meet on the page: text on its background, and chart marks on their panel. */
 export const contrast = (
   page: Page
 ): Promise<{ readonly texts: ReadonlyArray<Contrast>; readonly marks: ReadonlyArray<Contrast> }> =>
@@ -41,7 +41,7 @@ export const contrast = (
     }
   })
 
-/** The levels of the headings that are shown, in order. */
+/** The levels of the visible headings, in order. */
 export const headingsOf = (page: Page): Promise<ReadonlyArray<number>> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>("h1, h2, h3, h4, h5, h6")]
@@ -49,7 +49,7 @@ export const headingsOf = (page: Page): Promise<ReadonlyArray<number>> =>
       .map(({ tagName }) => Number(tagName.slice(1)))
   )
 
-/** Whatever can be used and has no name to be announced by. */
+/** The controls without an accessible name. */
 export const namelessControls = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
     const nameOf = (control: HTMLElement): string => {

@@ -1,5 +1,5 @@
 /**
- * Rankings of the believable history, kept in this process; a test can make them fail, or empty, or switch them off.
+ * Rankings of the generated history in this process. A test can make them fail, empty them or switch them off.
  */
 import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
@@ -8,21 +8,21 @@ import * as BelievableHistory from "./BelievableHistory.ts"
 
 export class RememberedRankings {
   enabled = true
-  /** Whether there was ever any usage. */
+  /** Whether there is any usage. */
   used = true
   readable = true
-  /** What every model is called by people, when not by its own name. */
+  /** The display name of every model, when it is not the model's own name. */
   displayName: string | undefined
-  /** How often rankings were computed. */
+  /** The number of computations. */
   computed = 0
   #kept: RankingsByWindow | undefined
 
-  /** As if a minute had passed. */
+  /** Moves the clock by a minute. */
   forget(): void {
     this.#kept = undefined
   }
 
-  /** As it was made. */
+  /** The unchanged document. */
   reset(): void {
     this.enabled = true
     this.used = true

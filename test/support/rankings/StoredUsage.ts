@@ -1,5 +1,5 @@
 /**
- * Models and settlements of the tests of rankings, as rows: written with their usage, as the ledger does it, or without.
+ * Models and settlements for rankings tests as rows, with or without their usage roll-ups.
  */
 import { SqlClient } from "@effect/sql"
 import { insertDeltas } from "@tollgate/adapters-postgres/ledger/SettlementRows"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import type { RankedModel, RankedSettlement } from "../RankingsReference.ts"
 import * as Stores from "../Stores.ts"
 
-/** Models that nobody could call: they have a price and no route. */
+/** Models that cannot be called: they have a price and no route. */
 export const storeModels = (models: ReadonlyArray<RankedModel>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ export const storeModels = (models: ReadonlyArray<RankedModel>) =>
     }
   })
 
-/** A statement that writes settlements, with their usage counted as the ledger does it. */
+/** A statement that writes settlements and their usage, as the ledger does. */
 export const counted = (settlements: string): string =>
   `WITH written AS (${settlements} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`
 
@@ -56,7 +56,7 @@ const rowsOf = (settlements: ReadonlyArray<RankedSettlement>) =>
     }))
   )
 
-/** Settlements of a new user, free of charge. */
+/** Settlements of a new user without a charge. */
 export const storeSettlements = (
   settlements: ReadonlyArray<RankedSettlement>,
   counting: "counted" | "uncounted" = "counted"

@@ -1,12 +1,12 @@
 /**
- * How a supplier gives itself away in every answer it has for us: by headers, by members beside the answer and inside
- * its usage and its errors. Clients must see none of it.
+ * Data that identifies the provider, added to every upstream response: headers, and members in the response, its usage and its
+ * errors. Clients must not see it.
  */
 const NAME = "kwyjibo"
 const HOST = "kwyjibo.example"
 const COST = 0.0073131
 
-/** What may appear in nothing that a client is told. */
+/** Texts that no response may contain. */
 export const betrayingWords: ReadonlyArray<string> = [NAME, String(COST), "upstream-model"]
 
 export const betrayingHeaders: Readonly<Record<string, string>> = {
@@ -20,11 +20,11 @@ export const betrayingHeaders: Readonly<Record<string, string>> = {
   "set-cookie": `session=${NAME}; Domain=${HOST}`
 }
 
-const beside = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_supplier: { host: HOST }, cost: COST }
+const beside = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_provider: { host: HOST }, cost: COST }
 const inUsage = { cost: COST, is_byok: true, cost_details: { upstream_inference_cost: COST } }
 const inError = { provider_name: NAME, upstream: { host: HOST } }
 
-/** The same JSON, whole answers and events alike, with what gives the supplier away. */
+/** The same JSON of a whole response or an event, with added members that identify the provider. */
 export const betrayed = (body: string): string =>
   body
     .replaceAll('"model":"upstream-model"', `$&,${membersOf(beside)}`)

@@ -1,12 +1,12 @@
 /**
- * A supplier and a route to it, as a catalog would name them.
+ * A provider and a route to it, as a catalog names them.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Route } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
 
 export const aProvider = (parts: Partial<Provider> = {}): Provider => ({
-  name: ProviderName("supplier"),
+  name: ProviderName("provider"),
   baseUrl: "http://127.0.0.1:9/v1",
   apiKeyEnv: "PROVIDER_KEY",
   auth: "bearer",
@@ -18,7 +18,7 @@ export const aProvider = (parts: Partial<Provider> = {}): Provider => ({
 })
 
 export const aRoute = (parts: Partial<Route> = {}): Route => ({
-  provider: ProviderName("supplier"),
+  provider: ProviderName("provider"),
   upstreamModel: "upstream-model",
   priority: 1,
   weight: 1,

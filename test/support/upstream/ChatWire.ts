@@ -1,5 +1,5 @@
 /**
- * Chat completions as suppliers put them on the wire: chunks of a stream, whole answers, errors.
+ * The wire format of chat completions: chunks of a stream, whole responses, errors.
  */
 
 export interface WireUsage {
@@ -17,13 +17,13 @@ export const usage = (prompt: number, completion: number, cached?: number): Wire
 })
 
 export interface ChatParts {
-  /** One delta each. */
+  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** Ends the stream with a usage chunk; absent: none is sent. */
+  /** Adds a usage chunk at the end. Without it none is sent. */
   readonly usage?: WireUsage | undefined
-  /** Null leaves the finish chunk out. */
+  /** Null omits the finish chunk. */
   readonly finishReason?: string | null
-  /** What the supplier calls the model. */
+  /** The upstream model name. */
   readonly model?: string
   readonly id?: string
 }
@@ -34,7 +34,7 @@ export const chunk = (delta: object, finishReason: string | null = null, parts: 
   choices: [{ index: 0, delta, finish_reason: finishReason }]
 })
 
-/** The chunks of a whole stream: role, contents, finish, usage. `[DONE]` is not among them. */
+/** The chunks of a whole stream: role, contents, finish, usage. `[DONE]` is not included. */
 export const chatFrames = (parts: ChatParts = {}): ReadonlyArray<object> => {
   const { content = ["Hello", " there"], finishReason = "stop" } = parts
   return [
@@ -51,7 +51,7 @@ export const usageChunk = (reported: WireUsage, parts: ChatParts = {}) => ({
   usage: reported
 })
 
-/** The answer to a request that did not ask for a stream. */
+/** The response to a request without a stream. */
 export const completion = (parts: ChatParts = {}) => ({
   ...envelope("chat.completion", parts),
   choices: [
@@ -64,7 +64,7 @@ export const completion = (parts: ChatParts = {}) => ({
   ...(parts.usage === undefined ? {} : { usage: parts.usage })
 })
 
-/** An error body as OpenAI writes it. */
+/** An error body in OpenAI's form. */
 export const errorBody = (message: string, code: string | null = null, type = "invalid_request_error") => ({
   error: { message, type, param: null, code }
 })

@@ -1,5 +1,5 @@
 /**
- * Messages as suppliers put them on the wire: events of a stream, whole messages, errors.
+ * The wire format of messages: events of a stream, whole messages, errors.
  */
 import { bytes, type Script, type Step, script, wait } from "./Script.ts"
 
@@ -23,19 +23,19 @@ export const usage = (input: number, output: number, caches: { written?: number;
 })
 
 export interface MessageParts {
-  /** One delta each. */
+  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** Absent: none is reported. */
+  /** Without it no usage is reported. */
   readonly usage?: WireUsage | undefined
   readonly stopReason?: string
-  /** What the supplier calls the model. */
+  /** The upstream model name. */
   readonly model?: string
   readonly id?: string
 }
 
 // Events of a stream.
 
-/** Says the prompt's usage, and the output that suppliers make up at this point. */
+/** Reports the usage of the prompt, and the provisional output that upstreams send here. */
 export const messageStart = (parts: MessageParts = {}): WireEvent => ({
   type: "message_start",
   message: {
@@ -86,7 +86,7 @@ export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent
   ]
 }
 
-/** The answer to a request that did not ask for a stream. */
+/** The response to a request without a stream. */
 export const message = (parts: MessageParts = {}) => ({
   ...envelope(parts),
   content: [{ type: "text", text: (parts.content ?? ["Hello", " there"]).join("") }],
@@ -95,7 +95,7 @@ export const message = (parts: MessageParts = {}) => ({
   ...(parts.usage === undefined ? {} : { usage: parts.usage })
 })
 
-/** An error body as Anthropic writes it, and the data of an error event. */
+/** An error body in Anthropic's form, which is also the data of an error event. */
 export const errorOf = (message: string, type = "invalid_request_error"): WireEvent => ({
   type: "error",
   error: { type, message }
@@ -115,6 +115,6 @@ export const frameOf = (event: WireEvent): string => `event: ${event.type}\ndata
 /** A step that sends one event. */
 export const sent = (event: WireEvent): Step => bytes(frameOf(event))
 
-/** A stream of these events. */
+/** A script that streams these events. */
 export const eventStream = (events: ReadonlyArray<WireEvent>, everyMillis = 0): Script =>
   script({ steps: events.flatMap((each) => (everyMillis > 0 ? [wait(everyMillis), sent(each)] : [sent(each)])) })

@@ -1,11 +1,11 @@
 /**
- * What a supplier is to do for one request, said by the request itself in a member that the gateway passes on as it
- * does every member it does not know. For tests with many requests at a time.
+ * A play: the request itself tells the upstream what to do, in a member that the gateway passes on like every unknown
+ * member. For tests with many parallel requests.
  *
  *     upstream.always(asPlayed(stop))
  *     StreamClient.open(url, key, { deltas: 40, everyMillis: 25 })
  *
- * Every delta is exactly one token, so that what arrived can be counted without a tokenizer.
+ * Every delta is exactly one token, so the delivered tokens can be counted without a tokenizer.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { chunk, completion, usage, usageChunk } from "./ChatWire.ts"
@@ -14,21 +14,21 @@ import { json, type Script, type Signal, script, signal, type Wire } from "./Scr
 export interface Play {
   readonly deltas: number
   readonly everyMillis?: number
-  /** The supplier says nothing of usage, so it is counted by the gateway. */
+  /** The upstream reports no usage, so the gateway counts it. */
   readonly unreported?: boolean
-  /** What it reports for the prompt. */
+  /** The reported prompt tokens. */
   readonly promptTokens?: number
 }
 
-/** What suppliers report for the prompt unless said. */
+/** The default of the reported prompt tokens. */
 export const PROMPT_TOKENS = 11
 
 const TOKEN = " hello"
 
-/** The member a request carries it in. */
+/** The request member that carries the play. */
 export const played = (play: Play | undefined): object => (play === undefined ? {} : { play })
 
-/** Long plays come to their regular end as soon as `stop` is fired. */
+/** A long play ends regularly when `stop` fires. */
 export const asPlayed =
   (stop: Signal = signal()) =>
   (request: { readonly json: () => unknown }): Script => {

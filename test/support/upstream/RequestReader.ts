@@ -5,11 +5,11 @@
  */
 export interface ParsedRequest {
   readonly method: string
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string
   /** Names in lower case; a repeated header's values are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>
-  /** The head exactly as it came, request line included. */
+  /** The exact head with the request line. */
   readonly head: string
   readonly body: Buffer
 }
@@ -17,7 +17,7 @@ export interface ParsedRequest {
 export class RequestReader {
   #pieces: Array<Buffer> = []
   #length = 0
-  /** No request can be complete before so many bytes are here. */
+  /** The number of bytes before which no request can be complete. */
   #wanted = 1
 
   add(piece: Buffer): void {

@@ -1,5 +1,5 @@
 /**
- * Responses as suppliers put them on the wire: the events of a stream, and whole responses.
+ * The wire format of responses: events of a stream, and whole responses.
  */
 import { bytes, type Script, type Step, script } from "./Script.ts"
 
@@ -23,11 +23,11 @@ export const responsesUsage = (input: number, output: number, cached = 0, writte
 })
 
 export interface ResponseParts {
-  /** One delta each. */
+  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
   readonly usage?: ResponsesUsage | undefined
   readonly id?: string
-  /** What the supplier calls the model. */
+  /** The upstream model name. */
   readonly model?: string
 }
 
@@ -36,7 +36,7 @@ export interface WireEvent {
   readonly [member: string]: unknown
 }
 
-/** A response object before anything was said. */
+/** A response object without output. */
 export const begun = ({ id = "resp_up_1", model = "upstream-model" }: ResponseParts = {}) => ({
   id,
   object: "response",
@@ -81,7 +81,7 @@ export const functionCall = (name: string, args: string, id = "fc_up_1", status 
   arguments: args
 })
 
-/** A whole response: one message, unless other items are given. */
+/** A whole response. It has one message by default. */
 export const response = (parts: ResponseParts = {}, more: object = {}) => ({
   ...begun(parts),
   status: "completed",
@@ -137,14 +137,14 @@ export const closing = (parts: ResponseParts = {}): ReadonlyArray<WireEvent> => 
   ]
 }
 
-/** All events of a stream with one message, up to the one that ends it. */
+/** All events of a stream with one message, including the final event. */
 export const responseEvents = (parts: ResponseParts = {}): ReadonlyArray<WireEvent> =>
   numbered(...opening(parts), ...(parts.content ?? ["Hello", " there"]).map(textDelta), ...closing(parts), {
     type: "response.completed",
     response: response(parts)
   })
 
-/** As OpenAI writes it. */
+/** An error body in OpenAI's form. */
 export const wireText = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
 export const wireStep = (event: WireEvent): Step => bytes(wireText(event))

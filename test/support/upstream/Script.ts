@@ -1,5 +1,5 @@
 /**
- * What a scripted supplier does with one request: a head, then steps on the bare socket.
+ * The script of an upstream for one request: a head, then steps on the bare socket.
  *
  *     script({ steps: [event(chunk), wait(20), until(signal), cut] })
  *
@@ -8,29 +8,29 @@
 import type { Socket } from "node:net"
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 
-/** How the client can tell where the body ends. */
+/** The framing of the body. */
 export type Framing = "chunked" | "length" | "until close"
 
-/** The exchange as a step sees it. */
+/** The exchange, as steps use it. */
 export interface Wire {
   readonly socket: Socket
-  /** Body bytes, framed as the script says; waits while the client does not read. */
+  /** Writes body bytes with the framing of the script, with backpressure. */
   readonly send: (bytes: string | Uint8Array) => Promise<void>
-  /** Bytes as they are, past all framing. */
+  /** Writes bytes without framing. */
   readonly raw: (bytes: string | Uint8Array) => Promise<void>
-  /** The client left, or the supplier is being closed. */
+  /** The client has disconnected, or the upstream is closing. */
   readonly gone: Promise<void>
-  /** From here on nothing more is written for this exchange. */
+  /** Ends the writing of this exchange. */
   readonly broken: () => void
 }
 
 export type Step = (wire: Wire) => Promise<void> | void
 
 export interface Script {
-  /** 200 unless said; "none" sends no head at all. */
+  /** 200 by default. "none" sends no head. */
   readonly status: number | "none"
   readonly headers: Readonly<Record<string, string>>
-  /** Chunked unless said. With "length" the bytes of all {@link body} steps are measured and sent in one piece. */
+  /** Chunked by default. With "length" the bytes of all {@link body} steps are sent in one piece with their length. */
   readonly framing: Framing
   /** The announced length, when `framing` is "length". */
   readonly length: number | undefined
@@ -57,16 +57,16 @@ export const bytes =
 /** One server-sent event whose data is this JSON. */
 export const event = (data: unknown): Step => bytes(`data: ${JSON.stringify(data)}\n\n`)
 
-/** The end mark of a chat stream. */
+/** The final mark of a chat stream. */
 export const done: Step = bytes("data: [DONE]\n\n")
 
-/** Bytes past all framing: garbage. */
+/** Bytes without framing, as garbage. */
 export const raw =
   (data: string | Uint8Array): Step =>
   (wire) =>
     wire.raw(data)
 
-/** The same body in pieces of so many bytes, each its own TCP segment. */
+/** The body in pieces of this many bytes, each in its own TCP segment. */
 export const inPieces =
   (size: number, data: string | Uint8Array): Step =>
   async (wire) => {
@@ -82,7 +82,7 @@ export const wait =
   (wire) =>
     Promise.race([sleep(millis), wire.gone])
 
-/** A gate that a test opens when it is ready. */
+/** A gate that a test opens. */
 export interface Signal {
   readonly fired: Promise<void>
   readonly fire: () => void
@@ -96,13 +96,13 @@ export const signal = (): Signal => {
   return { fired, fire }
 }
 
-/** Goes on when the test fires the signal, or when the client has left. */
+/** Continues when the test fires the signal or the client disconnects. */
 export const until =
   ({ fired }: Signal): Step =>
   (wire) =>
     Promise.race([fired, wire.gone])
 
-/** Does this over and over, until the client has left. */
+/** Repeats steps until the client disconnects. */
 export const again =
   (step: Step, everyMillis = 0): Step =>
   async (wire) => {
@@ -116,16 +116,16 @@ export const again =
     }
   }
 
-/** Says nothing more, and keeps the connection. */
+/** Sends nothing more and keeps the connection open. */
 export const stall: Step = (wire) => wire.gone
 
-/** Closes the connection in the middle of the body: FIN, no last chunk. */
+/** Closes the connection inside the body: FIN without a last chunk. */
 export const cut: Step = async (wire) => {
   wire.broken()
   await new Promise<void>((resolve) => wire.socket.end(resolve))
 }
 
-/** Breaks the connection: RST. */
+/** Resets the connection: RST. */
 export const reset: Step = (wire) => {
   wire.broken()
   wire.socket.resetAndDestroy()
@@ -133,7 +133,7 @@ export const reset: Step = (wire) => {
 
 // Whole scripts
 
-/** A whole JSON answer. */
+/** A whole JSON response. */
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script =>
   text(JSON.stringify(body), "application/json", status, headers)
 
@@ -157,11 +157,11 @@ export const stream = (events: ReadonlyArray<unknown>, everyMillis = 0): Script 
     steps: [...events.flatMap((each) => (everyMillis > 0 ? [wait(everyMillis), event(each)] : [event(each)])), done]
   })
 
-/** Takes the request and never answers. */
+/** Reads the request and never responds. */
 export const silence: Script = script({ status: "none", steps: [stall] })
 
-/** Takes the request and closes the connection without a word. */
+/** Reads the request and closes the connection without a response. */
 export const hangUp: Script = script({ status: "none", steps: [cut] })
 
-/** Takes the request and resets the connection. */
+/** Reads the request and resets the connection. */
 export const hangUpHard: Script = script({ status: "none", steps: [reset] })

@@ -1,5 +1,5 @@
 /**
- * A key and a certificate for 127.0.0.1 that nobody trusts. For tests only; it opens nothing.
+ * A self-signed key and certificate for 127.0.0.1. For tests only; it protects nothing.
  */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
