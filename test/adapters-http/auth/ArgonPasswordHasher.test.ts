@@ -5,7 +5,7 @@ import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** A hasher with a chosen cost. */
+/** Cheap parameters keep the tests fast. */
 const cheap = { memoryKib: 64, passes: 1 }
 const password = Redacted.make("correct horse battery")
 
