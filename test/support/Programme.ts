@@ -156,7 +156,7 @@ export const audited = (subject: string) =>
     (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
   ).pipe(Effect.orDie)
 
-/** Mints any number of tokens to a customer, without the price and the limit of real mints. /
+/** Mints any number of tokens to a customer, without the price and the limit of real mints. */
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
