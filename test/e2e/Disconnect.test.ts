@@ -191,14 +191,14 @@ it("charges what the socket accepted when the client stops reading, and applies 
   const padding = { content: [{ token: "x".repeat(16_384), logprob: 0, top_logprobs: [] }] }
   const frame = { ...chunk({}), choices: [{ index: 0, delta: { content: " hello" }, logprobs: padding }] }
   gateway.upstream.next(script({ steps: [event(frame), again(event(frame))] }))
-  const writtenBefore = gateway.counters.answerBytes
+  const writtenBefore = gateway.counters.responseBytes
   const client = await ask()
   const request = await gateway.upstream.received()
   const { headers, body } = await client.until(({ body }) => contentsIn(body) > 1)
   client.pause()
   await blocked(request)
   const [, frameBytes = 0] = body.split("\n\n").map((each) => Buffer.byteLength(`${each}\n\n`))
-  const written = Math.floor((gateway.counters.answerBytes - writtenBefore) / frameBytes)
+  const written = Math.floor((gateway.counters.responseBytes - writtenBefore) / frameBytes)
   client.reset()
   await abandoned(request)
   await nothingIsLeft()

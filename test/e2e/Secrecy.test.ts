@@ -248,7 +248,7 @@ it("the metrics contain counts and no provider, customer or model data", async (
 it("the log names the provider that failed, and contains no key, secret or message text", async () => {
   await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_some_wrong_key_of_somebody" } })
   const lines = log.join("\n")
-  expect(lines).toContain("a supplier failed")
+  expect(lines).toContain("upstream request failed")
   expect(lines).toContain(PROVIDER)
   const secretPart = gateway.key.split("_")[2] ?? ""
   expect(secretPart).toHaveLength(49)

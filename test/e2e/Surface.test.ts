@@ -306,12 +306,12 @@ describe("a silent stream", () => {
         ]
       })
     )
-    const before = gateway.counters.answerBytes
+    const before = gateway.counters.responseBytes
     const { data, response } = await client.chat.completions
       .create({ model: "m", messages, stream: true })
       .withResponse()
     expect(response.status).toBe(200)
-    await until(() => gateway.counters.answerBytes > before)
+    await until(() => gateway.counters.responseBytes > before)
     alive.fire()
     let text = ""
     for await (const { choices } of data) text += choices[0]?.delta.content ?? ""

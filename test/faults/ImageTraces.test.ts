@@ -117,5 +117,5 @@ it("image requests leave no prompt, picture or idempotency key behind, however t
   expect(filesWith(traces, [tables, join(cluster, "pg_wal"), folder])).toEqual([])
   // The search itself works: it finds a text that is there.
   expect(filesWith([gateway.customer.email], [tables])).not.toEqual([])
-  expect(logs.some((line) => line.includes("a upstream failed"))).toBe(true)
+  expect(logs.some((line) => line.includes("upstream request failed"))).toBe(true)
 })

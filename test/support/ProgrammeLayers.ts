@@ -164,7 +164,7 @@ export const layers = (settings: ProgrammeSettings) =>
       host: "127.0.0.1",
       port: 0,
       drainSeconds: 1,
-      sweepMillis: 20
+      tickMillis: 20
     }).pipe(Layer.provide(GatewayApiLive.layer), Layer.provide(InFlight.layer)),
     ports(settings)
   ).pipe(Layer.provide(noted(settings)))

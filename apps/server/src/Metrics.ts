@@ -38,7 +38,7 @@ export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | In
         registry,
         "tollgate_answer_bytes_total",
         "Bytes of answers handed to sockets.",
-        () => counters.answerBytes
+        () => counters.responseBytes
       )
       counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
       countLedger(registry, load)

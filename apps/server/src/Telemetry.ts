@@ -1,7 +1,7 @@
 /**
  * Logs, a line each, on stderr: `key=value` pairs to read in development, JSON objects in production.
  *
- * An entry is a sentence and its facts: `Effect.logWarning("a supplier failed", { request_id, provider })`. Secrets are
+ * An entry is a sentence and its facts: `Effect.logWarning("upstream request failed", { request_id, provider })`. Secrets are
  * `Redacted` and print as such.
  */
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"

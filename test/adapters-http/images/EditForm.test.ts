@@ -1,5 +1,5 @@
+import { MemoryReservation } from "@tollgate/adapters-http/http/MemoryReservation"
 import { EditForm, formFault, type ReadForm } from "@tollgate/adapters-http/images/EditForm"
-import { ImageLease } from "@tollgate/adapters-http/images/ImageLease"
 import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import type { Capable } from "@tollgate/application/images/ImageConnection"
 import { UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
@@ -19,7 +19,7 @@ const read = (
   capable = anything,
   contentType = CONTENT_TYPE
 ) => {
-  const lease = new ImageLease(new RelayCounters(), 64 * MIB)
+  const lease = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
   const reader = new EditForm(contentType, lease, capable)
   let at = 0
   for (let i = 0; at < form.length; i++) {

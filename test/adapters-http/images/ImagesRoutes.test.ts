@@ -559,7 +559,7 @@ describe("a fault of ours", () => {
     const going = generate()
     await answering(200, answer)
     expect(await refusal(going)).toBe("500 internal_error")
-    expect(gateway.logged.join()).toContain("a request failed by a fault of ours")
+    expect(gateway.logged.join()).toContain("a request failed with a defect")
   })
 
   it("is no picture once the lease has passed: 502", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { ImageAnswer } from "@tollgate/application/images/ImageConnection"
 import { IMAGE_TIMEOUT_MILLIS } from "@tollgate/application/images/MakeImage"
-import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
+import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import {
   ContentPolicyViolation,
   IdempotencyKeyReused,
@@ -25,15 +25,15 @@ import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Cause, Effect, Either, Exit, FastCheck, Fiber, Option, TestClock } from "effect"
 import { A_KEY, A_USER, PICTURE, pictured, Studio, USED } from "./Studio.ts"
 
-type Answers = Effect.Effect<ImageAnswer<string>, AttemptFailed>
+type Answers = Effect.Effect<ImageAnswer<string>, FailedAttempt>
 
 const studio = (parts: Partial<Studio> = {}): Studio => Object.assign(new Studio(), parts)
 
-const fails = (error: AttemptFailed["error"], elsewhere = false): Answers => Effect.fail({ error, elsewhere })
+const fails = (error: FailedAttempt["error"], retryElsewhere = false): Answers => Effect.fail({ error, retryElsewhere })
 
 /** Refused before anything was sent. */
-const unasked = (error: AttemptFailed["error"], elsewhere = false): Answers =>
-  Effect.fail({ error, elsewhere, unsent: true })
+const unasked = (error: FailedAttempt["error"], retryElsewhere = false): Answers =>
+  Effect.fail({ error, retryElsewhere, unsent: true })
 
 const nowhere = new UpstreamFailed({ cause: "a test" })
 const full = new Overloaded({ retryAfterSeconds: 1 })
@@ -225,18 +225,18 @@ describe("an image request", () => {
 describe("the routes of an image request", () => {
   it.effect("are tried in the order of their priority, another only where that may help", () =>
     Effect.gen(function* () {
-      const elsewhere = studio({ answers: { first: fails(nowhere, true) } })
-      expect(yield* told(elsewhere)).toBe("a picture")
-      expect(elsewhere.asked).toEqual(["first", "second"])
-      expect(elsewhere.finished).toHaveLength(1)
+      const retryElsewhere = studio({ answers: { first: fails(nowhere, true) } })
+      expect(yield* told(retryElsewhere)).toBe("a picture")
+      expect(retryElsewhere.asked).toEqual(["first", "second"])
+      expect(retryElsewhere.finished).toHaveLength(1)
       const here = studio({ answers: { first: fails(nowhere) } })
       expect(yield* told(here)).toBe("UpstreamFailed")
       expect(here.asked).toEqual(["first"])
     })
   )
 
-  const asked = (error: AttemptFailed["error"]) => ({ error, answer: fails(error, true) })
-  const refused = (error: AttemptFailed["error"]) => ({ error, answer: unasked(error, true) })
+  const asked = (error: FailedAttempt["error"]) => ({ error, answer: fails(error, true) })
+  const refused = (error: FailedAttempt["error"]) => ({ error, answer: unasked(error, true) })
   const both = [
     { first: asked(nowhere), second: refused(open), expected: "UpstreamFailed", dispatched: true },
     { first: refused(open), second: asked(nowhere), expected: "UpstreamFailed", dispatched: true },

@@ -8,7 +8,7 @@ import type { ImageAnswer, ImageConnection } from "@tollgate/application/images/
 import { type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { makeImage } from "@tollgate/application/images/MakeImage"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
+import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate, Catalog } from "@tollgate/domain/catalog/Catalog"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -90,7 +90,7 @@ export class Studio {
   reads: Effect.Effect<void, Refusal<ImageConnection<string>["takeRequest"]>> = Effect.void
   begins: Effect.Effect<void, Refusal<ImageRequests["Type"]["begin"]>> = Effect.void
   /** By the supplier's name. */
-  answers: Readonly<Record<string, Effect.Effect<ImageAnswer<string>, AttemptFailed>>> = {}
+  answers: Readonly<Record<string, Effect.Effect<ImageAnswer<string>, FailedAttempt>>> = {}
   /** The lease has passed, and somebody else has given the request up. */
   leaseLost = false
   gone = false

@@ -1,13 +1,10 @@
 import { it } from "@effect/vitest"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import { type CountClient, countPrompt } from "@tollgate/application/inference/CountPrompt"
+import { countPrompt, type ProviderCount } from "@tollgate/application/inference/CountPrompt"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
-import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
-import { UserId } from "@tollgate/domain/customer/User"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import { Effect, Either, Exit, Fiber, Layer, Option, Redacted, TestClock } from "effect"
+import { Effect, Fiber, Layer, Option, TestClock } from "effect"
 import { expect } from "vitest"
 import { catalogOf } from "../../adapters-http/inference/relay/TestGateway.ts"
 
@@ -20,36 +17,19 @@ const request: InferenceRequest = {
 
 /** Counts characters. */
 const ports = Layer.mergeAll(
-  Layer.succeed(ApiKeyAuthenticator, {
-    authenticate: () =>
-      Effect.succeed({
-        keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"),
-        userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
-      }),
-    recall: () => undefined
-  }),
   Layer.succeed(CurrentCatalog, {
     get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
   }),
   Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) })
 )
 
-const counting = (ask: CountClient<InferenceRequest>["ask"], asked: InferenceRequest = request) =>
-  Effect.provide(
-    countPrompt({
-      protocol: "messages",
-      presentedKey: Either.right(Redacted.make("key")),
-      takeBody: (answer) => answer(Exit.succeed(Buffer.alloc(0))),
-      read: () => Either.right(asked),
-      ask
-    }),
-    ports
-  )
+const counting = (providerCount: ProviderCount, counted: InferenceRequest = request) =>
+  Effect.provide(countPrompt("messages", counted, providerCount), ports)
 
 it.effect("asks the suppliers that speak the protocol, one after the other, until one says something", () =>
   Effect.gen(function* () {
     const asked: Array<string> = []
-    const ask: CountClient<InferenceRequest>["ask"] = (_, { provider }) =>
+    const ask: ProviderCount = ({ provider }) =>
       Effect.sync(() => {
         asked.push(provider.name)
         return provider.name === "supplier-2" ? Option.some(Tokens.fromCount(42)) : Option.none()

@@ -1,4 +1,4 @@
-import { IndexedSet, type Member } from "@tollgate/application/inference/IndexedSet"
+import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import { FastCheck } from "effect"
 import { expect, it } from "vitest"
 
@@ -6,9 +6,9 @@ it("has whoever came and did not leave, however often they did either", () => {
   const moves = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat({ max: 9 })), { maxLength: 80 })
   FastCheck.assert(
     FastCheck.property(moves, (steps) => {
-      const people: ReadonlyArray<Member> = Array.from({ length: 10 }, () => ({ place: -1 }))
-      const roster = new IndexedSet<Member>()
-      const expected = new Set<Member>()
+      const people: ReadonlyArray<Indexed> = Array.from({ length: 10 }, () => ({ index: -1 }))
+      const roster = new IndexedSet<Indexed>()
+      const expected = new Set<Indexed>()
       for (const [comes, who] of steps) {
         const member = people[who]
         if (member === undefined) continue
@@ -19,7 +19,7 @@ it("has whoever came and did not leave, however often they did either", () => {
           roster.delete(member)
           expected.delete(member)
         }
-        const seen = new Set<Member>()
+        const seen = new Set<Indexed>()
         roster.each((each) => seen.add(each))
         expect([roster.size, seen]).toEqual([expected.size, expected])
       }
@@ -28,8 +28,8 @@ it("has whoever came and did not leave, however often they did either", () => {
 })
 
 it("visits everybody, also when each leaves in its turn", () => {
-  const roster = new IndexedSet<Member>()
-  for (let i = 0; i < 5; i++) roster.add({ place: -1 })
+  const roster = new IndexedSet<Indexed>()
+  for (let i = 0; i < 5; i++) roster.add({ index: -1 })
   let visited = 0
   roster.each((member) => {
     visited += 1

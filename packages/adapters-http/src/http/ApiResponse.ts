@@ -6,9 +6,10 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import { errorBody, type RelayError } from "../wire/InferenceErrors.ts"
 import { type ResellerFailure, resellerErrorBody } from "../wire/ResellerErrors.ts"
+import { refusalResponse } from "./Refusal.ts"
 import { requestIdOf } from "./RequestIds.ts"
 import { pathOf } from "./RequestPath.ts"
-import { type SurfaceError, statusOf, surfaceErrorBody } from "./SurfaceError.ts"
+import { type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 
 type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest>
 
@@ -18,8 +19,7 @@ export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>
     onSuccess: (value) => Effect.orDie(HttpServerResponse.json(value)),
     onFailure: (error) =>
       Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-        const { status, headers, body } = errorBody(error, requestIdOf(request), "openai")
-        return HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+        return refusalResponse(errorBody(error, requestIdOf(request), "openai"))
       })
   })
 
@@ -37,14 +37,12 @@ export const orResellerError = <E extends ResellerFailure, R>(
   Effect.catchAll(response, (error) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const { status, headers, body } = resellerErrorBody(error, requestIdOf(request))
-      return Effect.orDie(HttpServerResponse.json(body, { status, headers }))
+      return Effect.succeed(refusalResponse({ status, headers, body: JSON.stringify(body) }))
     })
   )
 
 /** An error of the server itself, in the format of the surface that `path` belongs to. */
 export const surfaceErrorResponse = (error: SurfaceError, path?: string): Response<never> =>
-  Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-    const body = surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request))
-    const headers = error.headers ?? {}
-    return HttpServerResponse.text(body, { status: statusOf(error), contentType: "application/json", headers })
-  })
+  Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+    refusalResponse(surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request)))
+  )

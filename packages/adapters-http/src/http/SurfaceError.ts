@@ -1,8 +1,8 @@
 /**
- * What the server itself has to say: no such route, wrong method, draining, a fault of ours. In the one body of the
- * inference routes under /v1 (gap A6), and in the plain one everywhere else (gap A5).
+ * The errors of the server itself: no such route, wrong method, draining, an internal error. Under /v1 in the error body of
+ * the inference routes (gap A6), and in the plain error body everywhere else (gap A5).
  */
-import type { ErrorDialect } from "../wire/InferenceErrors.ts"
+import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
 
 export type SurfaceErrorCode =
   | "invalid_request"
@@ -47,14 +47,23 @@ export const isInferencePath = (path: string): boolean => path === "/v1" || path
 
 export const dialectOf = (path: string): ErrorDialect => (path.startsWith("/v1/messages") ? "anthropic" : "openai")
 
-export const surfaceErrorBody = ({ code, message, details }: SurfaceError, path: string, requestId: string): string =>
-  isInferencePath(path)
-    ? JSON.stringify({
-        type: "error",
-        error: { type: rows[code].type[dialectOf(path)], code, message, param: null, details: { error_code: code } },
-        request_id: requestId
-      })
-    : JSON.stringify({ error: { code, message, request_id: requestId, ...(details === undefined ? {} : { details }) } })
+export const surfaceErrorBody = (error: SurfaceError, path: string, requestId: string): WireErrorBody => ({
+  status: statusOf(error),
+  headers: error.headers ?? {},
+  body: JSON.stringify(
+    isInferencePath(path) ? inferenceEnvelope(error, path, requestId) : plainEnvelope(error, requestId)
+  )
+})
+
+const inferenceEnvelope = ({ code, message }: SurfaceError, path: string, requestId: string): object => ({
+  type: "error",
+  error: { type: rows[code].type[dialectOf(path)], code, message, param: null, details: { error_code: code } },
+  request_id: requestId
+})
+
+const plainEnvelope = ({ code, message, details }: SurfaceError, requestId: string): object => ({
+  error: { code, message, request_id: requestId, ...(details === undefined ? {} : { details }) }
+})
 
 export const internalError: SurfaceError = {
   code: "internal_error",

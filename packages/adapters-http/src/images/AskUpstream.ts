@@ -2,7 +2,7 @@
  * Asks one supplier for an image, and says what its answer comes to: for the customer, and about the supplier.
  */
 import type { ImageAnswer } from "@tollgate/application/images/ImageConnection"
-import type { AttemptError, AttemptFailed } from "@tollgate/application/inference/RelayConnection"
+import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { UpstreamRequest, Upstreams, Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
@@ -10,13 +10,12 @@ import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/Inference
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { providerNames } from "../inference/relay/ProviderNames.ts"
+import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
-import { refused, verdictOf } from "../inference/relay/UpstreamVerdict.ts"
+import { providerNames, refusedAttempt, verdictOf } from "../inference/relay/UpstreamFailure.ts"
 import { refusalIn, refusalOfStatus, saidBy, saidIn } from "../wire/UpstreamRefusal.ts"
 import { USUAL_BYTES } from "./AnswerMemory.ts"
 import { type Heard, ImageExchange } from "./ImageExchange.ts"
-import type { ImageLease } from "./ImageLease.ts"
 import { declined } from "./ImageRefusal.ts"
 import { frameOf, replyWith } from "./PictureReply.ts"
 import { supplierRequest } from "./UpstreamImageRequest.ts"
@@ -25,33 +24,33 @@ export interface Asking {
   readonly requestId: RequestId
   readonly upstreams: Context.Tag.Service<Upstreams>
   readonly counters: RelayCounters
-  readonly lease: ImageLease
+  readonly reservation: MemoryReservation
   readonly createdAtSeconds: number
 }
 
 /** What was heard means this, and this was to be learnt about the supplier. */
 interface Meaning {
   readonly verdict: Verdict
-  readonly answer: Effect.Effect<ImageAnswer<Buffer>, AttemptFailed>
+  readonly answer: Effect.Effect<ImageAnswer<Buffer>, FailedAttempt>
 }
 
 export const askSupplier = (
   asking: Asking,
   request: ImageRequest,
   candidate: Candidate
-): Effect.Effect<ImageAnswer<Buffer>, AttemptFailed> =>
+): Effect.Effect<ImageAnswer<Buffer>, FailedAttempt> =>
   Effect.suspend(() => {
     const sent = supplierRequest(request, candidate)
     // Room for a usual picture is taken first: whoever finds none is told so while it costs nothing.
-    if (!asking.lease.take(USUAL_BYTES + sent.body.length)) {
-      return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), elsewhere: false, unsent: true })
+    if (!asking.reservation.take(USUAL_BYTES + sent.body.length)) {
+      return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), retryElsewhere: false, unsent: true })
     }
     return exchanged(asking, request, sent)
   })
 
 const exchanged = (asking: Asking, request: ImageRequest, sent: UpstreamRequest) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => new ImageExchange(asking.counters, asking.lease, USUAL_BYTES)),
+    Effect.sync(() => new ImageExchange(asking.counters, asking.reservation, USUAL_BYTES)),
     (exchange) =>
       exchange.hear(asking.upstreams, sent).pipe(
         Effect.flatMap((heard) => meaningOf(asking, request, sent.candidate, heard)),
@@ -81,9 +80,9 @@ const meaningOf = (
 
 const served = (answer: ImageAnswer<Buffer>): Meaning => ({ verdict: "served", answer: Effect.succeed(answer) })
 
-const failed = (error: AttemptError, elsewhere: boolean): Meaning => ({
+const failed = (error: AttemptError, retryElsewhere: boolean): Meaning => ({
   verdict: error._tag === "UpstreamFailed" ? "failed" : "served",
-  answer: Effect.fail({ error, elsewhere })
+  answer: Effect.fail({ error, retryElsewhere })
 })
 
 const refusalMeaning = (
@@ -95,7 +94,7 @@ const refusalMeaning = (
   const policy = declined(status, saidIn(body), names)
   if (policy !== undefined) return served({ _tag: "Declined", error: policy })
   const error = refusalOfStatus(status, retryAfter, body, names)
-  return { verdict: verdictOf(status, error), answer: Effect.fail(refused(error)) }
+  return { verdict: verdictOf(status, error), answer: Effect.fail(refusedAttempt(error)) }
 }
 
 /** It may be billed to us by now, so only a limit, which is none, leads to another supplier. */
@@ -122,7 +121,7 @@ const answerMeaning = (
 /** For operators only. */
 const report = (asking: Asking, { provider, route }: Candidate, status: number | undefined, error: AttemptError) =>
   error._tag === "UpstreamFailed"
-    ? Effect.logWarning("a supplier failed", {
+    ? Effect.logWarning("upstream request failed", {
         request_id: asking.requestId,
         provider: provider.name,
         upstream_model: route.upstreamModel,

@@ -10,9 +10,9 @@ import { type FieldFault, fieldOf, readField } from "@tollgate/domain/images/Ima
 import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"
-import type { BodyReader } from "./BodyReader.ts"
+import type { MemoryReservation } from "../http/MemoryReservation.ts"
+import type { BodyConsumer } from "../http/RequestBody.ts"
 import { isFile, isFormData, nameOf } from "./FormPart.ts"
-import type { ImageLease } from "./ImageLease.ts"
 
 const MIB = 1024 * 1024
 export const FORM_BYTES = 12 * MIB
@@ -50,8 +50,8 @@ export const formFault = (contentType: string | undefined): InvalidRequest | und
 
 export const formTooLarge = () => new ImageTooLarge({ message: `The form is larger than ${FORM_BYTES} bytes.` })
 
-export class EditForm implements BodyReader<ReadForm, FormFault> {
-  readonly #lease: ImageLease
+export class EditForm implements BodyConsumer<ReadForm, FormFault> {
+  readonly #reservation: MemoryReservation
   readonly #capable: Capable
   readonly #parser: Multipasta.Parser
   readonly #texts = new Map<string, string>()
@@ -65,8 +65,8 @@ export class EditForm implements BodyReader<ReadForm, FormFault> {
   #part = ""
   #held: Buffer = Buffer.alloc(0)
 
-  constructor(contentType: string, lease: ImageLease, capable: Capable) {
-    this.#lease = lease
+  constructor(contentType: string, reservation: MemoryReservation, capable: Capable) {
+    this.#reservation = reservation
     this.#capable = capable
     this.#parser = Multipasta.make({
       headers: { "content-type": contentType },
@@ -88,7 +88,7 @@ export class EditForm implements BodyReader<ReadForm, FormFault> {
   take(piece: Buffer): FormFault | undefined {
     this.#bytes += piece.length
     if (this.#bytes > FORM_BYTES) return formTooLarge()
-    if (!this.#lease.take(piece.length)) return new Overloaded({ retryAfterSeconds: 1 })
+    if (!this.#reservation.take(piece.length)) return new Overloaded({ retryAfterSeconds: 1 })
     const given = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece])
     // The parser must see the two hyphens that close a form at once.
     const whole = given.length - hyphensAtEnd(given)

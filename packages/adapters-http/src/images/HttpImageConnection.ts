@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Capable, ImageAnswer, ImageConnection } from "@tollgate/application/images/ImageConnection"
-import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
+import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from "@tollgate/domain/images/IdempotencyKey"
 import type { ImageOperation, ImageRequest } from "@tollgate/domain/images/ImageRequest"
@@ -14,8 +14,8 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { presentedKey } from "../auth/PresentedKey.ts"
+import { announcedBytes, consumeBody, isEncoded } from "../http/RequestBody.ts"
 import { type Asking, askSupplier } from "./AskUpstream.ts"
-import { announcedBytes, isEncoded, readBody } from "./BodyReader.ts"
 import { EditForm, FORM_BYTES, type FormFault, formFault, formTooLarge, type ReadForm } from "./EditForm.ts"
 import { readGeneration } from "./GenerationBody.ts"
 import { readSource } from "./SourceHeader.ts"
@@ -47,7 +47,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     return this.operation === "generate" ? this.#takeGeneration() : this.#takeEdit(capable)
   }
 
-  ask(request: ImageRequest, candidate: Candidate): Effect.Effect<ImageAnswer<Buffer>, AttemptFailed> {
+  ask(request: ImageRequest, candidate: Candidate): Effect.Effect<ImageAnswer<Buffer>, FailedAttempt> {
     return askSupplier(this.#asking, request, candidate)
   }
 
@@ -57,7 +57,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
   /** No file is read for it: whether the model can is asked by the use case. */
   #takeGeneration(): TakeRequest {
-    return Effect.flatMap(readGeneration(this.#request, this.#asking.lease), (members) =>
+    return Effect.flatMap(readGeneration(this.#request, this.#asking.reservation), (members) =>
       readImageRequest("generate", members, undefined)
     )
   }
@@ -72,10 +72,13 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
   #readForm(capable: Capable): Effect.Effect<ReadForm, FormFault> {
     const contentType = this.#request.headers["content-type"] ?? ""
-    const fault = isEncoded(this.#request) ? encoded() : formFault(contentType)
+    const fault = isEncoded(this.#request.headers) ? encoded() : formFault(contentType)
     if (fault !== undefined) return Effect.fail(fault)
-    if (announcedBytes(this.#request) > FORM_BYTES) return Effect.fail(formTooLarge())
-    return readBody(this.#request, new EditForm(contentType, this.#asking.lease, capable))
+    if (announcedBytes(this.#request.headers) > FORM_BYTES) return Effect.fail(formTooLarge())
+    return Effect.async((resume) => {
+      const form = new EditForm(contentType, this.#asking.reservation, capable)
+      return Effect.sync(consumeBody(this.#request, form, resume))
+    })
   }
 }
 

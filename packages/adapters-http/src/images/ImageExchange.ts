@@ -4,7 +4,7 @@
  * The head comes when the image is made, so that the time to the first byte is that of the whole: it is bounded by the
  * provider's total, and silence counts from the head on.
  */
-import type { AttemptFailed } from "@tollgate/application/inference/RelayConnection"
+import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type {
   UpstreamEvents,
   UpstreamExchange,
@@ -16,9 +16,9 @@ import type {
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { AnswerMemory, type GatheredAnswer } from "./AnswerMemory.ts"
-import type { ImageLease } from "./ImageLease.ts"
 
 const REFUSAL_BYTES = 64 * 1024
 /** The status already says what matters; a refusal whose text does not come is taken without it. */
@@ -39,7 +39,7 @@ const READABLE = /^\s*(?:application\/(?:json|[\w.+-]+\+json)|text\/(?:plain|jso
 
 export class ImageExchange implements UpstreamEvents {
   readonly #counters: RelayCounters
-  readonly #lease: ImageLease
+  readonly #reservation: MemoryReservation
   /** Bytes of the answer that the request already has room for. */
   readonly #reservedBytes: number
   #exchange: UpstreamExchange | undefined
@@ -52,11 +52,11 @@ export class ImageExchange implements UpstreamEvents {
   #total: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #idleMillis = 0
-  #tell: (heard: Effect.Effect<Heard, AttemptFailed>) => void = () => {}
+  #tell: (heard: Effect.Effect<Heard, FailedAttempt>) => void = () => {}
 
-  constructor(counters: RelayCounters, lease: ImageLease, reservedBytes: number) {
+  constructor(counters: RelayCounters, reservation: MemoryReservation, reservedBytes: number) {
     this.#counters = counters
-    this.#lease = lease
+    this.#reservation = reservation
     this.#reservedBytes = reservedBytes
   }
 
@@ -64,14 +64,14 @@ export class ImageExchange implements UpstreamEvents {
     return this.#head?.status
   }
 
-  hear(upstreams: Context.Tag.Service<Upstreams>, request: UpstreamRequest): Effect.Effect<Heard, AttemptFailed> {
+  hear(upstreams: Context.Tag.Service<Upstreams>, request: UpstreamRequest): Effect.Effect<Heard, FailedAttempt> {
     return Effect.async((resume) => {
       this.#tell = resume
       const { totalMillis, idleMillis } = request.candidate.provider.timeouts
       this.#idleMillis = idleMillis
       const sent = upstreams.send(request, this)
       if (sent._tag === "Left") {
-        this.#over(Effect.fail({ error: sent.left, elsewhere: true, unsent: true }))
+        this.#over(Effect.fail({ error: sent.left, retryElsewhere: true, unsent: true }))
         return
       }
       this.#counters.openExchanges += 1
@@ -114,7 +114,7 @@ export class ImageExchange implements UpstreamEvents {
       this.#refusal.push(piece)
       this.#refusalBytes += piece.length
       if (this.#refusalBytes >= REFUSAL_BYTES) this.#refused()
-    } else if (!this.#lease.take(this.#beyondReserve(piece))) {
+    } else if (!this.#reservation.take(this.#beyondReserve(piece))) {
       this.#broken("there was no memory for its answer", false, "undecided")
     } else if (!this.#answer.take(piece)) {
       this.#over(Effect.succeed({ _tag: "TooLarge" }))
@@ -151,14 +151,14 @@ export class ImageExchange implements UpstreamEvents {
     this.#over(Effect.succeed({ _tag: "Refusal", status, retryAfter, body }))
   }
 
-  #broken(reason: string, elsewhere: boolean, verdict: Verdict = "failed"): void {
+  #broken(reason: string, retryElsewhere: boolean, verdict: Verdict = "failed"): void {
     if (this.#phase === "over") return
-    this.#over(Effect.fail({ error: new UpstreamFailed({ cause: reason }), elsewhere }))
+    this.#over(Effect.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }))
     this.close(verdict)
   }
 
   /** Nothing more is listened to; what it says of the supplier is for whoever reads it. */
-  #over(heard: Effect.Effect<Heard, AttemptFailed>): void {
+  #over(heard: Effect.Effect<Heard, FailedAttempt>): void {
     this.#phase = "over"
     this.#stopTimers()
     this.#tell(heard)

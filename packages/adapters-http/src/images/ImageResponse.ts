@@ -4,10 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
+import { writeRefusal } from "../http/Refusal.ts"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
-
-/** How long a client that is still uploading has to notice that it was refused. */
-const LINGER_MILLIS = 5_000
 
 const JSON_TYPE = { "content-type": "application/json" }
 
@@ -22,26 +20,17 @@ export const writePicture = (
     response.end(picture)
   })
 
-export const writeRefusal = (
+export const writeImageRefusal = (
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: WireErrorBody
+  refusal: WireErrorBody
 ): Effect.Effect<void> =>
-  closing(response, () => {
-    const length = Buffer.byteLength(body)
-    if (request.complete) {
-      response.writeHead(status, { ...JSON_TYPE, "content-length": length, ...headers })
-      response.end(body)
-      return
-    }
-    response.writeHead(status, { ...JSON_TYPE, "content-length": length, connection: "close", ...headers })
-    response.write(body)
-    // To close at once would reset the connection, and the client would see that instead of the answer.
-    const cut = setTimeout(() => response.destroy(), LINGER_MILLIS)
-    response.once("close", () => clearTimeout(cut))
-    request.once("end", () => response.end())
-    request.resume()
-  })
+  closing(response, () =>
+    writeRefusal(request, response, refusal, {
+      writeHead: (own) => response.writeHead(refusal.status, [...own]),
+      discardedBytes: -1
+    })
+  )
 
 const closing = (response: ServerResponse, write: () => void): Effect.Effect<void> =>
   Effect.uninterruptible(

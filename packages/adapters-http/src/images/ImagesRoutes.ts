@@ -17,13 +17,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import { MemoryReservation } from "../http/MemoryReservation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
 import { HttpImageConnection } from "./HttpImageConnection.ts"
-import { ImageLease } from "./ImageLease.ts"
-import { writePicture, writeRefusal } from "./ImageResponse.ts"
+import { writeImageRefusal, writePicture } from "./ImageResponse.ts"
 import { ImageSettings } from "./ImageSettings.ts"
 import { ImagesApi } from "./ImagesApi.ts"
 
@@ -35,25 +35,25 @@ const served = (operation: ImageOperation) =>
     const requestId = RequestId(requestIdOf(http))
     const { serviceName, allImageBytes } = yield* ImageSettings
     const counters = yield* RelayMetrics
-    const lease = new ImageLease(counters, allImageBytes)
+    const reservation = new MemoryReservation(counters.imageMemory, allImageBytes)
     const createdAtSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     const client = new HttpImageConnection(operation, request, response, {
       requestId,
       upstreams: yield* Upstreams,
       counters,
-      lease,
+      reservation,
       createdAtSeconds
     })
 
     const tell = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
       const alarm =
         Exit.isFailure(exit) && !Chunk.isEmpty(Cause.defects(exit.cause))
-          ? Effect.logError("a request failed by a fault of ours", { request_id: requestId }, exit.cause)
+          ? Effect.logError("a request failed with a defect", { request_id: requestId }, exit.cause)
           : Effect.void
       if (client.gone()) return alarm
       const told = Exit.isSuccess(exit)
         ? writePicture(response, exit.value.picture, { [`x-${serviceName}-billing`]: exit.value.billing })
-        : writeRefusal(request, response, imageErrorBody(toldOf(operation, exit.cause), requestId))
+        : writeImageRefusal(request, response, imageErrorBody(toldOf(operation, exit.cause), requestId))
       return Effect.zipRight(alarm, told)
     }
     let isTaken = false
@@ -63,7 +63,7 @@ const served = (operation: ImageOperation) =>
     })
     const count = Effect.sync(() => {
       counters.openRequests -= 1
-      lease.release()
+      reservation.release()
       const status = response.headersSent ? response.statusCode : 499
       counters.finished({
         protocol: "images",

@@ -9,20 +9,17 @@ import { invalid, read } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"
-import { SmallBodies } from "./SmallBodies.ts"
-
-/** JSON by any of its names, or by none. */
-const READABLE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
+import { isDeclaredJson, isEncoded } from "../http/RequestBody.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 
 export const jsonBody = <A, I>(schema: Schema.Schema<A, I>) => {
   const readBody = read(schema)
   return Effect.gen(function* () {
     const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-    const { "content-type": type, "content-encoding": encoding } = request.headers
-    if (type !== undefined && !READABLE.test(type)) {
+    if (!isDeclaredJson(request.headers)) {
       return yield* invalid("", "send it as JSON, with 'content-type: application/json'")
     }
-    if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+    if (isEncoded(request.headers)) {
       return yield* invalid("", "send it without content-encoding")
     }
     const bytes = yield* (yield* SmallBodies).read(request)

@@ -23,9 +23,9 @@ export interface GatewayOptions {
   /** The limit of all request bodies in memory together. */
   readonly allBodiesBytes: number
   /** The limit of a complete response of a provider. */
-  readonly answerBytes: number
+  readonly responseBytes: number
   /** The interval at which keepalives and timeouts are checked. */
-  readonly sweepMillis: number
+  readonly tickMillis: number
 }
 
 const MIB = 1024 * 1024
@@ -40,6 +40,6 @@ export const defaults: Omit<GatewayOptions, "host" | "port"> = {
   writeStallSeconds: 60,
   bodyBytes: 32 * MIB,
   allBodiesBytes: 512 * MIB,
-  answerBytes: 64 * MIB,
-  sweepMillis: 250
+  responseBytes: 64 * MIB,
+  tickMillis: 250
 }

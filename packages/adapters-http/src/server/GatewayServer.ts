@@ -18,9 +18,10 @@ import { CommonHeaders } from "../http/CommonHeaders.ts"
 import { answerConnectionError } from "../http/ConnectionErrors.ts"
 import { answerPreflight } from "../http/Cors.ts"
 import { InFlight } from "../http/InFlight.ts"
+import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
 import { pathOf, withoutTrailingSlash } from "../http/RequestPath.ts"
-import { drainingError, type SurfaceError, statusOf, surfaceErrorBody } from "../http/SurfaceError.ts"
+import { drainingError, type SurfaceError, surfaceErrorBody } from "../http/SurfaceError.ts"
 import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
 import type { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
@@ -65,9 +66,9 @@ export const layer = (
         {
           keepaliveMillis: options.keepaliveSeconds * 1000,
           writeStallMillis,
-          sweepMillis: options.sweepMillis,
+          tickMillis: options.tickMillis,
           limits: options,
-          answerBytes: options.answerBytes
+          responseBytes: options.responseBytes
         },
         headers,
         inFlight
@@ -84,12 +85,12 @@ export const layer = (
         requestId: RequestId,
         error: SurfaceError
       ) => {
-        const body = surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId)
-        const own = ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))]
-        own.push("cache-control", "no-store", "connection", "close")
-        for (const [name, value] of Object.entries(error.headers ?? {})) own.push(name, value)
-        response.writeHead(statusOf(error), headers.with(requestId, own))
-        response.end(body)
+        const refusal = surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId)
+        response.shouldKeepAlive = false
+        writeRefusal(request, response, refusal, {
+          writeHead: (own) => response.writeHead(refusal.status, headers.with(requestId, own)),
+          discardedBytes: ANY_LENGTH
+        })
       }
       const dispatch = (
         request: IncomingMessage,

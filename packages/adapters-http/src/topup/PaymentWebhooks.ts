@@ -11,10 +11,10 @@ import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { resellerResponse } from "../http/ApiResponse.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import { text } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
-import { SmallBodies } from "../reseller/SmallBodies.ts"
 
 const Notification = Schema.Unknown.annotations({
   jsonSchema: { type: "object", description: "The provider's own format, with its signature." }

@@ -21,7 +21,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
-import type { AttemptFailed } from "../inference/RelayConnection.ts"
+import type { FailedAttempt } from "../inference/RouteAttempts.ts"
 
 /** Whether a model can do what is asked, before a file is read for it. */
 export type Capable = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
@@ -54,8 +54,8 @@ export interface ImageConnection<Picture> {
   readonly nowMillis: () => number
   /** Reads the body, no further than to the first thing that is wrong with it. */
   readonly takeRequest: (capable: Capable) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Asks one supplier. Interrupting it aborts the supplier at once. `elsewhere` says whether another may be asked. */
-  readonly ask: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageAnswer<Picture>, AttemptFailed>
+  /** Asks one supplier. Interrupting it aborts the supplier at once. `retryElsewhere` says whether another may be asked. */
+  readonly ask: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageAnswer<Picture>, FailedAttempt>
   /** The client has closed its connection. */
   readonly gone: () => boolean
 }

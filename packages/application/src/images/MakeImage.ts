@@ -29,8 +29,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
-import type { AttemptError } from "../inference/RelayConnection.ts"
-import { inOrder, mostTelling } from "../inference/TryRoutes.ts"
+import { type AttemptError, mostInformativeError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
 import type { ImageAnswer, ImageBodyRefusal, ImageConnection } from "./ImageConnection.ts"
 import { ImageRequests } from "./ImageRequests.ts"
@@ -65,10 +64,10 @@ export const makeImage = <Picture>(
       const { admission, candidates, idempotencyKey, request } = yield* restore(inTime(client, admissible(client)))
       yield* images.begin({ admission, idempotencyKey })
 
-      const trial = new Trial(client, request, candidates)
-      const exit = yield* Effect.exit(restore(inTime(client, trial.run)))
+      const attempts = new RouteAttempts(client, request, candidates)
+      const exit = yield* Effect.exit(restore(inTime(client, attempts.run)))
       const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
-      const outcome = () => outcomeOf(endOf(exit, client), trial.dispatched)
+      const outcome = () => outcomeOf(endOf(exit, client), attempts.dispatched)
       const written = yield* images.finish({ admission, outcome, durationMillis })
 
       if (Exit.isFailure(exit) && isFault(exit.cause)) return yield* Effect.failCause(exit.cause)
@@ -112,7 +111,7 @@ const admissible = <Picture>(client: ImageConnection<Picture>) =>
   })
 
 /** The routes of a request in their order, until one answers. */
-class Trial<Picture> {
+class RouteAttempts<Picture> {
   /** Something was, or is being, sent to a supplier. */
   dispatched = false
   readonly #client: ImageConnection<Picture>
@@ -127,7 +126,7 @@ class Trial<Picture> {
 
   /** Told is the most telling error: what a supplier did, before our own refusal to ask one. */
   readonly run: Effect.Effect<ImageAnswer<Picture>, AttemptError> = Effect.suspend(() =>
-    Effect.flatMap(inOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
+    Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
   )
 
   #tryFrom(
@@ -139,10 +138,10 @@ class Trial<Picture> {
     if (candidate === undefined) return Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
     const before = this.dispatched
     this.dispatched = true
-    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ elsewhere, error, unsent }) => {
+    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ error, retryElsewhere, unsent }) => {
       if (unsent) this.dispatched = before
-      const most = mostTelling(told, error)
-      return elsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
+      const most = mostInformativeError(told, error)
+      return retryElsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
     })
   }
 }

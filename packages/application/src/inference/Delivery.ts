@@ -1,16 +1,17 @@
 /**
- * The running facts of one request: what its client received, and what its supplier reported.
+ * The state of one request in delivery: the content that its client received, and the usage that its provider reported.
  *
- * Written by the relay while bytes pass, read when a checkpoint is taken and when the request is settled.
+ * Written by the relay while bytes pass, read by checkpoints and by the settlement.
  */
 
-import type { Ending, Outcome } from "@tollgate/domain/inference/Charge"
+import { chargeFor, type Ending, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
+import type { Measured } from "../ledger/InferenceLedger.ts"
 import { DeliveredText, type Turn } from "./DeliveredText.ts"
-import type { Member } from "./IndexedSet.ts"
+import type { Indexed } from "./IndexedSet.ts"
 
 /** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
 export interface RequestClock {
@@ -18,8 +19,8 @@ export interface RequestClock {
   readonly nowMillis: () => number
 }
 
-export class Delivery implements Member {
-  place = -1
+export class Delivery implements Indexed {
+  index = -1
   readonly requestId: RequestId
   readonly text = new DeliveredText()
   reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported
@@ -34,7 +35,7 @@ export class Delivery implements Member {
     this.#clock = clock
   }
 
-  /** Content on its way to the client, and where in it another choice goes on. */
+  /** Content on its way to the client, and the positions in it where another choice continues. */
   send(content: string, turns?: ReadonlyArray<Turn>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
@@ -47,13 +48,13 @@ export class Delivery implements Member {
       this.#deltasAtLastOutputReport = this.text.sentDeltas
   }
 
-  /** Another supplier is asked: what the one before said it used is nothing that this one delivers. */
+  /** Another provider is tried: the usage that the one before reported is not usage of this delivery. */
   forgetReported(): void {
     this.reported = ReportedUsage.unreported
     this.#deltasAtLastOutputReport = 0
   }
 
-  /** What became of the request when it ends so. */
+  /** The outcome if the request ends in this way. */
   outcome(ending: Ending): Outcome {
     return {
       ending,
@@ -61,6 +62,12 @@ export class Delivery implements Member {
       deltas: this.text.deltas,
       deltasAtLastOutputReport: this.#deltasAtLastOutputReport
     }
+  }
+
+  /** The outcome with its charge and its times. */
+  measured(outcome: Outcome, counts: LocalCounts): Measured {
+    const { ttftMillis, durationMillis } = this
+    return { ending: outcome.ending, charge: chargeFor(outcome, counts), ttftMillis, durationMillis }
   }
 
   get checkpoint(): Checkpoint {

@@ -1,16 +1,15 @@
 /**
- * Members that come and go with every request, at a cost that does not show.
+ * A set whose members know their index, for members that come and go with every request.
  *
- * A `Set` would do, but for what it leaves behind: each time it is rehashed its old table survives with all that was
- * in it, and keeps requests that are long over alive until the next full collection. Here a member knows its place,
- * and the last one moves into the gap.
+ * A `Set` would work, but each time it rehashes, its old table survives with all its members and keeps finished requests
+ * alive until the next full collection. Here the last member moves into the gap of a deleted one.
  */
-export interface Member {
-  /** Its place in the roster, for the roster alone; -1 outside. */
-  place: number
+export interface Indexed {
+  /** The index in its set, written by the set alone; -1 outside. */
+  index: number
 }
 
-export class IndexedSet<M extends Member> {
+export class IndexedSet<M extends Indexed> {
   readonly #members: Array<M> = []
 
   get size(): number {
@@ -18,22 +17,22 @@ export class IndexedSet<M extends Member> {
   }
 
   add(member: M): void {
-    if (member.place >= 0) return
-    member.place = this.#members.length
+    if (member.index >= 0) return
+    member.index = this.#members.length
     this.#members.push(member)
   }
 
   delete(member: M): void {
-    const { place } = member
-    if (place < 0) return
-    member.place = -1
+    const { index } = member
+    if (index < 0) return
+    member.index = -1
     const last = this.#members.pop()
     if (last === undefined || last === member) return
-    last.place = place
-    this.#members[place] = last
+    last.index = index
+    this.#members[index] = last
   }
 
-  /** From the last to the first, so that a member may leave when it is its turn. */
+  /** From the last to the first, so that a member may delete itself during its visit. */
   each(visit: (member: M) => void): void {
     for (let i = this.#members.length - 1; i >= 0; i--) {
       const member = this.#members[i]

@@ -1,155 +1,265 @@
 /**
- * One inference request from its key to its settlement.
+ * One inference request from its admission to its settlement. Its key is authenticated and its body is read before.
  *
- *     authenticate ─▶ read ─▶ find the model ─▶ hold ─▶ try routes ─▶ settle
+ *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
- * The order is the order of checks the gap list promises (A11). What comes before the hold is here, the rest is
- * {@link HeldRequest}'s.
+ * No upstream receives a request before its hold is durable. From then on every way in which the request can end settles
+ * it: success, failure, an internal error, and a client that left. A stream ends first and is settled afterwards. A whole
+ * response is settled first and written afterwards, so that the client finds the charge booked; a response whose request
+ * another node has settled in the meantime is not written.
  *
  * Each step calls the next (ADR 0007). This is the hot path, where a fiber that waits three times costs more than all
  * the steps together.
  */
-
-import { callable } from "@tollgate/domain/catalog/Catalog"
+import { type Callable, type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
+import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import { estimate } from "@tollgate/domain/inference/Estimate"
-import type {
-  InvalidApiKey,
-  InvalidRequest,
-  ModelNotFound,
+import {
+  type InvalidApiKey,
+  type ModelNotFound,
   Overloaded,
-  RequestTooLarge
+  UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
-import type * as Redacted from "effect/Redacted"
+import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { type Admission, type Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import { AdmittedRequest, type AdmittedRequestPorts, type Run } from "./AdmittedRequest.ts"
-import { ApiKeyAuthenticator, type Principal } from "./ApiKeyAuthenticator.ts"
+import type { Principal } from "./ApiKeyAuthenticator.ts"
+import { Delivery } from "./Delivery.ts"
 import { OpenRequests } from "./OpenRequests.ts"
-import type { AttemptError, InferenceRequest, RelayConnection } from "./RelayConnection.ts"
-import { TokenCounter } from "./TokenCounter.ts"
+import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import {
+  type Attempt,
+  type AttemptError,
+  type FailedAttempt,
+  mostInformativeError,
+  routesInOrder
+} from "./RouteAttempts.ts"
+import { localCounts, NOT_COUNTED, TokenCounter } from "./TokenCounter.ts"
 
-export type RelayRequestError =
-  | InvalidApiKey
-  | InvalidRequest
-  | RequestTooLarge
-  | ModelNotFound
-  | InsufficientBalance
-  | Overloaded
-  | AttemptError
+export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
 
-/** Answers once, when the request is over: settled, or with nothing left to settle but in the background. */
+/** Writes the whole response to the client. */
+export type WriteResponse = () => void
+
+/**
+ * Calls back once, when the request is over: settled, or handed to the settlement in the background. The result is the
+ * write of a whole response; a stream has no result.
+ */
 export type RelayRequest = <Request extends InferenceRequest>(
-  client: RelayConnection<Request>,
-  answer: Callback<void, RelayRequestError>
+  connection: RelayConnection<Request>,
+  principal: Principal,
+  request: Request,
+  callback: Callback<WriteResponse | undefined, RelayRequestError>
 ) => void
 
-interface Ports extends AdmittedRequestPorts {
-  readonly authenticator: ApiKeyAuthenticator["Type"]
-  readonly catalog: CurrentCatalog["Type"]
+/** Runs an effect and calls back with its exit: for the steps that few requests need. */
+export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
+
+interface Ports {
+  readonly ledger: InferenceLedger["Type"]
+  readonly open: OpenRequests["Type"]
+  readonly counter: TokenCounter["Type"]
+  readonly run: Run
 }
 
-/** The ports are looked up once, not for every request. `run` carries out what hardly any request needs. */
+/** Looks up the ports once, not for every request. */
 export const makeRelayRequest = (
   run: Run
-): Effect.Effect<
-  RelayRequest,
-  never,
-  ApiKeyAuthenticator | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
-> =>
+): Effect.Effect<RelayRequest, never, CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter> =>
   Effect.gen(function* () {
+    const catalog = yield* CurrentCatalog
     const ports: Ports = {
-      authenticator: yield* ApiKeyAuthenticator,
-      catalog: yield* CurrentCatalog,
       ledger: yield* InferenceLedger,
       open: yield* OpenRequests,
       counter: yield* TokenCounter,
       run
     }
-    return (client, answer) => new UnadmittedRequest(client, ports, answer).start()
+    return (connection, principal, request, callback) => {
+      const found = callable(catalog.get(), request.model, connection.protocol)
+      if (found._tag === "Left") {
+        callback(Exit.fail(found.left))
+        return
+      }
+      const { candidates, model } = found.right
+      const admission: Admission = {
+        requestId: connection.requestId,
+        principal,
+        modelId: model.id,
+        priceId: model.priceId,
+        price: model.price,
+        protocol: connection.protocol,
+        streamed: request.streamed,
+        estimate: estimate(request.size)
+      }
+      new AdmittedRequest(connection, request, candidates, admission, ports, callback).admit()
+    }
   })
 
-const LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
+const CLIENT_LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
+const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
 
-/** A request that holds nothing yet: it may be refused, or its client may leave, and there is nothing to settle. */
-class UnadmittedRequest<Request extends InferenceRequest> {
-  readonly #client: RelayConnection<Request>
+/**
+ *     admitting ─▶ trying ─▶ settling ─▶ over
+ */
+class AdmittedRequest<Request extends InferenceRequest> {
+  readonly #connection: RelayConnection<Request>
+  readonly #request: Request
+  readonly #admission: Admission
+  readonly #delivery: Delivery
   readonly #ports: Ports
-  readonly #answer: Callback<void, RelayRequestError>
-  #over = false
+  readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
+  #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
+  /** In the order in which they are tried. */
+  #routes: Callable["candidates"]
+  #tried = 0
+  #clientLeft = false
+  #error: AttemptError | undefined
 
-  constructor(client: RelayConnection<Request>, ports: Ports, answer: Callback<void, RelayRequestError>) {
-    this.#client = client
+  constructor(
+    connection: RelayConnection<Request>,
+    request: Request,
+    candidates: Callable["candidates"],
+    admission: Admission,
+    ports: Ports,
+    callback: Callback<WriteResponse | undefined, RelayRequestError>
+  ) {
+    this.#connection = connection
+    this.#request = request
+    this.#routes = candidates
+    this.#admission = admission
+    this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
     this.#ports = ports
-    this.#answer = answer
+    this.#callback = callback
   }
 
-  start(): void {
-    const { presentedKey } = this.#client
-    this.#client.onLeft = () => this.#end(LEFT)
-    if (this.#client.gone()) this.#end(LEFT)
-    else if (presentedKey._tag === "Left") this.#end(Exit.fail(presentedKey.left))
-    else this.#step(() => this.#identify(presentedKey.right))
+  admit(): void {
+    this.#connection.onLeft = () => {
+      // During the admission the end has to wait: the hold can be settled only after it is known to exist.
+      this.#clientLeft = true
+      if (this.#phase === "trying") this.#end(CLIENT_LEFT)
+    }
+    this.#ports.ledger.admit(this.#admission, (exit) => {
+      if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+      else this.#step(() => this.#tryRoutes())
+    })
   }
 
-  #identify(presented: Redacted.Redacted<string>): void {
-    const { authenticator, run } = this.#ports
-    const recalled = authenticator.recall(presented)
-    if (recalled?._tag === "Right") this.#takeBody(recalled.right)
-    else if (recalled?._tag === "Left") this.#end(Exit.fail(recalled.left))
+  #tryRoutes(): void {
+    this.#phase = "trying"
+    this.#ports.open.add(this.#delivery)
+    if (this.#clientLeft) this.#end(CLIENT_LEFT)
+    else if (this.#routes.length === 1) this.#tryNextRoute()
     else {
-      run(authenticator.authenticate(presented), (exit) => {
-        if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
-        else this.#step(() => this.#takeBody(exit.value))
+      this.#ports.run(routesInOrder(this.#routes), (exit) => {
+        if (Exit.isSuccess(exit)) this.#routes = exit.value
+        this.#step(() => this.#tryNextRoute())
       })
     }
   }
 
-  #takeBody(principal: Principal): void {
-    if (this.#over) return
-    this.#client.takeBody((exit) => {
-      if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
-      else this.#step(() => this.#admit(principal, exit.value))
+  #tryNextRoute(): void {
+    if (this.#phase !== "trying") return
+    this.#delivery.forgetReported()
+    const candidate: Candidate | undefined = this.#routes[this.#tried++]
+    if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
+    else this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
+  }
+
+  readonly #onAttempt = (exit: Exit.Exit<Attempt, FailedAttempt>): void => {
+    if (this.#phase !== "trying") return
+    this.#step(() => {
+      if (Exit.isFailure(exit)) this.#attemptFailed(exit.cause)
+      else if (exit.value._tag === "Completed") this.#settleThenWrite(exit.value)
+      else this.#end(STREAMED)
     })
   }
 
-  #admit(principal: Principal, body: Buffer): void {
-    const client = this.#client
-    const read = Either.flatMap(client.read(body), (request) =>
-      Either.map(callable(this.#ports.catalog.get(), request.model, client.protocol), (found) => ({ request, found }))
-    )
-    if (read._tag === "Left") this.#end(Exit.fail(read.left))
-    if (read._tag === "Left" || this.#over) return
-    const { request, found } = read.right
-    const admission: Admission = {
-      requestId: client.requestId,
-      principal,
-      modelId: found.model.id,
-      priceId: found.model.priceId,
-      price: found.model.price,
-      protocol: client.protocol,
-      streamed: request.streamed,
-      estimate: estimate(request.size)
+  /** A failure leads to the next route only while no byte of the response was sent. */
+  #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
+    const failed = Option.getOrUndefined(Cause.failureOption(cause))
+    if (failed === undefined) {
+      this.#end(Exit.die(Cause.squash(cause)))
+      return
     }
-    this.#over = true
-    new AdmittedRequest(client, request, found.candidates, admission, this.#ports, this.#answer).admit()
+    this.#error = mostInformativeError(this.#error, failed.error)
+    if (failed.retryElsewhere && !this.#connection.committed()) this.#tryNextRoute()
+    else this.#end(Exit.fail(this.#error))
   }
 
+  #settleThenWrite({ content, write }: Attempt & { readonly _tag: "Completed" }): void {
+    this.#phase = "settling"
+    const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
+    const clientGone = this.#delivery.outcome("client_gone")
+    this.#count(complete, [content], (counts) => {
+      const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
+      this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
+        this.#step(() => {
+          if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+          else if (exit.value === undefined) this.#withhold()
+          else this.#finish(Exit.succeed(write))
+        })
+      })
+    })
+  }
+
+  /**
+   * Another node has considered this node dead and has settled the request at its checkpoint: nothing was delivered. The
+   * response is withheld, so that a client that repeats the request is charged once.
+   */
+  #withhold(): void {
+    const { requestId } = this.#admission
+    const warning = Effect.logWarning("response withheld: another server has settled its request as not delivered")
+    this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
+    this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
+  }
+
+  /** Nothing more is delivered: the delivered part is settled in the background. */
+  #end(exit: Exit.Exit<undefined, AttemptError>): void {
+    this.#phase = "settling"
+    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
+    this.#count(outcome, this.#delivery.text.texts, (counts) => {
+      const measured = this.#delivery.measured(outcome, counts)
+      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+      this.#finish(exit)
+    })
+  }
+
+  /** Most providers report the usage, and then nothing has to be counted here. */
+  #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
+    if (!needsLocalCount(outcome)) then(NOT_COUNTED)
+    else {
+      this.#ports.run(localCounts(outcome, contents, this.#request, this.#ports.counter), (exit) => {
+        if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+        else this.#step(() => then(exit.value))
+      })
+    }
+  }
+
+  /** An exception in a step ends the request, and settles it unless its settlement has begun. */
   #step(step: () => void): void {
     try {
       step()
     } catch (defect) {
-      this.#end(Exit.die(defect))
+      if (this.#phase === "trying") this.#step(() => this.#end(Exit.die(defect)))
+      else this.#finish(Exit.die(defect))
     }
   }
 
-  #end(exit: Exit.Exit<never, RelayRequestError>): void {
-    if (this.#over) return
-    this.#over = true
-    this.#answer(exit)
+  #finish(exit: Exit.Exit<WriteResponse | undefined, RelayRequestError>): void {
+    if (this.#phase === "over") return
+    this.#phase = "over"
+    this.#ports.open.delete(this.#delivery)
+    this.#callback(exit)
   }
+}
+
+const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Delivery): Ending => {
+  if (Exit.isSuccess(exit)) return "complete"
+  if (Cause.isInterrupted(exit.cause)) return "client_gone"
+  return delivery.text.deltas > 0 ? "upstream_cut" : "failed"
 }

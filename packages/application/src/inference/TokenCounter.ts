@@ -1,15 +1,41 @@
 /**
- * Counts tokens here, for what no supplier reported.
+ * Counts tokens locally, where no provider has reported a figure.
  */
-
-import type { Tokens } from "@tollgate/domain/money/Tokens"
+import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
+import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import type { InferenceRequest } from "./RelayConnection.ts"
 
 export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounter")<
   TokenCounter,
   {
-    /** Linear in the text, whatever it is; long texts give way to other work in between. */
-    readonly count: (text: string) => Effect.Effect<Tokens>
+    /** Linear in the length of any text; a long text yields to other work in between. */
+    readonly count: (text: string) => Effect.Effect<Tokens.Tokens>
   }
 >() {}
+
+/**
+ * The counts for an outcome that `needsLocalCount`: of the prompt, and of the content delivered of each choice. The
+ * outcome is taken before the count begins, so that events during the count do not change it.
+ */
+export const localCounts = (
+  outcome: Outcome,
+  contents: ReadonlyArray<string>,
+  request: InferenceRequest,
+  counter: Context.Tag.Service<TokenCounter>
+): Effect.Effect<LocalCounts> =>
+  Effect.gen(function* () {
+    const prompt = reportedPrompt(outcome) === undefined ? yield* countPrompt(request, counter) : Tokens.zero
+    const output = Tokens.sum(yield* Effect.forEach(contents, counter.count))
+    return { prompt: () => prompt, deliveredOutput: () => output }
+  })
+
+const none = () => Tokens.zero
+/** For outcomes that need no count. */
+export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
+
+const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
+  const { text, extraTokens } = request.promptText()
+  return Effect.map(counter.count(text), (counted) => Tokens.add(counted, Tokens.fromCount(extraTokens)))
+}

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { CommonHeaders } from "@tollgate/adapters-http/http/CommonHeaders"
 import { ClientResponse } from "@tollgate/adapters-http/inference/relay/ClientResponse"
 import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
-import { Sweep } from "@tollgate/adapters-http/inference/relay/Ticker"
 import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
 import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
@@ -101,10 +100,10 @@ describe("a client that does not read", () => {
   })
 
   it("is not sent keepalives on top", async () => {
-    const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, sweepMillis: 10 })
-    const written = await settles(() => gateway.counters.answerBytes)
+    const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, tickMillis: 10 })
+    const written = await settles(() => gateway.counters.responseBytes)
     await new Promise((resolve) => setTimeout(resolve, 150))
-    expect(gateway.counters.answerBytes).toBe(written)
+    expect(gateway.counters.responseBytes).toBe(written)
     client.socket.destroy()
   })
 })
@@ -131,14 +130,13 @@ describe("content", () => {
       {
         headers: new CommonHeaders({ serviceName: "tollgate", corsAllowOrigin: "*" }),
         counters: new RelayCounters(),
-        sweep: new Sweep(),
         writeStallMillis: 1_000,
         draining: () => false
       },
       0
     )
     const text = new DeliveredText()
-    response.streams(text, () => {})
+    response.beginsWith(text, () => {})
     const write = (content: string) => {
       text.append(content)
       response.write(`data: ${content}\n\n`)

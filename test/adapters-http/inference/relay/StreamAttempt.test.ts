@@ -194,7 +194,7 @@ describe("what counts as delivered", () => {
 })
 
 describe("a keepalive", () => {
-  const quick = { keepaliveSeconds: 0.06, sweepMillis: 10 }
+  const quick = { keepaliveSeconds: 0.06, tickMillis: 10 }
   const heartbeats = (text: string) => text.split(": keepalive\n\n").length - 1
 
   it("commits the stream before the first token, and again between tokens", async () => {
@@ -234,7 +234,7 @@ describe("a keepalive", () => {
     const steps = Array.from({ length: 12 }, () => [say("x"), wait(15)]).flat()
     const { gateway } = await playing([...steps, event(chunk({}, "stop")), done], {
       keepaliveSeconds: 0.15,
-      sweepMillis: 10
+      tickMillis: 10
     })
     const text = await (await post(gateway.url, helloStream)).text()
     expect(heartbeats(text)).toBe(0)
@@ -364,7 +364,7 @@ describe("time", () => {
         {}
       ),
       upstreams: upstreams.layer,
-      sweepMillis: 10
+      tickMillis: 10
     })
     return { upstreams, gateway }
   }

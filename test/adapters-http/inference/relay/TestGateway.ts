@@ -180,7 +180,7 @@ export const startGateway = async ({
     host: "127.0.0.1",
     port: 0,
     drainSeconds: 5,
-    sweepMillis: 20,
+    tickMillis: 20,
     ...options
   }).pipe(Layer.provide(GatewayApiLive.layer), Layer.provideMerge(InFlight.layer))
   const live = gatewayServer.pipe(

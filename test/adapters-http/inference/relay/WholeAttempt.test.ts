@@ -133,7 +133,7 @@ describe("a whole answer", () => {
   })
 
   it("has a limit", async () => {
-    const { upstreams, gateway } = await start({ answerBytes: 1_000 })
+    const { upstreams, gateway } = await start({ responseBytes: 1_000 })
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
     exchange.data("x".repeat(1_001))

@@ -72,5 +72,5 @@ it("a fault of ours is told like any other", async () => {
   const events = eventsOf(await new Response(body).text())
   expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
   expect(events.at(-1)).toMatchObject({ code: "internal_error", sequence_number: 2 })
-  expect(gateway.logged.some((line) => line.includes("a fault of ours"))).toBe(true)
+  expect(gateway.logged.some((line) => line.includes("with a defect"))).toBe(true)
 })

@@ -3,7 +3,8 @@
  * metered nor charged.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type CountClient, countPrompt } from "@tollgate/application/inference/CountPrompt"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { countPrompt } from "@tollgate/application/inference/CountPrompt"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -16,11 +17,12 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { presentedKey } from "../../auth/PresentedKey.ts"
+import { MemoryReservation } from "../../http/MemoryReservation.ts"
+import { type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
-import { BodyLease, takeBody } from "../relay/RequestBody.ts"
 import { messagesHeadersFor } from "./MessagesHeaders.ts"
 import { type MessagesRequest, messagesBodyFor, readCountRequest } from "./MessagesRequest.ts"
 import { supplierCount } from "./UpstreamCount.ts"
@@ -39,17 +41,14 @@ export const countTokensRoute = (): RelayRoute => {
   }
 }
 
-class CountTokens implements CountClient<MessagesRequest> {
-  readonly protocol = "messages"
-  readonly presentedKey: CountClient<MessagesRequest>["presentedKey"]
-  readonly read = readCountRequest
+class CountTokens {
   readonly #request: IncomingMessage
   readonly #nodeResponse: ServerResponse
   readonly #response: ClientResponse
   readonly #requestId: RequestId
   readonly #settings: ExchangeSettings
   readonly #turns: Effect.Semaphore
-  readonly #lease: BodyLease
+  readonly #reservation: MemoryReservation
   #fiber: Fiber.RuntimeFiber<unknown, RelayError> | undefined
 
   constructor(
@@ -59,22 +58,21 @@ class CountTokens implements CountClient<MessagesRequest> {
     settings: ExchangeSettings,
     turns: Effect.Semaphore
   ) {
-    this.presentedKey = presentedKey(request.rawHeaders, request.socket)
     this.#request = request
     this.#nodeResponse = response
     this.#requestId = requestId
     this.#settings = settings
     this.#turns = turns
     this.#response = new ClientResponse(request, response, requestId, settings, performance.now())
-    this.#lease = new BodyLease(settings.counters, settings.limits)
+    this.#reservation = new MemoryReservation(settings.counters.bodyMemory, settings.limits.allBodiesBytes)
   }
 
-  takeBody(answer: Parameters<CountClient<MessagesRequest>["takeBody"]>[0]): void {
-    takeBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease, answer)
-  }
+  readonly #body = Effect.async<Buffer, InferenceBodyRefusal>((resume) =>
+    readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
+  )
 
   /** When too many are being asked, this one is not. */
-  ask(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
+  #providerCount(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
     const asking = Effect.suspend(() =>
       supplierCount(this.#settings.upstreams, {
         candidate,
@@ -87,11 +85,17 @@ class CountTokens implements CountClient<MessagesRequest> {
   }
 
   start(onOver: () => void): void {
-    const counted = Effect.map(countPrompt(this), (tokens) => this.#response.answer(`{"input_tokens":${tokens}}`))
+    const counted = Effect.gen(this, function* () {
+      const presented = yield* presentedKey(this.#request.rawHeaders, this.#request.socket)
+      yield* (yield* ApiKeyAuthenticator).authenticate(presented)
+      const request = yield* readCountRequest(yield* this.#body)
+      const tokens = yield* countPrompt("messages", request, (candidate) => this.#providerCount(request, candidate))
+      this.#response.writeWhole(`{"input_tokens":${tokens}}`)
+    })
     this.#fiber = this.#settings.fork(counted)
     this.#fiber.addObserver((exit) => {
       if (Exit.isFailure(exit)) this.#tell(exit.cause)
-      this.#lease.release()
+      this.#reservation.release()
       onOver()
     })
   }

@@ -1,22 +1,21 @@
 /**
- * The response to one relayed request: a whole answer, a refusal, or an event stream written frame by frame.
+ * The response to one relayed request: a whole response, a refusal, or an event stream written frame by frame.
  *
- * Content counts as delivered when the socket took the write that carried it. The chunk framing of streams is
- * written here: Node's own makes four writes of each.
+ * Content counts as delivered when the socket has taken the write that carried it. The chunk framing of streams is
+ * written here: Node's own needs four writes for each chunk.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { DeliveredText } from "@tollgate/application/inference/DeliveredText"
 import type { CommonHeaders } from "../../http/CommonHeaders.ts"
+import { writeRefusal } from "../../http/Refusal.ts"
 import type { WireErrorBody } from "../../wire/InferenceErrors.ts"
 import { DeliveryMarks } from "./DeliveryMarks.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
-import type { Sweep, Swept } from "./Ticker.ts"
 
 export interface ClientResponseSettings {
   readonly headers: CommonHeaders
   readonly counters: RelayCounters
-  readonly sweep: Sweep
-  /** A client that takes nothing for so long has left. */
+  /** A client that takes nothing for this long has left. */
   readonly writeStallMillis: number
   /** From now on connections end with their response. */
   readonly draining: () => boolean
@@ -30,15 +29,12 @@ const EVENT_STREAM = [
   "x-accel-buffering",
   "no"
 ]
-const JSON_ANSWER = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
+const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** A refused body of at most this many bytes is read and dropped, so that the connection can be used again. */
-const DROPPED_BODY_BYTES = 64 * 1024
-/** How long a client that is still uploading has to notice that it was refused. */
-const LINGER_MILLIS = 5_000
+/** A refused body of at most this many bytes is discarded, so that the connection can be used again. */
+const DISCARDED_BODY_BYTES = 64 * 1024
 
-export class ClientResponse implements Swept {
-  place = -1
+export class ClientResponse {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #requestId: string
@@ -46,20 +42,19 @@ export class ClientResponse implements Swept {
   #text: DeliveredText | undefined
   #marks: DeliveryMarks | undefined
   #framed = false
-  #flowing: (() => void) | undefined
-  #lingersUntilMillis = 0
+  #onUnblocked: (() => void) | undefined
 
   /** The status is on its way. */
   committed = false
-  /** Everything there is to write was written. */
+  /** Everything was written. */
   ended = false
   /** The client closed the connection before it took everything, or was cut off. */
   gone = false
-  /** More was written than the socket takes; nothing more should be until it flows again. */
+  /** The socket takes no more at the moment; nothing should be written until it drains. */
   blocked = false
   status = 0
   wroteAtMillis: number
-  /** Called when the socket took an ended stream to its last byte. */
+  /** Called when the socket has taken the last byte of an ended stream. */
   onTaken: (() => void) | undefined
 
   constructor(
@@ -76,13 +71,13 @@ export class ClientResponse implements Swept {
     this.wroteAtMillis = acceptedAtMillis
   }
 
-  /** The stream that may follow delivers this text; `flowing` is called when a blocked one may go on. */
-  streams(text: DeliveredText, flowing: () => void): void {
+  /** The text that the stream delivers; `onUnblocked` is called when a blocked stream may continue. */
+  beginsWith(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
-    this.#flowing = flowing
+    this.#onUnblocked = onUnblocked
   }
 
-  /** Writes whole frames, after the head of the stream where they are the first. False asks to pause. */
+  /** Writes whole frames, before the first ones the head of the stream. False asks to pause. */
   write(frames: string): boolean {
     return this.ended || this.gone || this.#send(frames, "")
   }
@@ -91,45 +86,37 @@ export class ClientResponse implements Swept {
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // Not left to `end`: its callback does not tell a socket that took the last write from one that was destroyed.
+    // Not by `end`: its callback does not distinguish a socket that took the last write from a destroyed one.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()
   }
 
-  /** The whole answer. */
-  answer(body: string): void {
+  /** Writes a whole response. */
+  writeWhole(body: string): void {
     if (this.ended || this.gone) return
     this.ended = true
     const bytes = Buffer.byteLength(body)
-    this.#settings.counters.answerBytes += bytes
-    this.#head(200, [...JSON_ANSWER, String(bytes)])
+    this.#settings.counters.responseBytes += bytes
+    this.#head(200, [...JSON_RESPONSE, String(bytes)])
     this.#response.end(body)
     this.#expectTaking()
   }
 
   /** An error, before anything else was written. */
-  refuse({ status, headers, body }: WireErrorBody): void {
+  refuse(refusal: WireErrorBody): void {
     if (this.committed || this.gone) return
     this.ended = true
-    const own = [...JSON_ANSWER, String(Buffer.byteLength(body)), ...Object.entries(headers).flat()]
-    if (this.#canDropBody()) {
-      this.#head(status, own)
-      this.#response.end(body)
-    } else {
-      this.#linger(status, own, body)
-    }
+    writeRefusal(this.#request, this.#response, refusal, {
+      writeHead: (own) => this.#head(refusal.status, own),
+      discardedBytes: DISCARDED_BODY_BYTES
+    })
   }
 
-  /** To be called when the connection is closed, or done with this response. */
+  /** To be called when the connection is closed, or has finished this response. */
   close(): void {
     if (this.#marks !== undefined) this.#settings.counters.openStreams -= 1
     this.gone ||= !this.ended || this.#marks?.isEmpty === false
-    this.#settings.sweep.delete(this)
-  }
-
-  sweep(nowMillis: number): void {
-    if (nowMillis >= this.#lingersUntilMillis) this.#response.destroy()
   }
 
   #head(status: number, own: ReadonlyArray<string>): void {
@@ -152,17 +139,17 @@ export class ClientResponse implements Swept {
     this.#marks.push(this.#text?.sentCharacters ?? 0, this.#text?.sentDeltas ?? 0)
     this.wroteAtMillis = performance.now()
     const bytes = Buffer.byteLength(frames)
-    this.#settings.counters.answerBytes += bytes
+    this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
-    // Text of one byte a character is written faster when the socket need not look for longer ones.
-    const flowing = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
-    if (!flowing && !this.blocked) this.#block()
-    return flowing
+    // Text of one byte a character is written faster when the socket does not search for longer characters.
+    const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
+    if (!hasRoom && !this.blocked) this.#block()
+    return hasRoom
   }
 
   /** One for all writes of a stream: they are taken in the order they were written. */
   readonly #taken = (error?: Error | null): void => {
-    // A write that was under way when the connection broke is reported like one that was taken.
+    // Node reports a write that was under way when the connection broke like one that the socket took.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
@@ -174,33 +161,13 @@ export class ClientResponse implements Swept {
     this.#response.once("drain", () => {
       this.blocked = false
       this.#response.socket?.setTimeout(0)
-      this.#flowing?.()
+      this.#onUnblocked?.()
     })
   }
 
-  /** Node closes a connection that is silent for so long; it sees the bytes go even within one large write. */
+  /** Node closes a connection without progress for this long; it sees the progress within one large write. */
   #expectTaking(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)
-  }
-
-  #canDropBody(): boolean {
-    if (this.#request.complete) return true
-    const { "content-length": length, "transfer-encoding": coding, expect } = this.#request.headers
-    return coding === undefined && expect === undefined && Number(length ?? 0) <= DROPPED_BODY_BYTES
-  }
-
-  /**
-   * Answers a client that may still be uploading. To close at once would reset the connection, and the client would
-   * see the reset instead of the answer; so it has a moment to read the answer and stop.
-   */
-  #linger(status: number, own: ReadonlyArray<string>, body: string): void {
-    this.#response.shouldKeepAlive = false
-    this.#head(status, own)
-    this.#response.write(body)
-    this.#lingersUntilMillis = performance.now() + LINGER_MILLIS
-    this.#settings.sweep.add(this)
-    this.#request.once("end", () => this.#response.end())
-    this.#request.resume()
   }
 }

@@ -1,10 +1,11 @@
 /**
- * The relay as a request listener: what is open, and the ports and settings its requests share.
+ * The request listener of the inference routes: the open exchanges, and the ports and settings that they share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { IndexedSet, type Member } from "@tollgate/application/inference/IndexedSet"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
-import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
+import { makeRelayRequest, type Run } from "@tollgate/application/inference/RelayRequest"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
@@ -12,27 +13,26 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { CommonHeaders } from "../../http/CommonHeaders.ts"
 import type { InFlightRequests } from "../../http/InFlight.ts"
-import { type ExchangeSettings, RelayExchange, type RelayPorts } from "./RelayExchange.ts"
+import { type BodyLimits, type ExchangeSettings, RelayExchange, type RelayPorts } from "./RelayExchange.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
-import type { BodyLimits } from "./RequestBody.ts"
-import * as Sweep from "./Ticker.ts"
+import * as Ticker from "./Ticker.ts"
 
 /** The ports behind the relay. */
 export type RelayRequirements = RelayPorts | Upstreams
 
-/** A request that is being relayed, whatever its protocol. */
+/** A request that is being served, of any protocol. */
 interface OpenExchange {
   readonly start: (onOver: () => void) => void
   readonly close: () => void
   readonly cut: () => void
 }
 
-interface Entry extends Member {
+interface Entry extends Indexed {
   readonly exchange: OpenExchange
 }
 
-/** A path of ours, and the protocol spoken there. */
+/** A path, and the exchange that serves its requests. */
 export interface RelayRoute {
   readonly path: string
   readonly open: (
@@ -51,14 +51,14 @@ export const relayRoute = <Request extends InferenceRequest>(protocol: RelayProt
 export interface RelayOptions {
   readonly keepaliveMillis: number
   readonly writeStallMillis: number
-  readonly sweepMillis: number
+  readonly tickMillis: number
   readonly limits: BodyLimits
-  readonly answerBytes: number
+  readonly responseBytes: number
 }
 
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
-  /** Ends every open request that would not end by itself. */
+  /** Ends every open request that does not end by itself. */
   readonly cutAll: () => void
 }
 
@@ -71,27 +71,30 @@ export const make = (
     const runtime = yield* Effect.runtime<RelayPorts>()
     const runFork = Runtime.runFork(runtime)
     const runCallback = Runtime.runCallback(runtime)
+    const run: Run = (effect, onExit) => void runCallback(effect, { onExit })
     const clock = yield* Effect.clock
     const counters = yield* RelayMetrics
     const open = new IndexedSet<Entry>()
     const settings: ExchangeSettings = {
       ...options,
-      relayRequest: yield* makeRelayRequest((effect, onExit) => void runCallback(effect, { onExit })),
+      authenticator: yield* ApiKeyAuthenticator,
+      relayRequest: yield* makeRelayRequest(run),
+      run,
       fork: (effect) => runFork(effect),
       headers,
       counters,
-      sweep: yield* Sweep.make(options.sweepMillis),
+      ticker: yield* Ticker.make(options.tickMillis),
       upstreams: yield* Upstreams,
       draining: () => inFlight.draining,
       wallMillis: () => clock.unsafeCurrentTimeMillis(),
       warn: (message, details) => runFork(Effect.logWarning(message, details)),
       alarm: (requestId, cause) =>
-        runFork(Effect.logError("a request failed by a fault of ours", { request_id: requestId }, cause))
+        runFork(Effect.logError("a request failed with a defect", { request_id: requestId }, cause))
     }
     return {
       serve: (request, response, requestId, route) => {
         const exchange = route.open(request, response, requestId, settings)
-        const entry: Entry = { exchange, place: -1 }
+        const entry: Entry = { exchange, index: -1 }
         open.add(entry)
         counters.openRequests += 1
         inFlight.started()
@@ -106,12 +109,12 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // Once what came with the head is parsed, so that a small body is there when it is asked for.
+        // After the rest of the first packet is parsed, so that a small body is complete when it is read.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())
     }
   })
 
-/** A response whose connection broke says so as an error too; its `close` is what counts. */
+/** A response with a broken connection also emits an error; only its `close` counts. */
 const ignore = () => {}

@@ -1,101 +1,142 @@
 /**
- * One relayed request, from its first header to the last byte of its response: the client's half of the use case,
- * and what is done when either side ends first.
+ * One relayed request on the HTTP side, from its headers to the last byte of its response.
+ *
+ *     authenticate ─▶ read the body ─▶ parse ─▶ RelayRequest ─▶ write a whole response, or refuse
+ *
+ * The order is the order of checks (gap A11). `RelayRequest` in the application takes the parsed request to its settlement;
+ * for each route it calls {@link RelayExchange.attempt}.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import type { ApiKeyAuthenticator, Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
-import type {
-  Attempt,
-  AttemptFailed,
-  BodyRefusal,
-  InferenceRequest,
-  RelayConnection
-} from "@tollgate/application/inference/RelayConnection"
-import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
+import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
+import type { RelayRequest, Run, WriteResponse } from "@tollgate/application/inference/RelayRequest"
+import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Callback, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
-import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import type * as Effect from "effect/Effect"
-import type * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import type * as Redacted from "effect/Redacted"
 import { presentedKey } from "../../auth/PresentedKey.ts"
+import { MemoryReservation } from "../../http/MemoryReservation.ts"
+import { readInferenceBody } from "../../http/RequestBody.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
-import type { RelayProtocol, ResponseContext } from "./RelayProtocol.ts"
-import { BodyLease, type BodyLimits, takeBody } from "./RequestBody.ts"
+import type { RelayProtocol } from "./RelayProtocol.ts"
 import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
 import { StreamAttempt } from "./StreamAttempt.ts"
 import { WholeAttempt } from "./WholeAttempt.ts"
 
-/** What requests need of the rest of Tollgate, besides their suppliers. */
+/** The ports that relayed requests use, besides `Upstreams`. */
 export type RelayPorts = ApiKeyAuthenticator | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
 
+export interface BodyLimits {
+  readonly bodyBytes: number
+  /** Of all requests together. */
+  readonly allBodiesBytes: number
+}
+
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
+  readonly authenticator: ApiKeyAuthenticator["Type"]
   readonly relayRequest: RelayRequest
-  /** For what is served beside the relay. */
+  /** Runs the steps that few requests need. */
+  readonly run: Run
+  /** For the routes that are served beside the relay. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>
   readonly limits: BodyLimits
   readonly wallMillis: () => number
   readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
 }
 
-const nobodyWaits = () => {}
+const CLIENT_LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
-/** Told to those whom draining does not wait for: to come again, elsewhere. */
-const cutOff = new Overloaded({ retryAfterSeconds: 1 })
+/** For requests that are still open at the end of the drain: the client should repeat them on another server. */
+const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
 
 export class RelayExchange<Request extends InferenceRequest> implements RelayConnection<Request> {
   readonly requestId: RequestId
   readonly protocol: Protocol
-  readonly presentedKey: RelayConnection<Request>["presentedKey"]
   readonly acceptedAtMillis = performance.now()
-  onLeft: () => void = nobodyWaits
-  readonly #relayed: RelayProtocol<Request>
+  readonly #descriptor: RelayProtocol<Request>
   readonly #request: IncomingMessage
   readonly #nodeResponse: ServerResponse
   readonly #response: ClientResponse
   readonly #settings: ExchangeSettings
-  readonly #lease: BodyLease
+  readonly #reservation: MemoryReservation
   #attempt: RouteAttempt<Request> | undefined
   #delivery: Delivery | undefined
   #failed = false
+  #over = false
+  #onOver: () => void = () => {}
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     requestId: RequestId,
-    relayed: RelayProtocol<Request>,
+    descriptor: RelayProtocol<Request>,
     settings: ExchangeSettings
   ) {
     this.requestId = requestId
-    this.protocol = relayed.protocol
-    this.presentedKey = presentedKey(request.rawHeaders, request.socket)
-    this.#relayed = relayed
+    this.protocol = descriptor.protocol
+    this.#descriptor = descriptor
     this.#request = request
     this.#nodeResponse = response
     this.#settings = settings
     this.#response = new ClientResponse(request, response, requestId, settings, this.acceptedAtMillis)
-    this.#lease = new BodyLease(settings.counters, settings.limits)
+    this.#reservation = new MemoryReservation(settings.counters.bodyMemory, settings.limits.allBodiesBytes)
   }
+
+  start(onOver: () => void): void {
+    this.#onOver = onOver
+    const presented = presentedKey(this.#request.rawHeaders, this.#request.socket)
+    if (this.#response.gone) this.#end(CLIENT_LEFT)
+    else if (presented._tag === "Left") this.#end(Exit.fail(presented.left))
+    else this.#step(() => this.#authenticate(presented.right))
+  }
+
+  #authenticate(presented: Redacted.Redacted<string>): void {
+    const { authenticator, run } = this.#settings
+    const recalled = authenticator.recall(presented)
+    if (recalled?._tag === "Right") this.#readBody(recalled.right)
+    else if (recalled?._tag === "Left") this.#end(Exit.fail(recalled.left))
+    else {
+      run(authenticator.authenticate(presented), (exit) => {
+        if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
+        else this.#step(() => this.#readBody(exit.value))
+      })
+    }
+  }
+
+  #readBody(principal: Principal): void {
+    if (this.#over) return
+    const { bodyBytes } = this.#settings.limits
+    readInferenceBody(this.#request, this.#nodeResponse, bodyBytes, this.#reservation, (body) => {
+      if (body._tag === "Left") this.#end(Exit.fail(body.left))
+      else this.#step(() => this.#relay(principal, body.right))
+    })
+  }
+
+  #relay(principal: Principal, body: Buffer): void {
+    if (this.#over) return
+    const read = this.#descriptor.read(body)
+    if (read._tag === "Left") this.#end(Exit.fail(read.left))
+    else this.#settings.relayRequest(this, principal, read.right, (exit) => this.#end(exit))
+  }
+
+  /** Replaced by the use case once it has the request. */
+  onLeft: () => void = () => this.#end(CLIENT_LEFT)
 
   nowMillis(): number {
     return performance.now()
-  }
-
-  takeBody(answer: Callback<Buffer, BodyRefusal>): void {
-    takeBody(this.#request, this.#nodeResponse, this.#settings.limits, this.#lease, answer)
-  }
-
-  read(body: Buffer): Either.Either<Request, InvalidRequest> {
-    return this.#relayed.read(body)
   }
 
   committed(): boolean {
@@ -106,41 +147,33 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     return this.#response.gone
   }
 
-  attempt(request: Request, candidate: Candidate, delivery: Delivery, answer: Callback<Attempt, AttemptFailed>): void {
+  attempt(
+    request: Request,
+    candidate: Candidate,
+    delivery: Delivery,
+    callback: Callback<Attempt, FailedAttempt>
+  ): void {
     const { requestId } = this
-    const asked = { requestId, protocol: this.#relayed, request, candidate, response: this.#response }
-    const context = this.#answerContext(request)
-    const { stream } = this.#relayed
+    const descriptor = this.#descriptor
+    const { stream } = descriptor
+    const target = { requestId, protocol: descriptor, request, candidate, response: this.#response }
+    const createdAtSeconds = Math.floor(this.#settings.wallMillis() / 1000)
+    const context = { requestId, publicName: request.model, createdAtSeconds }
     const attempt =
       request.streamed && stream !== undefined
-        ? new StreamAttempt(asked, stream, this.#settings, answer, context, delivery)
-        : new WholeAttempt(asked, this.#settings, answer, context, delivery)
+        ? new StreamAttempt(target, stream, this.#settings, callback, context, delivery)
+        : new WholeAttempt(target, this.#settings, callback, context, delivery)
     this.#delivery = delivery
     this.#attempt = attempt
     attempt.start({
       candidate,
-      path: this.#relayed.upstreamPath,
-      headers: this.#relayed.headersFor(this.#request.headers, request.streamed),
-      body: this.#relayed.bodyFor(request, candidate.route.upstreamModel)
+      path: descriptor.upstreamPath,
+      headers: descriptor.headersFor(this.#request.headers, request.streamed),
+      body: descriptor.bodyFor(request, candidate.route.upstreamModel)
     })
   }
 
-  start(onOver: () => void): void {
-    this.#settings.relayRequest(this, (exit) => {
-      try {
-        if (Exit.isFailure(exit)) this.#tell(exit.cause)
-        this.#count()
-      } catch (defect) {
-        // Thrown on, it would stop what tells this request and many others of their settlements.
-        this.#settings.alarm(this.requestId, Cause.die(defect))
-        this.#nodeResponse.destroy()
-      }
-      this.#lease.release()
-      onOver()
-    })
-  }
-
-  /** The connection is closed, or done with this response. */
+  /** The connection is closed, or has finished this response. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
@@ -148,30 +181,47 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.onLeft()
   }
 
-  /** Draining does not wait any longer: ends what is not about to end by itself, as if the client had left. */
+  /** Draining waits no longer: ends a request that is not about to end by itself, as if the client had left. */
   cut(): void {
-    if (this.#response.ended || this.#attempt?.answered === true) return
+    if (this.#response.ended || this.#attempt?.completed === true) return
     this.#failed = true
     this.#attempt?.abort()
     if (this.#response.committed) {
-      // What was delivered is only certain when the socket took all of it.
+      // The delivered part is certain only when the socket has taken all of it.
       this.#response.onTaken = () => this.onLeft()
-      this.#response.end(this.#errorFrames(cutOff))
+      this.#response.end(this.#errorFrames(DRAINED))
     } else {
-      this.#response.refuse(this.#relayed.errorBody(cutOff, this.requestId))
+      this.#response.refuse(this.#descriptor.errorBody(DRAINED, this.requestId))
       this.onLeft()
     }
   }
 
-  #answerContext(request: Request): ResponseContext {
-    return {
-      requestId: this.requestId,
-      publicName: request.model,
-      createdAtSeconds: Math.floor(this.#settings.wallMillis() / 1000)
+  /** An exception in a step ends the request. */
+  #step(step: () => void): void {
+    try {
+      step()
+    } catch (defect) {
+      this.#end(Exit.die(defect))
     }
   }
 
-  #tell(cause: Cause.Cause<RelayError>): void {
+  #end(exit: Exit.Exit<WriteResponse | undefined, RelayError>): void {
+    if (this.#over) return
+    this.#over = true
+    try {
+      if (Exit.isFailure(exit)) this.#respondWithError(exit.cause)
+      else exit.value?.()
+      this.#count()
+    } catch (defect) {
+      // Thrown further, it would stop the callbacks of the other requests that were settled together with this one.
+      this.#settings.alarm(this.requestId, Cause.die(defect))
+      this.#nodeResponse.destroy()
+    }
+    this.#reservation.release()
+    this.#onOver()
+  }
+
+  #respondWithError(cause: Cause.Cause<RelayError>): void {
     const failure = Cause.failureOption(cause)
     if (!Chunk.isEmpty(Cause.defects(cause))) this.#settings.alarm(this.requestId, cause)
     this.#failed ||= failure._tag === "Some"
@@ -179,10 +229,10 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.#failed = true
     const error: RelayError = failure._tag === "Some" ? failure.value : { _tag: "InternalError" }
     if (this.#response.committed) this.#response.end(this.#errorFrames(error))
-    else this.#response.refuse(this.#relayed.errorBody(error, this.requestId))
+    else this.#response.refuse(this.#descriptor.errorBody(error, this.requestId))
   }
 
-  /** Only streams send their status before their end, and only the attempt knows how its stream ends. */
+  /** Only a stream sends its status before its end, and only its attempt knows how it ends. */
   #errorFrames(error: RelayError): string {
     return this.#attempt?.errorFrames(error) ?? ""
   }

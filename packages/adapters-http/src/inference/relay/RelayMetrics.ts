@@ -1,17 +1,18 @@
 /**
- * What the relay counts: plain numbers, moved while bytes pass and read when somebody asks. No label names a
- * supplier.
+ * The counters of the relay: plain numbers, changed while bytes pass and read by the metrics port. No label names a
+ * provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
+import { ReservedMemory } from "../../http/MemoryReservation.ts"
 
-/** How a request came out, as those who watch the service count it. */
+/** The outcome of a request, as the metrics count it. */
 export interface Outcome {
   readonly protocol: Protocol
-  /** The status the client was told; 499 when it left before being told one. */
+  /** The status that the client received; 499 when it left before. */
   readonly status: number
-  /** `broken` is a stream that ended in an error after its 200; `left` is a client that did not wait for the end. */
+  /** `broken` is a stream that ended in an error after its 200; `left` means that the client did not wait for the end. */
   readonly ending: "complete" | "refused" | "broken" | "left"
 }
 
@@ -21,29 +22,37 @@ export interface FinishedRequests extends Outcome {
 
 /** A request that is over. Milliseconds are from its acceptance. */
 export interface FinishedRequest extends Outcome {
-  /** To its first delta; absent when there was none. */
+  /** To the first delta; absent when there was none. */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }
 
 export class RelayCounters {
-  /** Requests whose program has not ended yet, settlement included. */
+  /** Requests that have not ended, settlement included. */
   openRequests = 0
   /** Event streams on their way to a client. */
   openStreams = 0
-  /** Exchanges with suppliers that are not over. */
+  /** Exchanges with providers that are not over. */
   openExchanges = 0
-  /** Bytes of request bodies held in memory. */
-  bodyBytes = 0
-  /** Bytes of pictures held in memory, sources and results, with the forms they came in. */
-  imageBytes = 0
-  /** Bytes of answers handed to sockets, without headers. */
-  answerBytes = 0
+  /** Request bodies in memory. */
+  readonly bodyMemory = new ReservedMemory()
+  /** Images in memory, sources and results, with the forms that contain them. */
+  readonly imageMemory = new ReservedMemory()
+  /** Bytes of responses given to sockets, without headers. */
+  responseBytes = 0
   /** Content deltas written to clients. */
   deltas = 0
-  /** Told of every request that is over. */
+  /** Called for every request that is over. */
   onFinished: (request: FinishedRequest) => void = () => {}
   readonly #finished = new Map<string, FinishedRequests>()
+
+  get bodyBytes(): number {
+    return this.bodyMemory.bytes
+  }
+
+  get imageBytes(): number {
+    return this.imageMemory.bytes
+  }
 
   finished(request: FinishedRequest): void {
     const { ending, protocol, status } = request

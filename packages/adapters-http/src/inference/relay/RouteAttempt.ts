@@ -1,17 +1,13 @@
 /**
- * One try at one route: sends the request, waits for the head, and tells apart an answer, a refusal and a failure.
- * What an answer is, is for its two kinds to say: `StreamAttempt` and `AnswerAttempt`.
+ * One attempt at one route: sends the request, waits for the head, and distinguishes a response, a refusal and a failure.
+ * Its two kinds read the response: `StreamAttempt` and `WholeAttempt`.
  *
  *     waiting ──2xx──▶ streaming | collecting ──▶ over
- *        │                         └─ body of an answer
+ *        │                         └─ body of a response
  *        └─────else──▶ refused ─ body of a refusal ─▶ over
  */
-import type {
-  Attempt,
-  AttemptError,
-  AttemptFailed,
-  InferenceRequest
-} from "@tollgate/application/inference/RelayConnection"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import type { Attempt, AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type {
   UpstreamEvents,
   UpstreamExchange,
@@ -27,24 +23,23 @@ import type * as Context from "effect/Context"
 import * as Exit from "effect/Exit"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import type { ClientResponse } from "./ClientResponse.ts"
-import { providerNames } from "./ProviderNames.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
 import type { RelayProtocol, ResponseFailure } from "./RelayProtocol.ts"
-import type { Sweep, Swept } from "./Ticker.ts"
-import { refused, verdictOf } from "./UpstreamVerdict.ts"
+import type { Tickable, Ticker } from "./Ticker.ts"
+import { providerNames, refusedAttempt, verdictOf } from "./UpstreamFailure.ts"
 
 export interface AttemptSettings {
   readonly upstreams: Context.Tag.Service<Upstreams>
-  readonly sweep: Sweep
+  readonly ticker: Ticker
   readonly counters: RelayCounters
   readonly keepaliveMillis: number
-  /** A whole answer may have so many bytes. */
-  readonly answerBytes: number
-  /** For what only operators may know. */
+  /** The most bytes of a whole response. */
+  readonly responseBytes: number
+  /** Logs what only operators may see. */
   readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
 }
 
-export interface Asked<Request extends InferenceRequest> {
+export interface AttemptTarget<Request extends InferenceRequest> {
   readonly requestId: string
   readonly protocol: RelayProtocol<Request>
   readonly request: Request
@@ -53,19 +48,19 @@ export interface Asked<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The status already says what matters; a refusal whose text does not come is taken without it. */
+/** The status already has the meaning; a refusal whose text does not arrive by then is handled without it. */
 const REFUSAL_MILLIS = 5_000
 
-export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Swept {
-  place = -1
-  protected readonly asked: Asked<Request>
+export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
+  index = -1
+  protected readonly target: AttemptTarget<Request>
   protected readonly settings: AttemptSettings
-  protected readonly answer: Callback<Attempt, AttemptFailed>
+  protected readonly callback: Callback<Attempt, FailedAttempt>
   protected phase: "waiting" | "streaming" | "collecting" | "refused" | "over" = "waiting"
-  /** When the supplier last said something. */
-  protected heardAtMillis: number
-  /** The whole answer is in the hands of the use case. */
-  answered = false
+  /** When the last bytes of the provider arrived. */
+  protected receivedAtMillis: number
+  /** The use case has the whole response. */
+  completed = false
   readonly #startedAtMillis: number
   #exchange: UpstreamExchange | undefined
   #verdict: Verdict | undefined
@@ -74,45 +69,45 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   #chunks: Array<Buffer> = []
   #bytes = 0
 
-  constructor(asked: Asked<Request>, settings: AttemptSettings, answer: Callback<Attempt, AttemptFailed>) {
-    this.asked = asked
+  constructor(target: AttemptTarget<Request>, settings: AttemptSettings, callback: Callback<Attempt, FailedAttempt>) {
+    this.target = target
     this.settings = settings
-    this.answer = answer
-    this.#startedAtMillis = this.heardAtMillis = performance.now()
+    this.callback = callback
+    this.#startedAtMillis = this.receivedAtMillis = performance.now()
   }
 
-  /** How the body that follows a good head is to be read; undefined when it cannot be an answer. */
-  protected abstract reading(head: UpstreamHead): "streaming" | "collecting" | undefined
+  /** How the body after a good head is read; undefined when it cannot be a response. */
+  protected abstract phaseAfter(head: UpstreamHead): "streaming" | "collecting" | undefined
   /** Bytes of a stream. False asks to pause. */
-  protected abstract streamed(chunk: Buffer): boolean
-  /** The stream is over without an event that said so. */
-  protected abstract streamEnded(): void
-  protected abstract collected(body: Buffer): void
+  protected abstract onStreamChunk(chunk: Buffer): boolean
+  /** The stream is over without an event that marks its end. */
+  protected abstract onStreamEnd(): void
+  protected abstract onWholeBody(body: Buffer): void
   start(upstreamRequest: UpstreamRequest): void {
     const sent = this.settings.upstreams.send(upstreamRequest, this)
     if (sent._tag === "Left") {
       this.phase = "over"
-      this.answer(Exit.fail({ error: sent.left, elsewhere: true }))
+      this.callback(Exit.fail({ error: sent.left, retryElsewhere: true }))
       return
     }
     this.settings.counters.openExchanges += 1
     this.#exchange = sent.right
-    if (this.#verdict === undefined) this.settings.sweep.add(this)
+    if (this.#verdict === undefined) this.settings.ticker.add(this)
     else this.#close(this.#verdict)
   }
 
-  /** The client left: nothing more is wanted, and nothing is known of the supplier. */
+  /** The client left: the response is not needed, and nothing is known about the provider. */
   abort(): void {
     this.finish("undecided")
   }
 
   onHead(head: UpstreamHead): void {
-    this.#guarded(() => this.#headed(head))
+    this.#step(() => this.#headed(head))
   }
 
   onData(chunk: Buffer): boolean {
     try {
-      return this.phase === "streaming" ? this.streamed(chunk) : this.#gather(chunk)
+      return this.phase === "streaming" ? this.onStreamChunk(chunk) : this.#gather(chunk)
     } catch (defect) {
       this.#defect(defect)
       return true
@@ -120,24 +115,24 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   onEnd(): void {
-    this.#guarded(() => {
-      if (this.phase === "streaming") this.streamEnded()
-      else if (this.phase === "collecting") this.collected(this.#body())
+    this.#step(() => {
+      if (this.phase === "streaming") this.onStreamEnd()
+      else if (this.phase === "collecting") this.onWholeBody(this.#body())
       else if (this.phase === "refused") this.#refused()
       else if (this.phase === "waiting") this.broken("ended without an answer", true)
     })
   }
 
   onBroken(reason: string): void {
-    this.#guarded(() => {
+    this.#step(() => {
       if (this.phase === "refused") this.#refused()
       else if (this.phase !== "over") this.cutShort(reason)
     })
   }
 
-  sweep(nowMillis: number): void {
+  onTick(nowMillis: number): void {
     try {
-      this.watch(nowMillis)
+      this.checkTimeouts(nowMillis)
     } catch (defect) {
       this.#defect(defect)
     }
@@ -147,55 +142,55 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.broken(reason, this.untouched())
   }
 
-  protected watch(nowMillis: number): void {
-    const { firstByteMillis, idleMillis, totalMillis } = this.asked.candidate.provider.timeouts
-    const silentMillis = nowMillis - this.heardAtMillis
+  protected checkTimeouts(nowMillis: number): void {
+    const { firstByteMillis, idleMillis, totalMillis } = this.target.candidate.provider.timeouts
+    const silentMillis = nowMillis - this.receivedAtMillis
     if (this.phase === "refused") {
       if (silentMillis > Math.min(REFUSAL_MILLIS, idleMillis)) this.#refused()
       return
     }
-    // What was asked and not answered in time may be billed to us, so no other route is asked as well.
+    // A request without a response in time may be billed to us, so no other route is tried as well.
     if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
     else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
       this.broken(`no answer within ${firstByteMillis} ms`, false)
-    } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.asked.response.blocked) {
+    } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.target.response.blocked) {
       this.broken(`silent for ${idleMillis} ms`, false)
     }
   }
 
-  /** Whether nothing came that the supplier could bill us for. */
+  /** Whether nothing arrived that the provider could bill us for. */
   protected untouched(): boolean {
     return this.phase === "waiting"
   }
 
-  protected broken(reason: string, elsewhere: boolean): void {
-    this.fail({ error: new UpstreamFailed({ cause: reason }), elsewhere }, "failed")
+  protected broken(reason: string, retryElsewhere: boolean): void {
+    this.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }, "failed")
   }
 
-  /** A good head, and then something that is no answer: a failure, or a refusal told late. */
-  protected misanswered(error: ResponseFailure): void {
+  /** A good head, and then no usable response: a failure, or a refusal after the status. */
+  protected unusable(error: ResponseFailure): void {
     const failed = error._tag === "UpstreamFailed"
-    const elsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
-    this.fail({ error, elsewhere }, failed ? "failed" : "served")
+    const retryElsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
+    this.fail({ error, retryElsewhere }, failed ? "failed" : "served")
   }
 
-  protected fail(failed: AttemptFailed, verdict: Verdict): void {
+  protected fail(failed: FailedAttempt, verdict: Verdict): void {
     this.finish(verdict)
     this.#report(failed.error)
-    const { response } = this.asked
+    const { response } = this.target
     if (!response.committed) {
-      this.answer(Exit.fail(failed))
+      this.callback(Exit.fail(failed))
       return
     }
-    // What was delivered before the failure is only certain when the socket took all of it.
-    response.onTaken = () => this.answer(Exit.fail({ error: failed.error, elsewhere: false }))
+    // The part delivered before the failure is certain only when the socket has taken all of it.
+    response.onTaken = () => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false }))
     response.end(this.errorFrames(failed.error))
   }
 
-  /** What ends a response whose status is sent. */
+  /** The frames that end a response whose status is sent. */
   abstract errorFrames(error: RelayError): string
 
-  /** The exchange with the supplier is over, if it is not yet, and this is what it showed. */
+  /** Ends the exchange with the provider, if it is open, with the verdict that it led to. */
   protected finish(verdict: Verdict): void {
     if (this.phase === "over") return
     this.phase = "over"
@@ -204,45 +199,45 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     if (this.#exchange !== undefined) this.#close(verdict)
   }
 
-  protected flow(): void {
-    this.heardAtMillis = performance.now()
+  protected resume(): void {
+    this.receivedAtMillis = performance.now()
     if (this.phase !== "over") this.#exchange?.resume()
   }
 
   #close(verdict: Verdict): void {
-    this.settings.sweep.delete(this)
+    this.settings.ticker.delete(this)
     this.settings.counters.openExchanges -= 1
     this.#exchange?.close(verdict)
   }
 
   #headed(head: UpstreamHead): void {
     if (this.phase === "over") return
-    this.heardAtMillis = performance.now()
+    this.receivedAtMillis = performance.now()
     this.#status = head.status
     this.#retryAfter = head.retryAfter
     if (head.status < 200 || head.status > 299) {
       this.phase = "refused"
       return
     }
-    const reading = this.reading(head)
-    if (reading === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
-    else this.phase = reading
+    const phase = this.phaseAfter(head)
+    if (phase === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
+    else this.phase = phase
   }
 
   #gather(chunk: Buffer): boolean {
     if (this.phase === "over" || this.phase === "waiting") return true
-    this.heardAtMillis = performance.now()
+    this.receivedAtMillis = performance.now()
     this.#bytes += chunk.length
     this.#chunks.push(chunk)
     if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
-    if (this.phase === "collecting" && this.#bytes > this.settings.answerBytes) {
-      this.broken(`answered with more than ${this.settings.answerBytes} bytes`, false)
+    if (this.phase === "collecting" && this.#bytes > this.settings.responseBytes) {
+      this.broken(`answered with more than ${this.settings.responseBytes} bytes`, false)
     }
     return true
   }
 
-  /** A fault of ours in a callback is this request's alone: whoever called must not suffer for it. */
-  #guarded(step: () => void): void {
+  /** An exception in a callback fails only this request, not its caller. */
+  #step(step: () => void): void {
     try {
       step()
     } catch (defect) {
@@ -252,14 +247,14 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #defect(defect: unknown): void {
     this.finish("undecided")
-    this.answer(Exit.die(defect))
+    this.callback(Exit.die(defect))
   }
 
   #refused(): void {
-    const { protocol, request, candidate } = this.asked
+    const { protocol, request, candidate } = this.target
     const body = this.#body().subarray(0, REFUSAL_BYTES)
     const error = protocol.refusal(this.#status, this.#retryAfter, body, providerNames(request.model, candidate))
-    this.fail(refused(error), verdictOf(this.#status, error))
+    this.fail(refusedAttempt(error), verdictOf(this.#status, error))
   }
 
   #body(): Buffer {
@@ -268,8 +263,8 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #report(error: AttemptError): void {
     if (error._tag !== "UpstreamFailed") return
-    const { requestId, candidate } = this.asked
-    this.settings.warn("a supplier failed", {
+    const { requestId, candidate } = this.target
+    this.settings.warn("upstream request failed", {
       request_id: requestId,
       provider: candidate.provider.name,
       upstream_model: candidate.route.upstreamModel,

@@ -1,32 +1,32 @@
 /**
- * The one timer of all open requests: at every tick each of them looks at the clock itself, for keepalives and
- * timeouts. A timer for each would cost more than the requests do.
+ * The one timer of all open requests: at every tick each of them checks its keepalive and its timeouts. A timer for each
+ * request would cost more than the request.
  */
-import { IndexedSet, type Member } from "@tollgate/application/inference/IndexedSet"
+import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-export interface Swept extends Member {
-  readonly sweep: (nowMillis: number) => void
+export interface Tickable extends Indexed {
+  readonly onTick: (nowMillis: number) => void
 }
 
-export class Sweep extends IndexedSet<Swept> {
+export class Ticker extends IndexedSet<Tickable> {
   tick(nowMillis: number): void {
-    this.each((swept) => swept.sweep(nowMillis))
+    this.each((tickable) => tickable.onTick(nowMillis))
   }
 }
 
-export const make = (everyMillis: number): Effect.Effect<Sweep, never, Scope.Scope> =>
+export const make = (everyMillis: number): Effect.Effect<Ticker, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const sweep = new Sweep()
+    const ticker = new Ticker()
     yield* Effect.acquireRelease(
-      Effect.sync(() => setInterval(() => sweep.tick(performance.now()), everyMillis).unref()),
+      Effect.sync(() => setInterval(() => ticker.tick(performance.now()), everyMillis).unref()),
       (timer) =>
         Effect.sync(() => {
           clearInterval(timer)
-          // Nobody looks at the clock any more: whatever is still waiting has waited long enough.
-          sweep.tick(Number.POSITIVE_INFINITY)
+          // No tick follows, so every timeout expires now.
+          ticker.tick(Number.POSITIVE_INFINITY)
         })
     )
-    return sweep
+    return ticker
   })

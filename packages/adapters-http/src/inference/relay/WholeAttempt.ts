@@ -1,15 +1,15 @@
 /**
- * An attempt whose answer comes whole: gathered, rewritten, and handed to the use case, which settles before it is
- * written.
+ * An attempt whose response is read whole, translated, and given to the use case, which settles it before it is written.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
-import type { Attempt, AttemptFailed, InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { UpstreamHead } from "@tollgate/application/inference/Upstreams"
 import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
 import * as Exit from "effect/Exit"
-import { usageIn } from "./FailedUsage.ts"
 import type { ResponseContext } from "./RelayProtocol.ts"
-import { type Asked, type AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
+import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteAttempt.ts"
+import { usageIn } from "./UpstreamFailure.ts"
 
 const EVENT_STREAM = /^\s*text\/event-stream\b/i
 
@@ -18,13 +18,13 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
   readonly #delivery: Delivery
 
   constructor(
-    asked: Asked<Request>,
+    target: AttemptTarget<Request>,
     settings: AttemptSettings,
-    answer: Callback<Attempt, AttemptFailed>,
+    callback: Callback<Attempt, FailedAttempt>,
     context: ResponseContext,
     delivery: Delivery
   ) {
-    super(asked, settings, answer)
+    super(target, settings, callback)
     this.#context = context
     this.#delivery = delivery
   }
@@ -34,28 +34,28 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
     return ""
   }
 
-  protected reading(head: UpstreamHead): "collecting" | undefined {
+  protected phaseAfter(head: UpstreamHead): "collecting" | undefined {
     return EVENT_STREAM.test(head.contentType) ? undefined : "collecting"
   }
 
-  protected streamed(): boolean {
+  protected onStreamChunk(): boolean {
     return true
   }
 
-  protected streamEnded(): void {}
+  protected onStreamEnd(): void {}
 
-  protected collected(body: Buffer): void {
-    const { protocol, request, response } = this.asked
-    const answer = protocol.translate(request, this.#context, body)
-    if (answer._tag === "Left") {
+  protected onWholeBody(body: Buffer): void {
+    const { protocol, request, response } = this.target
+    const translated = protocol.translate(request, this.#context, body)
+    if (translated._tag === "Left") {
       this.#delivery.report(usageIn(protocol, body))
-      this.misanswered(answer.left)
+      this.unusable(translated.left)
       return
     }
-    const { content, usage, body: told } = answer.right
+    const { content, usage, body: rewritten } = translated.right
     if (usage !== undefined) this.#delivery.report(usage)
     this.finish("served")
-    this.answered = true
-    this.answer(Exit.succeed({ _tag: "Answered", content, write: () => response.answer(told) }))
+    this.completed = true
+    this.callback(Exit.succeed({ _tag: "Completed", content, write: () => response.writeWhole(rewritten) }))
   }
 }

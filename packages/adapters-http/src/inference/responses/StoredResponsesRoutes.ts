@@ -4,13 +4,13 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as Effect from "effect/Effect"
 import { caller } from "../../auth/PresentedKey.ts"
+import { refusalResponse } from "../../http/Refusal.ts"
 import { requestIdOf } from "../../http/RequestIds.ts"
 import { pathOf } from "../../http/RequestPath.ts"
-import { type SurfaceError, statusOf, surfaceErrorBody } from "../../http/SurfaceError.ts"
+import { type SurfaceError, surfaceErrorBody } from "../../http/SurfaceError.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 
 const notStored: SurfaceError = {
@@ -22,14 +22,12 @@ const notStored: SurfaceError = {
 const answer = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   yield* caller
-  const body = surfaceErrorBody(notStored, pathOf(request.originalUrl), requestIdOf(request))
-  return HttpServerResponse.text(body, { status: statusOf(notStored), contentType: "application/json" })
+  return refusalResponse(surfaceErrorBody(notStored, pathOf(request.originalUrl), requestIdOf(request)))
 }).pipe(
   Effect.catchAll((error: RelayError) =>
-    Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-      const { status, headers, body } = errorBody(error, requestIdOf(request), "openai")
-      return HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
-    })
+    Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+      refusalResponse(errorBody(error, requestIdOf(request), "openai"))
+    )
   )
 )
 

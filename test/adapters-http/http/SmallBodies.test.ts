@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
-import * as SmallBodies from "@tollgate/adapters-http/reseller/SmallBodies"
+import * as SmallBodies from "@tollgate/adapters-http/http/SmallBodies"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { Effect, Either, Fiber } from "effect"
 import { afterEach, describe, expect, it } from "vitest"

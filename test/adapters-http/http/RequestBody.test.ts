@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest"
-import { completion, usage } from "../../../support/upstream/ChatWire.ts"
-import { FakeUpstreams } from "./FakeUpstreams.ts"
-import { chatRequest, hello, post, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+import { completion, usage } from "../../support/upstream/ChatWire.ts"
+import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
+import { chatRequest, hello, post, RawClient } from "../inference/relay/RawClient.ts"
+import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())

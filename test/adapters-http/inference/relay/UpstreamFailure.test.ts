@@ -1,6 +1,6 @@
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
-import { usageIn } from "@tollgate/adapters-http/inference/relay/FailedUsage"
+import { usageIn } from "@tollgate/adapters-http/inference/relay/UpstreamFailure"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { unreported } from "@tollgate/domain/inference/ReportedUsage"
 import { describe, expect, it } from "vitest"

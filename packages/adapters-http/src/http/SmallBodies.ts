@@ -1,0 +1,58 @@
+/**
+ * Reads the small bodies of the requests that are neither inference nor images: each within 64 KiB, and all together within
+ * one memory reservation.
+ */
+import type { IncomingMessage } from "node:http"
+import { type Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { MemoryReservation, ReservedMemory } from "./MemoryReservation.ts"
+import { announcedBytes, readWholeBody } from "./RequestBody.ts"
+
+export const MAX_BODY_BYTES = 64 * 1024
+const MAX_ALL_BODIES_BYTES = 32 * 1024 * 1024
+/** How long a client may continue to upload a refused body, so that it can read the response first. */
+const LINGER_MILLIS = 5_000
+
+export class SmallBodies extends Context.Tag("@tollgate/adapters-http/SmallBodies")<
+  SmallBodies,
+  {
+    /** The whole body. The rest of a refused body is discarded as it arrives, for a short time. */
+    readonly read: (request: IncomingMessage) => Effect.Effect<Buffer, RequestTooLarge | Overloaded>
+  }
+>() {}
+
+export const make = (maxAllBytes: number = MAX_ALL_BODIES_BYTES): Context.Tag.Service<SmallBodies> => {
+  const reserved = new ReservedMemory()
+  return {
+    read: (request) =>
+      Effect.async((resume) => {
+        if (announcedBytes(request.headers) > MAX_BODY_BYTES) {
+          discard(request)
+          resume(Effect.fail(new RequestTooLarge({ limitBytes: MAX_BODY_BYTES })))
+          return
+        }
+        const reservation = new MemoryReservation(reserved, maxAllBytes)
+        const stop = readWholeBody(request, MAX_BODY_BYTES, reservation, (body) => {
+          reservation.release()
+          if (Either.isLeft(body)) discard(request)
+          resume(body)
+        })
+        return Effect.sync(() => {
+          stop()
+          reservation.release()
+        })
+      })
+  }
+}
+
+export const layer: Layer.Layer<SmallBodies> = Layer.sync(SmallBodies, () => make())
+
+const discard = (request: IncomingMessage): void => {
+  request.resume()
+  const cut = setTimeout(() => request.socket.destroy(), LINGER_MILLIS).unref()
+  request.once("end", () => clearTimeout(cut))
+  request.once("close", () => clearTimeout(cut))
+}
