@@ -103,6 +103,13 @@ export default {
       severity: "error",
       from: { path: "^(packages|apps)/[^/]+/src/" },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] }
+    },
+    {
+      name: "no-undeclared-dependencies",
+      comment: "Each package lists the libraries that it imports; the manifest of the root does not count.",
+      severity: "error",
+      from: { path: "^(packages|apps)/[^/]+/src/" },
+      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] }
     }
   ],
   options: {
@@ -110,7 +117,6 @@ export default {
     // Anchored: an unanchored `dist/` would also hide node_modules/effect/dist and blind the library rules.
     exclude: { path: "^(packages|apps)/[^/]+/(dist|node_modules)/" },
     tsPreCompilationDeps: true,
-    combinedDependencies: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
