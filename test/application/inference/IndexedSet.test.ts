@@ -2,7 +2,7 @@ import { type Indexed, IndexedSet } from "@tollgate/application/inference/Indexe
 import { FastCheck } from "effect"
 import { expect, it } from "vitest"
 
-it("has whoever came and did not leave, however often they did either", () => {
+it("contains the members that were added and not deleted, in any order of calls", () => {
   const moves = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat({ max: 9 })), { maxLength: 80 })
   FastCheck.assert(
     FastCheck.property(moves, (steps) => {

@@ -1,5 +1,5 @@
 /**
- * The headers every response carries, whoever writes it: the request id under both names clients look for (gap A8),
+ * The headers of every response: the request id under both names that clients look for (gap A8),
  * no sniffing, no caching unless the response says otherwise, and what browsers need to read any of it.
  */
 import type { ServerResponse } from "node:http"
@@ -34,7 +34,7 @@ export class CommonHeaders {
     return ["x-request-id", requestId, "request-id", requestId, ...this.#fixed, ...own]
   }
 
-  /** For responses that somebody else writes: what they set themselves wins. */
+  /** For responses that the HttpApi writes: the headers that it sets itself win. */
   presetOn(response: ServerResponse, requestId: string): void {
     const headers = this.with(requestId, ["cache-control", "no-store"])
     for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string)

@@ -1,12 +1,12 @@
 /**
- * The answer to a browser that asks whether a page may call us: on every path, without a key (gap F14).
+ * The CORS preflight response: on every path, without a key (gap F14).
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CommonHeaders } from "./CommonHeaders.ts"
 
 /**
- * The headers asked for are named again, since a `*` does not cover `authorization`. Only pages that name their key
- * themselves can use it: nothing here depends on cookies.
+ * The requested headers are repeated, because a `*` does not cover `authorization`. Only pages that send a key themselves
+ * can use it: nothing depends on cookies.
  */
 export const answerPreflight = (
   request: IncomingMessage,

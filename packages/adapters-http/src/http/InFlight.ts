@@ -1,5 +1,5 @@
 /**
- * What the server is still doing: programs that run, and responses that are not yet taken. Closing waits for both.
+ * The work in progress: running programs, and responses that the socket has not taken. Closing waits for both.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** Nothing new is taken on. */
+  /** New requests are refused. */
   draining = false
 
   get count(): number {
@@ -25,7 +25,7 @@ export class InFlightRequests {
     for (const resume of this.#waiting.splice(0)) resume()
   }
 
-  /** Done when nothing is going on any more. */
+  /** Completes when no work is in progress. */
   readonly idle: Effect.Effect<void> = Effect.async((resume) => {
     const done = () => resume(Effect.void)
     if (this.#count === 0) return done()

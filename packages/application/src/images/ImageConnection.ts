@@ -1,5 +1,5 @@
 /**
- * The client's half of an image request, and what a supplier's answer to it comes to. Spoken over HTTP by an adapter.
+ * The HTTP side of an image request, as the use case sees it, and the results of an attempt at one provider.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type {
@@ -27,7 +27,7 @@ import type { FailedAttempt } from "../inference/RouteAttempts.ts"
 export type Capable = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
 
 export type ImageAnswer<Picture> =
-  /** The picture, not decoded, and what the supplier says it used: nothing, where it does not say. */
+  /** The picture, not decoded, and the usage that the provider reported, if any. */
   | { readonly _tag: "Pictured"; readonly picture: Picture; readonly usage: ReportedUsage }
   /** A picture too large to be passed on; it was not read to its end. */
   | { readonly _tag: "TooLarge" }
@@ -54,7 +54,7 @@ export interface ImageConnection<Picture> {
   readonly nowMillis: () => number
   /** Reads the body, no further than to the first thing that is wrong with it. */
   readonly takeRequest: (capable: Capable) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Asks one supplier. Interrupting it aborts the supplier at once. `retryElsewhere` says whether another may be asked. */
+  /** Asks one provider. Interrupting it aborts the exchange at once. `retryElsewhere` allows another provider. */
   readonly ask: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageAnswer<Picture>, FailedAttempt>
   /** The client has closed its connection. */
   readonly gone: () => boolean

@@ -25,7 +25,7 @@ export interface ImageReview {
   readonly model: string
   readonly reason: ReviewReason
   readonly queuedAt: Date
-  /** Absent while it waits for somebody. */
+  /** Absent while the review is open. */
   readonly resolved: ResolvedReview | undefined
 }
 

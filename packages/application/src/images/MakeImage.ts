@@ -3,8 +3,8 @@
  *
  *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ answer
  *
- * Nothing is sent to a supplier before the request is known to be the only one of its account, and once it is, every way
- * of ending settles: a picture, a refusal, a fault of ours, the end of its time, and the client that left. It is settled
+ * Nothing is sent to a provider before the request is known to be the only one of its account. From then on every way
+ * of ending settles: a picture, a refusal, an internal error, a timeout, and a client that left. It is settled
  * first and answered after, so that its receiver finds the charge booked.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -112,7 +112,7 @@ const admissible = <Picture>(client: ImageConnection<Picture>) =>
 
 /** The routes of a request in their order, until one answers. */
 class RouteAttempts<Picture> {
-  /** Something was, or is being, sent to a supplier. */
+  /** Something was sent, or is being sent, to a provider. */
   dispatched = false
   readonly #client: ImageConnection<Picture>
   readonly #request: ImageRequest
@@ -124,7 +124,7 @@ class RouteAttempts<Picture> {
     this.#candidates = candidates
   }
 
-  /** Told is the most telling error: what a supplier did, before our own refusal to ask one. */
+  /** Fails with the most informative error: a failure of a provider, before our own refusal to ask one. */
   readonly run: Effect.Effect<ImageAnswer<Picture>, AttemptError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
   )

@@ -1,5 +1,5 @@
 /**
- * Whose key this is, at the speed of the hot path.
+ * Authenticates API keys, at the speed of the hot path.
  */
 
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
@@ -19,13 +19,13 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
   ApiKeyAuthenticator,
   {
     /**
-     * The principal of a presented key. May answer from a short memory, so a revocation is only certain where money
-     * is: at admission. With the database away, keys not in memory are {@link Overloaded}, never unknown.
+     * The principal of a presented key. May use a short cache, so a revocation is certain only at admission. When the
+     * database is unreachable, keys that are not cached are {@link Overloaded}, never unknown.
      */
     readonly authenticate: (
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
-    /** The same, at once, where no look at the database is needed. */
+    /** The same without the database; undefined when the cache does not have the key. */
     readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }
 >() {}

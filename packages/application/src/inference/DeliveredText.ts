@@ -1,12 +1,12 @@
 /**
- * The content one client was sent, in order, and how much of it its socket has taken.
+ * The content that one client was sent, in order, and the part of it that its socket has taken.
  *
  * Text is appended when a frame is written and becomes delivered when the socket reports that frame's bytes taken.
  * Only content passes through here: keepalives, metadata and error frames never do. Written to at every frame of
  * every stream, so it is a mutable accumulator; what counts as content is decided in the domain.
  */
 
-/** From this character on, until the next turn, content is of this choice of the answer. */
+/** From this character to the next turn, the content belongs to this choice of the response. */
 export interface Turn {
   readonly choice: number
   readonly from: number
@@ -17,14 +17,14 @@ const NO_TURNS: ReadonlyArray<Turn> = []
 
 export class DeliveredText {
   #sent = ""
-  /** Where another choice than the one before goes on; most answers have only the first. */
+  /** Where another choice than the one before continues; most responses have only the first. */
   readonly #turns: Array<Turn> = []
   #choice = FIRST
   #sentDeltas = 0
   #characters = 0
   #deltas = 0
 
-  /** Appends the content of one frame, of the first choice up to the first turn in it. An empty delta is nothing. */
+  /** Appends the content of one frame, of the first choice up to the first turn in it. An empty delta is ignored. */
   append(content: string, turns: ReadonlyArray<Turn> = NO_TURNS): void {
     if (content === "") return
     const at = this.#sent.length
@@ -40,7 +40,7 @@ export class DeliveredText {
     this.#turns.push({ choice, from })
   }
 
-  /** How many deltas were sent so far; hand it to {@link markDelivered} with the characters once they are taken. */
+  /** The number of deltas sent; pass it to {@link markDelivered} with the characters when the socket has taken them. */
   get sentDeltas(): number {
     return this.#sentDeltas
   }
@@ -62,7 +62,7 @@ export class DeliveredText {
     return this.#characters
   }
 
-  /** What was delivered of each choice: tokens do not reach from one into another. */
+  /** The delivered text of each choice: a token never spans two choices. */
   get texts(): ReadonlyArray<string> {
     const texts = new Map<number, string>()
     let [choice, begun] = [FIRST, 0]

@@ -1,7 +1,7 @@
 /**
- * The suppliers, one exchange at a time.
+ * The port to the providers, one exchange at a time.
  *
- * Plain callbacks, not streams of effects: every chunk of every answer passes here.
+ * Plain callbacks, not streams of effects: every chunk of every response passes here.
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -13,7 +13,7 @@ export interface UpstreamRequest {
   readonly candidate: Candidate
   /** Appended to the provider's base address: `/chat/completions`. */
   readonly path: string
-  /** Already reduced to what a supplier may see; credentials are added by the adapter. */
+  /** Only the headers that a provider may see; the adapter adds the credentials. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -24,30 +24,30 @@ export interface UpstreamHead {
   readonly retryAfter: string | undefined
 }
 
-/** What happens on the wire, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
+/** The events of an exchange, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
 export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
   /** False asks to pause until `resume`. */
   readonly onData: (chunk: Buffer) => boolean
   readonly onEnd: () => void
-  /** Refused, reset, cut short, or not to be understood. Nothing follows. The reason is for the log. */
+  /** Refused, reset, cut short, or unreadable. No event follows. The reason is for the log. */
   readonly onBroken: (reason: string) => void
 }
 
-/** What an attempt tells about its supplier. */
+/** What an attempt shows about its provider. */
 export type Verdict =
-  /** It works, whatever it thought of the request. */
+  /** It works, also when it refused the request. */
   | "served"
   /** It failed: counts towards opening the breaker. */
   | "failed"
-  /** It refuses our key or our account: the route is taken off at once. */
+  /** It refuses our key or our account: the route is disabled at once. */
   | "misconfigured"
-  /** Nothing can be said: our client left. */
+  /** Nothing is known: the client left. */
   | "undecided"
 
 export interface UpstreamExchange {
   readonly resume: () => void
-  /** Ends the exchange now if it is not over; no event follows. Gives the slot back. Only the first call counts. */
+  /** Ends the exchange now if it is not over; no event follows. Releases the slot. Only the first call counts. */
   readonly close: (verdict: Verdict) => void
 }
 
