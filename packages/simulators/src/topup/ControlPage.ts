@@ -1,5 +1,5 @@
 /**
- * The page where somebody plays payer and provider: all payments, with a button for all that can happen to each.
+ * The control page of the simulator: all payments, with buttons for the possible actions on each.
  */
 import { decimalText, possibleActions, type SimulatedPayment } from "./payment/SimulatedPayment.ts"
 import { actionForm, escapeHtml, page } from "./payment/SimulatorPage.ts"
@@ -11,7 +11,7 @@ export interface ControlPage {
   readonly payments: ReadonlyArray<SimulatedPayment>
   readonly providers: ReadonlyArray<string>
   readonly fault: { readonly mode: FaultMode; readonly provider: string }
-  /** What was done of late, newest first. */
+  /** The last actions, newest first. */
   readonly done: ReadonlyArray<string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What somebody at the simulator can do: make things happen to payments, set faults, look. The same for the page's
- * buttons, which come back to the page, and for programs, which get JSON.
+ * The controls of the simulator: actions on payments, faults, and lists. The buttons of the control page are redirected
+ * back to it; programs get JSON.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
@@ -78,7 +78,7 @@ export class PaymentControls {
     return isForm(request) ? backToThePage : json(200, fault.now())
   }
 
-  /** Answers once every wire shows it and the merchant was told. */
+  /** Responds after the effect is visible on the wire and the webhook was delivered. */
   #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
@@ -93,7 +93,7 @@ export class PaymentControls {
     })
   }
 
-  /** Sends once more to the address that an order, or a coin of it, was paid at. */
+  /** Sends a repeated deposit to the address of an order, or of one of its coins. */
   #again(name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const { payments, providers } = this.#options
@@ -130,9 +130,9 @@ export class PaymentControls {
       const told = yield* Effect.forEach(changes, ({ after }) => this.#tell(after), { concurrency: "unbounded" })
       const views = changes.map(({ after }, i) => ({ ...toJson(after), webhook: told[i] ?? null }))
       const [view, ...others] = views
-      const answer: JsonObject = { ...view, ...(others.length === 0 ? {} : { other_coins: others }) }
-      this.#note(yield* Clock.currentTimeMillis, `${action} ${name}: ${answer.status}${describe(told)}`)
-      return isForm(request) ? backToThePage : json(200, answer)
+      const result: JsonObject = { ...view, ...(others.length === 0 ? {} : { other_coins: others }) }
+      this.#note(yield* Clock.currentTimeMillis, `${action} ${name}: ${result.status}${describe(told)}`)
+      return isForm(request) ? backToThePage : json(200, result)
     })
   }
 
@@ -150,7 +150,7 @@ export class PaymentControls {
   }
 }
 
-/** An order ends in all its coins at once, but is paid in one: the one somebody began with, or else the first. */
+/** An order expires or fails in all its coins, but is paid in one: the coin with a partial payment, or the first. */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
   const begun = found.find(({ received }) => received > 0n) ?? found[0]
@@ -158,7 +158,7 @@ const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): Read
 }
 
 const describe = (told: ReadonlyArray<Delivered | undefined>): string =>
-  told.map((each) => (each === undefined ? "" : `, webhook answered ${each.status ?? "nothing"}`)).join("")
+  told.map((each) => (each === undefined ? "" : `, webhook response ${each.status ?? "nothing"}`)).join("")
 
 const decoded = (name: string | undefined): string => {
   try {
@@ -168,7 +168,7 @@ const decoded = (name: string | undefined): string => {
   }
 }
 
-/** The page's buttons; programs send JSON, or nothing at all. */
+/** The page's buttons send forms; programs send JSON or no body. */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 
 const backToThePage: WireResponse = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }

@@ -1,7 +1,7 @@
 /**
- * The providers of payments on this machine, for development: speaks their real wires, so that the real adapters run
- * against it, and lets somebody play payer. Says of itself, in every answer and on every page, that it is a
- * simulation. Never for production; the server refuses it there.
+ * Simulated payment providers on this machine, for development. The simulator speaks the real protocols, so that the real
+ * adapters run against it, and offers buttons to pay. Every response and every page is marked as a simulation. The
+ * server refuses it in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type PaymentSimulation, simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -42,7 +42,7 @@ const STANDING_HEADERS = {
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-/** Whether an answer came from a payment simulator. */
+/** Whether a response came from a payment simulator. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
 /** Runs until its scope closes. Listens on loopback only. */
@@ -112,7 +112,10 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
   Effect.gen(function* () {
     const host = request.headers.host ?? ""
     if (isForeign(host, request.headers.origin))
-      return write(response, json(403, { error: { code: "foreign", message: "payment simulator: only from here" } }))
+      return write(
+        response,
+        json(403, { error: { code: "foreign", message: "payment simulator: requests from other origins are refused" } })
+      )
     const body = yield* readBody(request)
     if (body === undefined) {
       response.setHeader("connection", "close")
@@ -133,11 +136,11 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
     else write(response, responded)
   })
 
-/** A page from elsewhere that a browser on this machine shows must not reach in, under no name. */
+/** A page of another origin in a browser on this machine must not reach the simulator, also not by DNS rebinding. */
 const isForeign = (host: string, origin: string | undefined): boolean =>
   !/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host) || (origin !== undefined && origin !== `http://${host}`)
 
-/** Nothing where it is too large. */
+/** Undefined where the body is too large. */
 const readBody = (request: IncomingMessage): Effect.Effect<string | undefined> =>
   Effect.async((resume) => {
     const pieces: Array<Buffer> = []

@@ -1,5 +1,5 @@
 /**
- * Telling a merchant of a payment, as providers do: once, to the address it named, without minding what becomes of it.
+ * Delivers the webhooks of the simulator: once, to the address of the payment, without retries.
  */
 import * as Effect from "effect/Effect"
 import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
@@ -7,16 +7,16 @@ import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
 const TIMEOUT_MILLIS = 3_000
 const MAX_CONCURRENT_DELIVERIES = 8
 
-/** What came of it, for whoever plays provider. */
+/** The result of a delivery, for the control page. */
 export interface Delivered {
   readonly url: string
-  /** Absent where nobody answered in time. */
+  /** Undefined without a response in time. */
   readonly status: number | undefined
 }
 
 export type Deliver = (url: string, webhook: SimulatedWebhook) => Effect.Effect<Delivered>
 
-/** Never fails: the payment is what it is. */
+/** Never fails: the state of the payment does not depend on its webhook. */
 export const makeDelivery: Effect.Effect<Deliver> = Effect.gen(function* () {
   const turns = yield* Effect.makeSemaphore(MAX_CONCURRENT_DELIVERIES)
   return (url, webhook) =>

@@ -1,11 +1,11 @@
 /**
- * What is wrong with the wires of the providers for now, as somebody at the simulator set it.
+ * A fault that the simulator injects into the responses of its providers.
  */
 import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 
 /**
- * `503`, `429` and `html` (a page instead of JSON, with status 200) are said instead of asking the provider. With
- * `hang` and `reset` the provider does what it was asked and only the answer is lost: it never comes, or the
+ * `503`, `429` and `html` (a page instead of JSON, with status 200) replace the response of the provider. With
+ * `hang` and `reset` the provider processes the request and only the response is lost: it never arrives, or the
  * connection is cut.
  */
 export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
@@ -13,7 +13,7 @@ export type FaultMode = (typeof FAULT_MODES)[number]
 
 const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
 
-/** The answer is not written; the connection stays open for a while, or is cut. */
+/** The response is not sent; the connection stays open for a while, or is cut. */
 export type LostResponse = "hang" | "reset"
 
 const ALL = "all"
@@ -22,7 +22,7 @@ export class WireFault {
   #mode: FaultMode = "none"
   #provider = ALL
 
-  /** For all providers, or for one of them; whether there is such a mode and provider. */
+  /** For all providers or for one. Returns false for an unknown mode or provider. */
   set(mode: unknown, provider: unknown, providers: ReadonlyArray<string>): boolean {
     const named = provider === undefined || provider === "" ? ALL : provider
     if (!isFaultMode(mode) || typeof named !== "string" || ![ALL, ...providers].includes(named)) return false
@@ -35,12 +35,12 @@ export class WireFault {
     return { mode: this.#mode, provider: this.#provider }
   }
 
-  /** What the caller of this provider gets. */
-  distort(provider: string, answer: () => WireResponse): WireResponse | LostResponse {
+  /** The response that the caller of this provider gets. */
+  distort(provider: string, respond: () => WireResponse): WireResponse | LostResponse {
     const mode = this.#provider === ALL || this.#provider === provider ? this.#mode : "none"
     switch (mode) {
       case "none":
-        return answer()
+        return respond()
       case "503":
         return json(503, { message: "Service Unavailable (simulated fault)" })
       case "429":
@@ -48,7 +48,7 @@ export class WireFault {
       case "html":
         return html("<!doctype html><title>Maintenance</title><h1>We are down for maintenance (simulated fault)</h1>")
       default:
-        answer()
+        respond()
         return mode
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What one node says of the chain. It is believed once it has shown that it serves the right chain and the right
- * tokens, and only while it keeps up with the chain: one that fell behind would answer "nothing was paid" for ever.
+ * One node of the chain. It is used only after it has shown that it serves the right chain and the right tokens, and
+ * only while it keeps up with the chain: a node that fell behind would report "nothing was paid" for ever.
  *
  * Balances are read at the `finalized` block, which no reorganisation takes back; confirmations are not counted.
  */
@@ -39,9 +39,9 @@ export interface TransferFilter {
 
 export interface BscNode {
   readonly name: string
-  /** Fails unless the node serves this chain and these tokens; asked once, then remembered. */
+  /** Fails unless the node serves this chain and these tokens. The result is cached. */
   readonly identify: Effect.Effect<void, RpcFailed>
-  /** The last block that is final; fails when it is an old one. */
+  /** The last final block. Fails when the block is too old. */
   readonly finalizedBlock: Effect.Effect<Block, RpcFailed>
   readonly block: (number: number) => Effect.Effect<Block, RpcFailed>
   /** Of a token, at the last final block. */
@@ -50,10 +50,10 @@ export interface BscNode {
   readonly transfers: (filter: TransferFilter) => Effect.Effect<ReadonlyArray<Transfer>, RpcFailed>
 }
 
-/** Shorter than the time an order is left to be found paid after it expired. The chain needs two seconds. */
+/** Shorter than the time in which an expired order can still be found paid. The chain needs two seconds. */
 const MAX_LAG_MILLIS = 60_000
 
-/** A trillion tokens: more than exist, and less than what the books can hold. */
+/** A trillion tokens: more than exist, and less than the ledger can hold. */
 const MAX_BALANCE = 10n ** 30n
 
 /** In seconds; what lies beyond is no date. */

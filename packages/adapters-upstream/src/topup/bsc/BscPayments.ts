@@ -1,9 +1,9 @@
 /**
- * Payments in USDT and USDC on BNB Smart Chain, without anybody in between: each order has an address of its own, and
- * what arrived there is the token balance at the last final block, less what was there before.
+ * Payments in USDT and USDC on BNB Smart Chain without an intermediary. Each order has its own address. The received
+ * amount is the token balance at the last final block, less the balance before.
  *
- * That sums payments in parts, knows no reorganisation and believes no token but the real one. It cannot tell what
- * was taken out: an address that is emptied before its order is credited seems to have received less than it did.
+ * This adds up partial payments, is safe from reorganisations, and ignores false tokens. It cannot see withdrawals: an
+ * address that is emptied before its order is credited seems to have received less than it did.
  */
 import {
   AmountRejected,
@@ -33,8 +33,8 @@ const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
 
 /**
- * Unusable settings are told by `probe` and by every call that needs them: deposits that were opened before are still
- * checked while the key is wrong.
+ * Unusable settings fail `probe` and every call that needs them. Deposits that were opened before are still refreshed
+ * while the key is wrong.
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -57,8 +57,8 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         notConfigured
       )
 
-    /** In time, and in the words of the port. */
-    const answered = <A, E>(
+    /** Applies the time limit and maps failures to those of the port. */
+    const withinLimit = <A, E>(
       asking: Effect.Effect<A, E | JsonRpc.RpcFailed>
     ): Effect.Effect<A, E | ProviderUnavailable> =>
       asking.pipe(
@@ -67,20 +67,20 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         ),
         Effect.timeoutFail({
           duration: LIMIT,
-          onTimeout: () => unavailable("timeout", "no node answered in time")
+          onTimeout: () => unavailable("timeout", "no node responded in time")
         })
       )
 
     const probe = Effect.gen(function* () {
       const all = yield* usableNodes
       const first = yield* addressAt(0)
-      const answers = yield* Effect.forEach(
+      const results = yield* Effect.forEach(
         all,
         (node) => Effect.either(Effect.andThen(node.identify, node.finalizedBlock)),
         { concurrency: "unbounded" }
       )
-      const failures = answers.flatMap((answer) => (Either.isLeft(answer) ? [answer.left] : []))
-      // One node of another chain is a mistake in the settings, however well the others serve.
+      const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
+      // One node of another chain is an error in the settings, even when the other nodes work.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures
@@ -88,11 +88,11 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       yield* Effect.logInfo("the first deposit address; the wallet must show the same", { provider: label, first })
     })
 
-    /** One answer to start from: nodes of a quorum that differ give none. */
+    /** The balance before the payment; fails when the nodes of a quorum disagree. */
     const baselineOf = (contract: string, address: string) =>
       Effect.gen(function* () {
         const seen = yield* failover.ask(settings.rpcQuorum, (node) =>
-          // Asked before the balance, the block is not after it.
+          // The block is read before the balance, so it is not after it.
           Effect.all({ block: node.finalizedBlock, balance: node.balanceOf(contract, address) })
         )
         const [{ balance }] = seen
@@ -150,9 +150,9 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       simulated: settings.simulated,
       method: "crypto_bep20",
       needsDepositIndex: true,
-      probe: answered(probe),
-      open: (intent) => answered(open(intent)),
-      refresh: (_intent, opened) => answered(refresh(opened)),
+      probe: withinLimit(probe),
+      open: (intent) => withinLimit(open(intent)),
+      refresh: (_intent, opened) => withinLimit(refresh(opened)),
       cancel: undefined,
       webhook: undefined
     }

@@ -1,27 +1,27 @@
 /**
- * What the operator says about payments on BNB Smart Chain.
+ * Settings of payments on BNB Smart Chain.
  */
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 export interface BscSettings {
-  /** JSON-RPC nodes, the preferred one first. Secret, because many hold an access key. */
+  /** JSON-RPC nodes, the preferred one first. Secret, because many contain an access key. */
   readonly rpcUrls: ReadonlyArray<Redacted.Redacted<string>>
   /** Extended public key of `m/44'/60'/0'/0`. No other deployment may use the same: they would share addresses. */
   readonly xpub: Redacted.Redacted<string>
-  /** So many nodes must agree before a payment counts: with two, no single node can invent one. */
+  /** Number of nodes that must agree before a payment counts: with two, no single node can forge one. */
   readonly rpcQuorum: number
-  /** So many blocks are searched for transfers at once. */
+  /** Maximum number of blocks in one search for transfers. */
   readonly logRange: number
-  /** From the making of an order until it expires. */
+  /** From the creation of an order until it expires. */
   readonly expiryMinutes: number
-  /** The nodes are a simulator's, and no money is real. */
+  /** The nodes are a simulator, and no money is real. */
   readonly simulated: boolean
 }
 
 const MAX_NODES = 8
 
-/** The nodes, each once, or why the settings cannot be used; the reason holds no address. */
+/** The nodes without duplicates, or the reason why the settings cannot be used. The reason contains no address. */
 export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either.Either<ReadonlyArray<URL>, string> => {
   const texts = rpcUrls.map((url) => Redacted.value(url).trim())
   if (texts.some((text) => !URL.canParse(text) || !isHttp(new URL(text)))) {
@@ -37,7 +37,7 @@ export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either
   return Either.right(urls)
 }
 
-/** What is the same for two ways to write one address. */
+/** The part that identifies a node: two spellings of one address have the same. */
 const nodeOf = ({ origin, pathname, search }: URL): string => origin + pathname + search
 
 const isHttp = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "http:"

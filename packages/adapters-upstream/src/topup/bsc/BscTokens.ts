@@ -7,7 +7,7 @@
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 
 export const CHAIN_ID = 56
-/** Of both tokens on this chain; on others they have 6. */
+/** Both tokens have 18 decimals on this chain, and 6 on others. */
 export const TOKEN_DECIMALS = 18n
 
 export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
@@ -26,7 +26,7 @@ export const balanceOfCall = (holder: string): string => `0x70a08231${word(holde
 /** `Transfer(address,address,uint256)` */
 export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-/** Selects the transfers to a holder, whoever sent them. */
+/** Selects the transfers to a holder from any sender. */
 export const transferTopicsTo = (holder: string): ReadonlyArray<string | null> => [
   TRANSFER_TOPIC,
   null,

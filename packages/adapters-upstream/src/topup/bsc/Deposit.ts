@@ -1,6 +1,6 @@
 /**
- * One order's deposit as it was opened: where money is awaited, how much, and what was there before. Stored with the
- * order, so that it is found again whatever the settings are then.
+ * One order's deposit as it was opened: the address, the expected amount, and the balance before. Stored with the order,
+ * so that it can be refreshed after the settings have changed.
  */
 import type { OpenedPayment } from "@tollgate/application/topup/PaymentProviders"
 import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -8,13 +8,13 @@ import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** What {@link OpenedPayment.state} holds, as JSON. */
+/** The JSON in {@link OpenedPayment.state}. */
 export const DepositState = Schema.Struct({
-  /** For the operator: which of the wallet's accounts it is. */
+  /** Index of the wallet account, for the operator. */
   depositIndex: Schema.NonNegativeInt,
-  /** What the address held when it was given out: normally nothing. Not of this order. */
+  /** Balance of the address when the order was created, normally zero. It is not part of the payment. */
   baselineRaw: Schema.NonNegativeBigInt,
-  /** No transfer before this block is of this order. */
+  /** Transfers before this block do not belong to this order. */
   fromBlock: Schema.NonNegativeInt
 })
 export type DepositState = typeof DepositState.Type
@@ -28,7 +28,7 @@ export interface Deposit {
   readonly fromBlock: number
 }
 
-/** Absent for a payment that another provider opened. */
+/** None for a payment that another provider opened. */
 export const ofOpened = ({ instructions, state }: OpenedPayment): Option.Option<Deposit> => {
   if (instructions._tag !== "Bep20") return Option.none()
   return Option.map(Schema.decodeUnknownOption(DepositState)(state), ({ baselineRaw, fromBlock }) => ({

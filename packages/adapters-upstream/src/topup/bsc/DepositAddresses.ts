@@ -13,14 +13,14 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 export interface DepositAddresses {
-  /** The address of an order's deposit index, or why there is none. */
+  /** The address of an order's deposit index, or the reason why there is none. */
   readonly at: (index: number) => Either.Either<string, string>
 }
 
 const ACCOUNT_DEPTH = 3
 const ADDRESSES_DEPTH = 4
 
-/** Address 0 of mnemonics that are printed in manuals: everybody can spend what is sent there. */
+/** Address 0 of mnemonics that are printed in manuals: every reader can spend money sent there. */
 const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   // "test test test test test test test test test test test junk": hardhat, anvil
   "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -32,7 +32,7 @@ const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 ])
 
-/** The addresses of a key, or why it is refused; the reason never holds the key. */
+/** The addresses of a key, or the reason why it is refused. The reason never contains the key. */
 export const read = (
   xpub: Redacted.Redacted<string>,
   { simulated }: { readonly simulated: boolean }

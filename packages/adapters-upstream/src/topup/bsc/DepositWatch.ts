@@ -1,6 +1,6 @@
 /**
- * What has arrived at an order's address, decided by balances at final blocks. Transfers are looked up afterwards, to
- * say which they were; nothing depends on finding them.
+ * The amount that arrived at an order's address, decided by balances at final blocks. The transfers are searched
+ * afterwards, as evidence; nothing depends on finding them.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -16,17 +16,17 @@ import { RpcFailed } from "./JsonRpc.ts"
 import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
-  /** What arrived since the order was made. Later it may be less: whoever asks keeps the most. */
+  /** What arrived since the order was made. Later it can be less; the caller keeps the maximum. */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
-/** Together less than a provider may take. */
+/** Together less than the time limit of a provider. */
 const DECISION_TIMEOUT = Duration.seconds(5.5)
 const EVIDENCE_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_STRAYS = 1_000
 
-/** What one node, or the most cautious of several, says. */
+/** The report of one node, or the lowest of several. */
 interface Seen {
   readonly block: Block
   readonly receivedRaw: TokenRaw
@@ -41,7 +41,7 @@ export const make = (
     const look = (node: BscNode) =>
       Effect.gen(function* () {
         const balance = yield* node.balanceOf(contract, address)
-        // Asked after the balance, the block is not before it: transfers up to it explain all of the balance.
+        // The block is read after the balance, so transfers up to it explain the whole balance.
         const block = yield* node.finalizedBlock
         const seen: Seen = { block, receivedRaw: TokenRaw(balance > baselineRaw ? balance - baselineRaw : 0n) }
         return seen
@@ -51,7 +51,7 @@ export const make = (
       if (rpcQuorum === 1 || first.receivedRaw < expectedRaw) return first
       const all = yield* nodes.ask(rpcQuorum, look)
       const least = all.reduce((a, b) => (b.receivedRaw < a.receivedRaw ? b : a))
-      // Neither paid nor unpaid: a node is behind, or lies.
+      // Neither paid nor unpaid: one node is behind or wrong.
       return least.receivedRaw < expectedRaw ? yield* disputed : least
     })
   }
@@ -90,7 +90,7 @@ export const make = (
       }))
     )
 
-  /** Addresses whose stray tokens the log already tells of. */
+  /** Addresses whose stray tokens are already logged. */
   const strays = new Set<string>()
 
   const strayEvidence = ({ tokenKind, address }: Deposit): Effect.Effect<PaymentEvidence | undefined> =>
@@ -125,7 +125,7 @@ export const make = (
 }
 
 const failed = (kind: RpcFailed["kind"], detail: string) => new RpcFailed({ kind, code: undefined, detail })
-const tooLate = failed("timeout", "no node answered in time")
+const tooLate = failed("timeout", "no node responded in time")
 const disputed = failed("bad_response", "the nodes disagree on whether enough arrived")
 
 const receivedOf = ({ receivedRaw }: Seen): Received | undefined =>

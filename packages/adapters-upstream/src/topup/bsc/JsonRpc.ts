@@ -1,7 +1,8 @@
 /**
- * JSON-RPC 2.0 over HTTP to one node: one call an exchange, each with a time limit and a bound on its answer.
+ * JSON-RPC 2.0 over HTTP to one node: one call for each request, with a timeout and a maximum response size, and the
+ * hexadecimal numbers that nodes write.
  *
- * Only reads are sent, so a call that broke is made once more: a kept-alive connection may have been closed meanwhile.
+ * All calls are reads, so a broken call is retried once: the node may have closed a kept-alive connection.
  */
 import { unescape } from "node:querystring"
 import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
@@ -11,7 +12,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
 
-/** A call that has no usable answer. */
+/** A call without a usable response. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
   readonly kind: ProviderUnavailable["kind"]
   /** The node's own error code, where it gave one. */
@@ -70,15 +71,15 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
       try: async (signal) => {
         const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
         const options = { method: "POST", path: pathname + search, headers, body, dispatcher, signal } as const
-        const answer = await request(origin, options)
-        return { status: answer.statusCode, text: await answer.body.text() }
+        const response = await request(origin, options)
+        return { status: response.statusCode, text: await response.body.text() }
       },
       catch: (cause) => failed(...brokenBy(cause, method))
     }).pipe(
       Effect.retry({ times: 1, while: ({ kind }) => kind === "network" }),
       Effect.timeoutFail({
         duration: CALL_TIMEOUT_MILLIS,
-        onTimeout: () => failed("timeout", `${method} had no answer within ${CALL_TIMEOUT_MILLIS} ms`)
+        onTimeout: () => failed("timeout", `${method} had no response within ${CALL_TIMEOUT_MILLIS} ms`)
       })
     )
 
@@ -87,20 +88,20 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
     call: (method, params, result) =>
       Effect.flatMap(exchange(method, params), ({ status, text }) => {
         const refused = kindOfStatus(status)
-        if (refused !== undefined) return failed(refused, `${method} was answered with status ${status}`)
+        if (refused !== undefined) return failed(refused, `${method} returned status ${status}`)
         const envelope = Schema.decodeEither(Envelope)(text)
         if (Either.isLeft(envelope)) {
           const kind = status === 200 ? "bad_response" : "rejected"
-          return failed(kind, `${method} was answered with status ${status} and no JSON-RPC`)
+          return failed(kind, `${method} returned status ${status} and no JSON-RPC`)
         }
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
-          // Cleaned before it is cut: the beginning of a key is part of it.
+          // Secrets are removed before the text is cut, because a cut key would not be recognized.
           const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
         return Schema.decodeUnknown(result)(envelope.right.result).pipe(
-          Effect.mapError(() => failed("bad_response", `the answer to ${method} cannot be read`))
+          Effect.mapError(() => failed("bad_response", `the response to ${method} cannot be read`))
         )
       })
   }
@@ -114,10 +115,10 @@ const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
 
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
-/** By its code alone: the words of such errors name the host. */
+/** Only the code of the error is used, because its message contains the host name. */
 const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
-  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the answer to ${method} is too long`]
+  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the response to ${method} is too long`]
   return [TIMEOUTS.has(code) ? "timeout" : "network", `${method} failed: ${code}`]
 }
 
@@ -129,20 +130,20 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
 
 const MIN_SECRET_CHARACTERS = 8
 
-/** Nodes repeat access keys in their errors; a key is a long piece of the address. */
+/** Nodes repeat access keys in their errors. Every long piece of the address is treated as a key. */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
     .filter((piece) => piece.length >= MIN_SECRET_CHARACTERS)
     .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)
 
-/** A quantity small enough to be counted with. */
+/** A number that is small enough for a JavaScript number, such as a block or a time. */
 export const Quantity = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{1,13}$/i)),
   Schema.NonNegativeInt,
   { strict: true, decode: (text) => Number.parseInt(text, 16), encode: (n) => quantityOf(n) }
 )
 
-/** An unsigned integer of 256 bits; exact. */
+/** An unsigned integer of 256 bits, as contracts return it. */
 export const Word = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{64}$/i)),
   Schema.NonNegativeBigIntFromSelf,

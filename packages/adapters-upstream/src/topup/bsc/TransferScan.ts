@@ -1,8 +1,8 @@
 /**
- * Which transactions brought a balance, as evidence: from the newest block backwards, until they explain it.
+ * Searches the transfers that explain a balance, as evidence, from the newest block backwards.
  *
- * Many nodes answer for few blocks only or not at all, each in its own words, so a refused range is halved whatever
- * the words are, and little is spent on it: nothing depends on what is found here.
+ * Many nodes search few blocks only or none, and each reports that in its own way. So every refused range is halved, a
+ * few times at most: nothing depends on the result.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -14,7 +14,7 @@ export interface Sought {
   readonly to: string
   readonly fromBlock: number
   readonly toBlock: number
-  /** What is to be explained. */
+  /** The balance to explain. */
   readonly amountRaw: bigint
 }
 
@@ -35,15 +35,15 @@ export const scan = (
     let halvings = 0
     for (let calls = 0; calls < MAX_CALLS && last >= fromBlock && sumOf(found) < amountRaw; calls += 1) {
       const first = Math.max(fromBlock, last - range + 1)
-      const answer = yield* Effect.either(node.transfers({ contract, to, fromBlock: first, toBlock: last }))
-      if (Either.isRight(answer)) {
-        found = [...answer.right, ...found]
+      const result = yield* Effect.either(node.transfers({ contract, to, fromBlock: first, toBlock: last }))
+      if (Either.isRight(result)) {
+        found = [...result.right, ...found]
         last = first - 1
-      } else if (mayBeTooWide(answer.left) && range > 1 && halvings < MAX_HALVINGS) {
+      } else if (mayBeTooWide(result.left) && range > 1 && halvings < MAX_HALVINGS) {
         range = Math.ceil(range / 2)
         halvings += 1
       } else {
-        return found.length > 0 ? found : yield* answer.left
+        return found.length > 0 ? found : yield* result.left
       }
     }
     return found

@@ -1,5 +1,5 @@
 /**
- * QRIS by Midtrans, through its Core API: one charge, whose answer has the code's text and a picture of it.
+ * QRIS by Midtrans, through its Core API: one charge. Its response contains the text of the code and a picture.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as MidtransWebhook from "./MidtransWebhook.ts"
 export const NAME = "midtrans"
 const MINUTE_MILLIS = 60_000
 
-/** An order nobody has: what Midtrans says of it tells whether our key is right. */
+/** No order has this number. The response of Midtrans shows whether the server key is valid. */
 const NO_ORDER = "RTO-probe"
 
 export interface MidtransSettings extends AccountSettings {
@@ -43,7 +43,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           method: "POST",
           path: "/v2/charge",
           headers: {
-            // Within five minutes a second try gets the answer of the first instead of a conflict.
+            // Within five minutes a retry gets the response of the first request instead of a conflict.
             "idempotency-key": intent.orderNumber,
             ...(callbackUrl === undefined ? {} : { "x-override-notification": callbackUrl })
           },
@@ -52,12 +52,12 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
             transaction_details: { order_id: intent.orderNumber, gross_amount: total },
             qris: { acquirer },
             custom_expiry: { expiry_duration: BigInt(expiryMinutes), unit: "minute" }
-            // Who pays is not asked for, and an odd name or address would only be a reason to refuse.
+            // The payer is left out: Midtrans does not need it, and could refuse an unusual name or address.
           },
           repeatable: true,
-          read: (answer) =>
-            Either.flatMap(readReply(failures, answer.body, CREATED), () =>
-              readCharge(failures, settings, answer.body, {
+          read: (response) =>
+            Either.flatMap(readReply(failures, response.body, CREATED), () =>
+              readCharge(failures, settings, response.body, {
                 orderNumber: intent.orderNumber,
                 total,
                 expiresAt: new Date(intent.createdAt.getTime() + expiryMinutes * MINUTE_MILLIS)
@@ -73,7 +73,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           method: "GET",
           path: `/v2/${encodeURIComponent(intent.orderNumber)}/status`,
           repeatable: true,
-          read: (answer) => readTransaction(failures, answer.body)
+          read: (response) => readTransaction(failures, response.body)
         })
         const { transaction_status: status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
@@ -85,14 +85,14 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
         method: "POST",
         path: `/v2/${encodeURIComponent(intent.orderNumber)}/cancel`,
         repeatable: true,
-        read: (answer) => Either.mapBoth(readReply(failures, answer.body, CANCELLED), done(failures))
+        read: (response) => Either.mapBoth(readReply(failures, response.body, CANCELLED), done(failures))
       })
 
     const probe = http.call({
       method: "GET",
       path: `/v2/${NO_ORDER}/status`,
       repeatable: true,
-      read: (answer) => Either.mapBoth(readReply(failures, answer.body, PROBED), done(failures))
+      read: (response) => Either.mapBoth(readReply(failures, response.body, PROBED), done(failures))
     })
 
     return {
@@ -110,7 +110,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
   })
 
 const CREATED = /^20[01]$/
-/** Gone already, or never there: nothing is left to cancel. */
+/** Cancelled before, or never created: there is nothing to cancel. */
 const CANCELLED = /^(200|404|407|412)$/
 const PROBED = /^(2\d\d|404|407)$/
 

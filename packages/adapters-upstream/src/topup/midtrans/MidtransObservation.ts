@@ -1,5 +1,5 @@
 /**
- * What a status at Midtrans means for an order.
+ * The payment observation that a status at Midtrans stands for.
  */
 import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
@@ -17,7 +17,7 @@ export const toObservation = (
   return meaningOf(transaction)
 }
 
-/** How a payment differs from what was asked for; undefined if it does not. */
+/** The difference between a payment and the requested one; undefined without a difference. */
 export const mismatchOf = (
   { order_id, gross_amount, currency }: Transaction,
   orderNumber: string,
@@ -60,7 +60,7 @@ const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }
     case "deny":
     case "failure":
       return { _tag: "Failed", reason: status, received }
-    // The money came and went again, in whole or in part.
+    // The money was paid and then returned, in whole or in part.
     case "refund":
     case "partial_refund":
     case "chargeback":

@@ -1,5 +1,5 @@
 /**
- * What Midtrans' answers come to: the payment that was opened, the one that was asked for, or why there is none.
+ * Reads Midtrans' responses: the opened payment, the requested one, or the failure that the response reports.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
@@ -11,7 +11,7 @@ import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
 
-/** The answer's own status, when it is one of these; otherwise what it says is wrong. */
+/** The reply where its own status is an expected one; otherwise the failure it reports. */
 export const readReply = (
   failures: PaymentFailure,
   body: unknown,
@@ -25,7 +25,7 @@ export const readReply = (
 
 const decodeReply = ({ unavailable }: PaymentFailure, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
   Either.mapLeft(Schema.decodeUnknownEither(Reply)(body), () =>
-    unavailable("bad_response", "answered without a status_code", true)
+    unavailable("bad_response", "response without a status_code", true)
   )
 
 const refusalOf = (
@@ -34,8 +34,8 @@ const refusalOf = (
 ): AmountRejected | ProviderUnavailable => {
   const said = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
   if (code === "400" && /amount/i.test(said)) return amountRejected(said)
-  if (code === "401" || code === "403") return unavailable("unauthorized", `answered ${code}`)
-  // The number was used: by a first try of ours that went through unheard.
+  if (code === "401" || code === "403") return unavailable("unauthorized", `status ${code}`)
+  // The order number is taken: by an earlier attempt of ours that got no response.
   if (code === "406") return unavailable("rejected", said, true)
   if (code === "429") return unavailable("rate_limited", said)
   if (/^5/.test(code)) return unavailable("server_error", said, true)
@@ -46,7 +46,7 @@ const refusalOf = (
 export interface Asked {
   readonly orderNumber: string
   readonly total: Idr
-  /** Unless Midtrans says when. */
+  /** Used where Midtrans gives no time. */
   readonly expiresAt: Date
 }
 
@@ -66,7 +66,7 @@ export const readCharge = (
   const { qr_string: qrContent, transaction_id: transactionId } = charge
   if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
   const fault = Qris.faultOf(qrContent, total)
-  // Codes of the test system cannot be paid anyway.
+  // Codes of the test system cannot be paid.
   if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: transactionId,
@@ -82,7 +82,7 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
   return url !== undefined && isPayable(url, settings) ? url : undefined
 }
 
-/** What has no transaction in it is no answer about our order, whatever its status. */
+/** A response without a transaction says nothing about the order, even with a good status. */
 export const readTransaction = (
   failures: PaymentFailure,
   body: unknown

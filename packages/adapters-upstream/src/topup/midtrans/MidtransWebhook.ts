@@ -1,5 +1,6 @@
 /**
- * Notifications of Midtrans: signed inside, over the order, the status, the amount as written, and our server key.
+ * Notifications of Midtrans. The signature is a member of the body, over the order, the status, the amount as written, and
+ * our server key.
  */
 import { createHash } from "node:crypto"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
@@ -11,7 +12,7 @@ import * as ExactJson from "../wire/ExactJson.ts"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification } from "./MidtransWire.ts"
 
-/** What is signed, each as it stands in the notification. */
+/** The signed members, unchanged from the notification. */
 export interface Signed {
   readonly order_id: string
   readonly status_code: string

@@ -1,5 +1,5 @@
 /**
- * What Midtrans says, in its Core API and in its notifications. Read as {@link ExactJson}: every number is a text.
+ * Schemas of the Midtrans Core API and its notifications. Read as {@link ExactJson}: every number is a text.
  *
  *     POST /v2/charge                 201, or an error that may come with HTTP 200
  *     GET  /v2/{order_id}/status      404 in the body for an order it does not know, 407 for one that has expired
@@ -7,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** Part of every answer; the status of HTTP says less. */
+/** Part of every response. The HTTP status is less precise. */
 export const Reply = Schema.Struct({
   status_code: Schema.String,
   status_message: Schema.optional(Schema.NullOr(Schema.String)),
@@ -15,7 +15,7 @@ export const Reply = Schema.Struct({
 })
 export type Reply = typeof Reply.Type
 
-/** A payment, as its charge, its status and its notifications have it. */
+/** A payment: in the response to its charge, in its status and in its notifications. */
 export const Transaction = Schema.Struct({
   transaction_id: Schema.NonEmptyString,
   order_id: Schema.String,
@@ -27,7 +27,7 @@ export const Transaction = Schema.Struct({
 })
 export type Transaction = typeof Transaction.Type
 
-/** The name of the action whose address is a picture of the code; the second is framed as the regulator wants it. */
+/** Actions with the address of a picture of the code. The second one has the frame that the regulator requires. */
 export const PICTURE_ACTION = "generate-qr-code"
 export const FRAMED_PICTURE_ACTION = "generate-qr-code-v2"
 
@@ -46,7 +46,7 @@ export const Notification = Schema.Struct({
   signature_key: Schema.String
 })
 
-/** Midtrans tells the time of Jakarta and does not say so. */
+/** Midtrans sends Jakarta time without an offset. */
 export const timeOf = (text: string | null | undefined): Date | undefined => {
   const parts = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(text ?? "")
   if (parts === null) return undefined

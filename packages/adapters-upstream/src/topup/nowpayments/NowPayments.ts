@@ -1,5 +1,5 @@
 /**
- * USDT and USDC by NOWPayments: one payment a coin, all of them for the same order, so that the payer chooses a network
+ * USDT and USDC by NOWPayments: one payment for each coin, all for the same order, so that the payer chooses a network
  * by paying. One token is one dollar.
  */
 import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
@@ -25,7 +25,7 @@ import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } fro
 export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
 
-/** One of several payments is enough to tell these; that none is paid is only known when all have answered. */
+/** One payment is enough for these results. That none is paid is known only after all of them were refreshed. */
 const STANDS_ALONE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
 
 /** The payments of an order, as they are kept with it. */
@@ -61,7 +61,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         body: {
           price_amount: digits,
           price_currency: "usd",
-          // Without it they would convert at a rate of their own.
+          // Without it NOWPayments converts at its own rate.
           pay_amount: digits,
           pay_currency: currency,
           order_id: orderNumber,
@@ -70,7 +70,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // An address nobody was shown does no harm.
+        // An address that no payer was shown does no harm.
         repeatable: true,
         read: ({ body }) =>
           Either.flatMap(readAs(failures, body, Created), (created) =>
@@ -97,7 +97,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
           instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
-          // Their own window is a week; whatever comes in it is seen.
+          // NOWPayments keeps the address open for a week; money that arrives in that time is observed.
           expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
           state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
         } satisfies OpenedPayment
@@ -114,12 +114,12 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         const { payment_status: status, payment_id } = payment
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
         if (payment_id !== paymentId) {
-          return yield* failures.unavailable("bad_response", "answered for another payment")
+          return yield* failures.unavailable("bad_response", "response for another payment")
         }
         return payment
       })
 
-    /** None of a payment that is not there: we may have been told nonsense. */
+    /** None where NOWPayments knows no such payment: the reference came from outside. */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
         Effect.catchIf(
@@ -136,7 +136,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const { payments } = yield* Effect.mapError(Schema.decodeUnknown(OpenedState)(state), () =>
-          failures.unavailable("bad_response", "what is kept of the order's payments cannot be read")
+          failures.unavailable("bad_response", "the stored state of the order's payments cannot be read")
         )
         const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
           Effect.map(statusOf(paymentId), (payment): Own => {
@@ -183,7 +183,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     }
   })
 
-/** The amount is to blame when no coin failed for a reason that passes, and one says that it is. */
+/** An amount is reported as rejected only when no coin failed for a temporary reason and one rejected it. */
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]

@@ -1,19 +1,19 @@
 /**
- * What the statuses of an order's payments at NOWPayments, one a coin, mean together for the order.
+ * Combines the statuses of an order's payments at NOWPayments, one for each coin, into one observation.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentEvidence, PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { floorUsdMicroOf, usdMicroOf } from "../wire/WireAmounts.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
-/** What was asked for in one coin. */
+/** The requested payment in one coin. */
 export interface Asked {
   readonly orderNumber: string
   readonly currency: string
   readonly amount: UsdMicro
 }
 
-/** One payment by itself. */
+/** The observation of one payment. */
 export const toObservation = (payment: Payment, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(payment, asked)
   const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
@@ -25,11 +25,11 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
   }
 }
 
-/** Whether what came is of the order and in its coin: other coins are not worth a dollar. */
+/** Whether the money is for the order and in its coin: other coins are not worth a dollar. */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
 
-/** How a payment differs from what was asked for; undefined if it does not. */
+/** The difference between a payment and the requested one; undefined without a difference. */
 export const mismatchOf = (
   { order_id, pay_currency, price_currency, pay_amount, parent_payment_id }: Payment,
   { orderNumber, currency, amount }: Asked
@@ -43,8 +43,8 @@ export const mismatchOf = (
 }
 
 /**
- * Any payment in full pays the order. Otherwise one that somebody must look at comes first; the order has ended only
- * when every payment has.
+ * Any payment in full pays the order. Otherwise a suspicious one comes first. The order has ended only when every
+ * payment has.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
   const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
@@ -87,7 +87,7 @@ const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
     case "failed":
     case "refunded":
       return { _tag: "Failed", reason: payment.payment_status }
-    // Confirmed is not final, and what was paid in part can be completed.
+    // Confirmed is not final, and a partial payment can be completed.
     default:
       return { _tag: "Pending" }
   }
@@ -110,7 +110,7 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
   return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
 }
 
-/** What has reached the merchant by a payment; before that it may still be lost. */
+/** The amount that has reached the merchant; before that it can still be lost. */
 export const arrivedIn = (payment: Payment): UsdMicro =>
   UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
 

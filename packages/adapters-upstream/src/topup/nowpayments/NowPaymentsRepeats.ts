@@ -1,27 +1,27 @@
 /**
- * What is sent once more to an address of an order: at NOWPayments a payment of its own, that refers to the one it
- * repeats and often to no order.
+ * Repeated deposits to an address of an order. NOWPayments makes each of them a payment of its own, which refers to the
+ * payment it repeats and often to no order.
  *
- * What it brought is received for the order once it has arrived, and whatever it is, it is remarked. It completes no
- * order: that would need the sum of what came by several payments, and nothing NOWPayments documents says that the
- * amount of the first does not grow by the second. A person sees what came and decides. In another coin it is not worth a
- * dollar and counts for nothing.
+ * Its amount counts as received for the order once it has arrived, and it is always remarked. It completes no order:
+ * that would need the sum of several payments, and NOWPayments does not document that the amount of the first payment
+ * stays the same after the second. An operator decides. A deposit in another coin is not worth a dollar and does not
+ * count.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { type Asked, arrivedIn } from "./NowPaymentsObservation.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
-/** One of the order's own payments, and what was asked for by it. */
+/** One of the order's own payments, and the request it was opened with. */
 export interface Own {
   readonly payment: Payment
   readonly asked: Asked
 }
 
-/** As many as an order keeps, whoever tells of them. */
+/** The number of repeats that an order stores. */
 const MAX_REPEATS = 20
 
-/** The payments to ask about besides the order's own: those we were told of, and those its own refer to. */
+/** The payments to refresh besides the order's own: reported ones, and those that its own refer to. */
 export const repeatsOf = (own: ReadonlyArray<Own>, told: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
@@ -31,7 +31,7 @@ export const repeatsOf = (own: ReadonlyArray<Own>, told: ReadonlyArray<string>):
 const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>
   Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string" && /^\d{1,20}$/.test(id)) : []
 
-/** What the order's own payments come to, with what repeats them. */
+/** The observation of the order's own payments together with their repeats. */
 export const withRepeats = (
   observation: PaymentObservation,
   own: ReadonlyArray<Own>,
@@ -58,7 +58,7 @@ interface Repeat {
   readonly remark: string
 }
 
-/** Undefined for a payment that repeats none of these, and while nothing has arrived by it. */
+/** Undefined for a payment that repeats none of these, and until its money has arrived. */
 const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined

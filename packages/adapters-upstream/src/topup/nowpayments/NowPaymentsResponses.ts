@@ -1,5 +1,5 @@
 /**
- * What NOWPayments' answers come to: the payment that was opened in a coin, what was asked for, or why there is none.
+ * Reads NOWPayments' responses: a payment opened in one coin, the requested data, or the failure.
  */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
@@ -12,7 +12,7 @@ import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.t
 
 export type Failure = AmountRejected | ProviderUnavailable
 
-/** An answer of this shape, or the refusal it is, whatever the status of HTTP. */
+/** A response of this shape, or the refusal in it. The HTTP status is not used. */
 export const readAs = <A, I>(
   failures: PaymentFailure,
   body: unknown,
@@ -20,7 +20,7 @@ export const readAs = <A, I>(
 ): Either.Either<A, Failure> =>
   Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () => {
     const { code, statusCode, message } = Either.getOrElse(Schema.decodeUnknownEither(Refusal)(body), () => NOTHING)
-    if (!code && !statusCode) return failures.unavailable("bad_response", "answered, but not as documented", true)
+    if (!code && !statusCode) return failures.unavailable("bad_response", "response not as documented", true)
     return refusalOf(failures, code ?? "", statusCode ?? "", message ?? "")
   })
 

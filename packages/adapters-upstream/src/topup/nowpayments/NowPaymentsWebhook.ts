@@ -1,8 +1,8 @@
 /**
- * Notifications of NOWPayments: signed in a header, over the body written again with the members of every object in
- * order. Their older recipe orders the same names but drops members that only nested objects have.
+ * Notifications of NOWPayments: signed in a header, over the body serialized again with sorted members. An older form
+ * of the signature sorts the same names but drops members that only nested objects have.
  *
- * Numbers are part of that text as JavaScript writes them, so here, and only here, they are read as such.
+ * That text contains numbers as JavaScript writes them. Therefore only this file reads numbers as JavaScript numbers.
  */
 import { createHmac } from "node:crypto"
 import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/topup/PaymentProviders"
@@ -13,10 +13,10 @@ import * as Schema from "effect/Schema"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
-/** The body as it is signed. */
+/** The signed form of the body. */
 export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
 
-/** The body as it was signed once. */
+/** The older signed form. */
 export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
 
 export const signatureOf = (text: string, ipnSecret: string): Buffer =>
@@ -26,7 +26,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   verify: (headers, bytes) =>
     Either.try(() => {
       const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
-      // Nesting too deep to be put in order throws, like what is no JSON.
+      // Too deep nesting throws, and so does invalid JSON.
       return { body, text: canonical(body) }
     }).pipe(
       Either.filterOrLeft(
@@ -43,7 +43,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   acknowledgement: {}
 })
 
-/** Notifications of payouts, and of whatever else there will be, name nothing of ours. */
+/** Notifications of payouts, and of other things, name no order of ours. */
 const reportedIn = (body: unknown): Reported =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),

@@ -1,9 +1,9 @@
 /**
- * What NOWPayments says. Read as {@link ExactJson}: every number is a text, and a reference is one either way.
+ * Schemas of the NOWPayments API. Read as {@link ExactJson}: every number is a text, and so is every reference.
  *
  *     POST /v1/payment
  *     GET  /v1/payment/{payment_id}
- *     GET  /v1/merchant/coins          what the account takes
+ *     GET  /v1/merchant/coins          coins that the account accepts
  */
 
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 
 const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
 
-/** A payment, as it was created and whenever it is asked for. */
+/** A payment: in the response to its creation and to every refresh. */
 export const Payment = Schema.Struct({
   payment_id: Schema.NonEmptyString,
   payment_status: Schema.String,
@@ -21,9 +21,9 @@ export const Payment = Schema.Struct({
   pay_address: OptionalText,
   order_id: Schema.NullOr(Schema.String),
   actually_paid: OptionalText,
-  /** There when somebody paid an address again, or in another coin; notifications have it, statuses perhaps. */
+  /** Set on a repeated deposit, or one in another coin. Notifications have it; statuses may not. */
   parent_payment_id: OptionalText,
-  /** The payments that did so to this one's address. */
+  /** The repeated deposits to this payment's address. */
   payment_extra_ids: Schema.optional(Schema.Unknown),
   /** The transaction that paid, once there is one. */
   payin_hash: OptionalText,
@@ -43,7 +43,7 @@ export const Refusal = Schema.Struct({ code: OptionalText, statusCode: OptionalT
 
 export const Coins = Schema.Struct({ selectedCurrencies: Schema.Array(Schema.String) })
 
-/** A payment's own name for itself: digits, so that it can stand in a path. */
+/** Reference of a payment: digits only, because it becomes part of a path. */
 const Reference = Schema.Union(
   Schema.String.pipe(Schema.pattern(/^\d{1,20}$/)),
   Schema.Number.pipe(Schema.int(), Schema.positive())
@@ -62,14 +62,14 @@ export const SIGNATURE_HEADER = "x-nowpayments-sig"
 export interface NowPaymentsCoin {
   readonly code: string
   readonly tokenKind: TokenKind
-  /** Unless the provider names it. */
+  /** Used where the provider names no network. */
   readonly network: string
 }
 
-/** More addresses than anybody reads. */
+/** A payer does not read more addresses. */
 export const MAX_COINS = 8
 
-/** One each, in the order given. Codes of other coins are left out: they are not worth a dollar. */
+/** Without duplicates, in the given order. Codes of other coins are left out: they are not worth a dollar. */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))
   return [...unique].flatMap((code) => coinOf(code) ?? []).slice(0, MAX_COINS)

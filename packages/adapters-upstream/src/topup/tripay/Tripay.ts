@@ -1,5 +1,5 @@
 /**
- * QRIS on a hosted page, by Tripay: a closed payment over one channel. The page, and the code itself, are in its answer.
+ * QRIS on a hosted page, by Tripay: a closed payment over one channel. The response contains the page and the code.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -56,7 +56,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
             expired_time: BigInt(Math.floor(expiresMillis / 1_000)),
             signature: TripayWebhook.paymentSignature(merchantCode, orderNumber, total, privateKey)
           },
-          // It makes a second payment when it is asked twice.
+          // A repeated request creates a second payment.
           repeatable: false,
           read: ({ body }) =>
             Either.flatMap(readEnvelope(failures, body), (data) =>
@@ -106,7 +106,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       probe,
       open,
       refresh,
-      // Tripay takes nothing back; what nobody was shown expires by itself.
+      // Tripay cannot cancel a payment. One that no payer was shown expires by itself.
       cancel: undefined,
       webhook: TripayWebhook.make(label, privateKey)
     }

@@ -1,12 +1,12 @@
 /**
- * What a status at Tripay means for an order.
+ * The payment observation that a status at Tripay stands for.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { idrOf } from "../wire/WireAmounts.ts"
 import type { Transaction } from "./TripayWire.ts"
 
-/** What was asked for. */
+/** The payment that was requested. */
 export interface Asked {
   readonly reference: string
   readonly orderNumber: string
@@ -19,7 +19,7 @@ export const toObservation = (transaction: Transaction, asked: Asked): PaymentOb
   return meaningOf(transaction)
 }
 
-/** How a payment differs from what was asked for; undefined if it does not. */
+/** The difference between a payment and the requested one; undefined without a difference. */
 export const mismatchOf = ({ reference, merchant_ref, amount }: Transaction, asked: Asked): string | undefined => {
   if (reference !== asked.reference) return `its reference is ${reference}`
   if (merchant_ref !== asked.orderNumber) return `it is of the order ${merchant_ref}`

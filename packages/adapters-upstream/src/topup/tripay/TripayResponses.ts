@@ -1,5 +1,5 @@
 /**
- * What Tripay's answers come to: the payment that was opened, what was asked for, or why there is none.
+ * Reads Tripay's responses: an opened payment, the requested data, or the failure that the response reports.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
@@ -18,12 +18,12 @@ export const readEnvelope = (
   body: unknown
 ): Either.Either<unknown, AmountRejected | ProviderUnavailable> => {
   const decoded = Schema.decodeUnknownEither(Envelope)(body)
-  if (Either.isLeft(decoded)) return Either.left(failures.unavailable("bad_response", "answered without success", true))
+  if (Either.isLeft(decoded)) return Either.left(failures.unavailable("bad_response", "response without success", true))
   const { success, message, data } = decoded.right
   return success ? Either.right(data) : Either.left(refusalOf(failures, message ?? ""))
 }
 
-/** Tripay has no codes, only words, in English or Indonesian. */
+/** Tripay has no error codes, only messages in English or Indonesian. */
 const refusalOf = (
   { unavailable, amountRejected }: PaymentFailure,
   message: string
@@ -34,7 +34,7 @@ const refusalOf = (
   return unavailable("rejected", `refused: ${message}`)
 }
 
-/** The data of an answer to a question, where no amount is sent that could be refused. */
+/** The data of a response to a request that sends no amount, so no amount can be refused. */
 export const readAsked = <A, I>(
   failures: PaymentFailure,
   body: unknown,
@@ -44,7 +44,7 @@ export const readAsked = <A, I>(
     Either.mapLeft(failures.withoutAmount),
     Either.flatMap((data) =>
       Either.mapLeft(Schema.decodeUnknownEither(schema)(data), () =>
-        failures.unavailable("bad_response", "answered, but not as documented")
+        failures.unavailable("bad_response", "response not as documented")
       )
     )
   )
@@ -60,14 +60,14 @@ export const readCreated = (
   if (Either.isLeft(decoded)) return unusable("not as documented")
   const created = decoded.right
   const { reference, checkout_url: paymentUrl, qr_string: qrContent, expired_time } = created
-  // Told first: the amount is another one just because of it.
+  // Checked first, because such a fee changes the amount too.
   if (idrOf(created.fee_customer) !== 0n) return unusable(FEE_ON_CUSTOMER)
   const mismatch = mismatchOf(created, { ...asked, reference })
   if (mismatch !== undefined) return unusable(mismatch)
   if (created.status !== "UNPAID") return unusable(`its status is ${created.status}`)
   if (!isPayable(paymentUrl, settings)) return unusable("its page has no proper address")
   if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
-  // The test system says SANDBOX MODE where a code would be.
+  // The test system returns SANDBOX MODE instead of a code.
   const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, asked.total)
   if (fault !== undefined) return unusable(`its QRIS cannot be used: ${fault}`)
   return Either.right({

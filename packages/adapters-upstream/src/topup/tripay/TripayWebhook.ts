@@ -22,7 +22,7 @@ export const make = (provider: string, privateKey: Redacted.Redacted<string>): P
   acknowledgement: ACKNOWLEDGEMENT
 })
 
-/** Open payments have none. */
+/** Callbacks of open payments have none. */
 const orderNumberIn = (body: Uint8Array): string | undefined =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
     Either.flatMap(Schema.decodeUnknownEither(Callback)),
@@ -37,7 +37,7 @@ export const paymentSignature = (
   privateKey: Redacted.Redacted<string>
 ): string => hmac(privateKey, `${merchantCode}${merchantRef}${amount}`).toString("hex")
 
-/** Over the bytes as they came. */
+/** Over the raw bytes. */
 export const callbackSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
   hmac(privateKey, body)
 

@@ -1,6 +1,5 @@
 /**
- * What Tripay says, in its API of closed payments and in its callbacks. Read as {@link ExactJson}: every number is a
- * text.
+ * Schemas of Tripay's API of closed payments and of its callbacks. Read as {@link ExactJson}: every number is a text.
  *
  *     POST /transaction/create
  *     GET  /transaction/detail?reference=
@@ -8,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** Around every answer. The status of HTTP varies; `success` does not. */
+/** Envelope of every response. The HTTP status varies; `success` does not. */
 export const Envelope = Schema.Struct({
   success: Schema.Boolean,
   message: Schema.optional(Schema.NullOr(Schema.String)),
@@ -18,7 +17,7 @@ export const Envelope = Schema.Struct({
 /** Seconds since 1970, as a number or in quotes. */
 const UnixSeconds = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 99_999_999_999))
 
-/** A payment, as it was created and whenever it is asked for. */
+/** A payment: in the response to its creation and to every refresh. */
 export const Transaction = Schema.Struct({
   reference: Schema.NonEmptyString,
   merchant_ref: Schema.NullOr(Schema.String),
@@ -49,5 +48,5 @@ export const Callback = Schema.Struct({ merchant_ref: Schema.String })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 
-/** What Tripay must hear, or it calls again. */
+/** Tripay repeats a callback until it receives this. */
 export const ACKNOWLEDGEMENT = { success: true }

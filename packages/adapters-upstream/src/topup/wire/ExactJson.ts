@@ -1,12 +1,12 @@
 /**
- * JSON whose numbers stay the digits they were written in: an amount never passes through floating point.
+ * JSON whose numbers keep their digits: an amount never passes through floating point.
  *
- * Read, every number is a string, as if it had stood in quotes; providers write the same amount both ways anyway.
- * Written, a `bigint` or {@link Digits} is a number.
+ * The reader turns every number into a string, because providers write the same amount with and without quotes. The
+ * writer turns a `bigint` or {@link Digits} into a number.
  */
 import * as Either from "effect/Either"
 
-/** A decimal number to be written as it stands, for example `25.000123`. */
+/** A decimal number that is written unchanged, for example `25.000123`. */
 export class Digits {
   readonly text: string
 
@@ -23,13 +23,13 @@ export type Written =
   | ReadonlyArray<Written>
   | { readonly [member: string]: Written | undefined }
 
-/** A string first, so that digits inside of one are left alone. */
+/** Strings come first, so that digits inside a string are not changed. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 export const parse = (text: string): Either.Either<unknown, "no JSON"> =>
   Either.try({
     try: () => {
-      // Replacing is only right in what is JSON.
+      // The replacement is correct for valid JSON only.
       JSON.parse(text)
       return JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)))
     },

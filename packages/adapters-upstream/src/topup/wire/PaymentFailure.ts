@@ -1,17 +1,17 @@
 /**
- * The ways in which a provider cannot be used, said in its name.
+ * The failures of one payment provider, with its label.
  */
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 
 export type FailureKind = ProviderUnavailable["kind"]
 
 export interface PaymentFailure {
-  /** What orders call the provider. */
+  /** The name of the provider in orders. */
   readonly label: string
-  /** Ambiguous: it may have opened the payment all the same. */
+  /** Ambiguous: the provider may have opened the payment all the same. */
   readonly unavailable: (kind: FailureKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
   readonly amountRejected: (detail: string) => AmountRejected
-  /** The same of a call that sends no amount: none can be refused there. */
+  /** For a call that sends no amount: an amount cannot be refused there. */
   readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
 }
 
@@ -26,7 +26,7 @@ export const failuresOf = (label: string): PaymentFailure => {
   }
 }
 
-/** The provider is down or drowning, not us in the wrong: worth another try, and counted by its breaker. */
+/** The provider is down or overloaded. Such a call is retried, and the circuit breaker counts it. */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 
 const OUTAGES: ReadonlySet<FailureKind> = new Set(["network", "timeout", "server_error", "rate_limited"])

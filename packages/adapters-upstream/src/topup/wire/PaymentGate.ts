@@ -1,5 +1,5 @@
 /**
- * Leaves a provider alone that keeps failing, and never asks it for too much at a time.
+ * Circuit breaker and concurrency limit for the calls to one payment provider.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -12,7 +12,7 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
   readonly maxConcurrentCalls: number
-  /** A clock of no particular epoch that never goes back. */
+  /** Monotonic clock. */
   readonly nowMillis: () => number
 }
 
@@ -29,12 +29,12 @@ export const make = (
   let running = 0
   let lastOutage: ProviderUnavailable | undefined
 
-  /** Says whether the call is the one that probes. */
+  /** Whether this call is the probe of a half-open breaker. */
   const enter = Effect.suspend(() => {
     const passage = Breaker.pass(breaker, settings, nowMillis())
     if (!passage.admitted) {
-      const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no answer" }
-      return Effect.fail(unavailable(kind, `left alone for ${Math.ceil(passage.retryAfterMillis)} ms after: ${detail}`))
+      const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no response" }
+      return Effect.fail(unavailable(kind, `paused for ${Math.ceil(passage.retryAfterMillis)} ms after: ${detail}`))
     }
     if (running >= maxConcurrentCalls) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
     running += 1
@@ -47,16 +47,19 @@ export const make = (
       running -= 1
       const outage = outageIn(exit)
       lastOutage = outage ?? lastOutage
-      // While the breaker is open or probing, only the probe is heard: calls from before say nothing of now.
+      // While the breaker is open or half-open, only the probe counts: earlier calls say nothing about now.
       if (breaker.state !== "closed" && !probes) return Effect.void
       const before = breaker.state
       const next = judge(breaker, exit, outage)
       breaker = next
       if (next.state === "open" && before === "closed") {
-        return Effect.logWarning("payment provider left alone", { provider: label, after: outage?.detail })
+        return Effect.logWarning("payment provider failed repeatedly; calls to it are paused", {
+          provider: label,
+          after: outage?.detail
+        })
       }
       return next.state === "closed" && before === "half_open"
-        ? Effect.logInfo("payment provider answers again", { provider: label })
+        ? Effect.logInfo("payment provider responds again", { provider: label })
         : Effect.void
     })
 

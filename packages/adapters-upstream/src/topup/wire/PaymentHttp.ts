@@ -1,8 +1,8 @@
 /**
- * One payment provider over HTTP: JSON there, JSON back, within bounds of time and size, no redirects.
+ * HTTP client of one payment provider: JSON requests and responses, limited in time and size, without redirects.
  *
- * A call that may be made twice is made once more when the provider is down. Whatever goes wrong is one failure that
- * says what it was, and whether the provider may have done what was asked all the same.
+ * A repeatable call is retried once when the provider is down. Every error becomes one failure with its kind, and with
+ * the information whether the provider may have processed the request all the same.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"
@@ -17,18 +17,18 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 import * as PaymentGate from "./PaymentGate.ts"
 
 export interface PaymentLimits {
-  /** For a call with its second try. */
+  /** For a call including its retry. */
   readonly timeoutMillis: number
   readonly retryPauseMillis: number
   readonly maxResponseBytes: number
   readonly maxConcurrentCalls: number
   readonly breaker: BreakerSettings
-  /** A clock of no particular epoch that never goes back. */
+  /** Monotonic clock. */
   readonly nowMillis: () => number
 }
 
 export const defaultLimits: PaymentLimits = {
-  // Less than a look at an order waits, so that it is the provider that failed and the breaker hears of it.
+  // Less than the timeout of a refresh, so that a slow provider counts as a failure for the breaker.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
   maxResponseBytes: 262_144,
@@ -39,7 +39,7 @@ export const defaultLimits: PaymentLimits = {
 
 export interface PaymentHttpOptions {
   readonly baseUrl: string
-  /** A header that goes with every call. */
+  /** Header of every call. */
   readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
   readonly failures: PaymentFailure
   readonly limits?: Partial<PaymentLimits> | undefined
@@ -58,10 +58,10 @@ export interface PaymentCall<A, E> {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: ExactJson.Written
-  /** Making it twice does no harm. */
+  /** Sending it twice does no harm. */
   readonly repeatable: boolean
-  /** What the answer means; a provider's troubles often come with a good status. */
-  readonly read: (answer: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
+  /** Decodes the response. Providers often report failures with a good status. */
+  readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }
 
 export interface PaymentHttp {
@@ -127,7 +127,7 @@ export const make = ({
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
         const asks = call.method === "GET"
-        // What a first try may have done is not undone by a second one that was refused.
+        // A refused retry does not undo the work of the first attempt.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
           Effect.tapError((error) =>
@@ -144,7 +144,7 @@ export const make = ({
           }),
           Effect.timeoutFail({
             duration: limits.timeoutMillis,
-            onTimeout: () => failures.unavailable("timeout", `no answer in ${limits.timeoutMillis} ms`, true)
+            onTimeout: () => failures.unavailable("timeout", `no response in ${limits.timeoutMillis} ms`, true)
           }),
           Effect.mapError((error) => {
             if (!(error instanceof ProviderUnavailable)) return error
@@ -156,27 +156,27 @@ export const make = ({
     return { call }
   })
 
-/** Leaves to the provider's adapter what only it can judge: an answer in JSON. */
+/** Handles the failures that are the same for all providers; a response in JSON goes to the provider's adapter. */
 const understand = (
   { unavailable }: PaymentFailure,
   status: number,
   text: string | undefined
 ): Either.Either<PaymentResponse, ProviderUnavailable> => {
-  if (status === 429) return Either.left(unavailable("rate_limited", "answered 429"))
-  if (status === 401 || status === 403) return Either.left(unavailable("unauthorized", `answered ${status}`))
-  if (status >= 500) return Either.left(unavailable("server_error", `answered ${status}`, true))
-  if (status >= 300 && status < 400) return Either.left(unavailable("bad_response", `answered ${status}`, true))
+  if (status === 429) return Either.left(unavailable("rate_limited", "status 429"))
+  if (status === 401 || status === 403) return Either.left(unavailable("unauthorized", `status ${status}`))
+  if (status >= 500) return Either.left(unavailable("server_error", `status ${status}`, true))
+  if (status >= 300 && status < 400) return Either.left(unavailable("bad_response", `status ${status}`, true))
   const accepted = status < 300
   if (text === undefined) {
-    return Either.left(unavailable("bad_response", `answered ${status} with too much to read`, accepted))
+    return Either.left(unavailable("bad_response", `status ${status} with too large a body`, accepted))
   }
   return Either.mapBoth(ExactJson.parse(text), {
-    onLeft: () => unavailable("bad_response", `answered ${status} without JSON`, accepted),
+    onLeft: () => unavailable("bad_response", `status ${status} without JSON`, accepted),
     onRight: (body) => ({ status, body })
   })
 }
 
-/** Undefined when there is more of it than wanted. */
+/** Undefined when the body is larger than the limit. */
 const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> => {
   const chunks: Array<Uint8Array> = []
   let bytes = 0

@@ -3,13 +3,13 @@
  *
  *     00 02 01 | 01 02 12 | 26 ... merchant account ... | 54 06 105000 | ... | 63 04 ABCD
  *
- * A provider's text is looked at before a payer sees it: a code that cannot be scanned, or that asks for another
- * amount than ours, is worse than none.
+ * A provider's text is validated before a payer sees it. A code that cannot be scanned, or with a wrong amount, must not
+ * be shown.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
 
-/** What is wrong with this text as a code over this amount; undefined if nothing is. */
+/** The error in this text as a code over this amount; undefined for a valid code. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
   if (fields === undefined) return "its fields do not add up"

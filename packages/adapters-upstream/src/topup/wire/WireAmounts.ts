@@ -20,10 +20,10 @@ export const usdMicroOf = (text: string): UsdMicro | undefined => {
   return read === undefined || read.finer ? undefined : read.micro
 }
 
-/** Dollars in whole micro-USD; a rest below one is dropped. */
+/** Dollars in whole micro-USD, rounded down. */
 export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
 
-/** Micro-USD as dollars, without zeros that say nothing: `25`, `25.5`, `25.000123`. */
+/** Micro-USD as dollars without trailing zeros: `25`, `25.5`, `25.000123`. */
 export const usdDigits = (amount: UsdMicro): string => {
   const fraction = (amount % MICRO_PER_USD).toString().padStart(6, "0").replace(/0+$/, "")
   const whole = amount / MICRO_PER_USD
@@ -33,7 +33,7 @@ export const usdDigits = (amount: UsdMicro): string => {
 const MICRO_PER_USD = 1_000_000n
 const MICRO_DIGITS = 6n
 
-/** Exponents too: that is how programs write small numbers. */
+/** With exponents, because programs write small numbers that way. */
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/
 
 const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: boolean } | undefined => {

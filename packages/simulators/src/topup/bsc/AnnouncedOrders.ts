@@ -1,6 +1,6 @@
 /**
- * A provider of payments on a simulated chain that tells the simulator which order a deposit address is for, so that
- * it can be paid by its order number. The wire of a chain has no word for that.
+ * Wraps the adapter of a simulated chain: it registers each order with the simulator, so that the order can be paid by
+ * its number. The JSON-RPC protocol of a chain has no order numbers.
  */
 import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ export const announced = (provider: PaymentProvider, simulatorUrl: string): Paym
   refresh: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.refresh(intent, opened))
 })
 
-/** Best effort: an order that was not announced can still be paid by its address. */
+/** Best effort: an order that is not registered can still be paid by its address. */
 const announce = (
   simulatorUrl: string,
   { orderNumber }: PaymentIntent,

@@ -1,5 +1,5 @@
 /**
- * JSON-RPC over the simulated chain as a public BSC node answers it: quantities in hex without leading zeros, failures
+ * JSON-RPC over the simulated chain, as public BSC nodes serve it: quantities in hex without leading zeros, failures
  * as HTTP 200 with an `error`, logs of at most 5,000 blocks at once.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -30,20 +30,20 @@ const NO_ONE = `0x${"0".repeat(64)}`
 
 export interface BscRpcOptions {
   readonly chain: SimulatedChain
-  /** Somebody asked for a balance of a token. */
+  /** Called at each request for a token balance. */
   readonly onBalance: (contract: string, address: string, now: number) => void
 }
 
 /** One call, or a batch of them. */
-export const answerRpc = (options: BscRpcOptions, body: string, now: number): WireResponse => {
+export const respondRpc = (options: BscRpcOptions, body: string, now: number): WireResponse => {
   const calls = parse(body)
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
-  if (!Array.isArray(calls)) return json(200, answerCall(options, calls, now))
+  if (!Array.isArray(calls)) return json(200, respondToCall(options, calls, now))
   if (calls.length === 0 || calls.length > MAX_BATCH_CALLS)
     return json(200, failure(null, -32600, `batch of ${calls.length} calls`))
   return json(
     200,
-    calls.map((call) => answerCall(options, call, now))
+    calls.map((call) => respondToCall(options, call, now))
   )
 }
 
@@ -67,7 +67,7 @@ class RpcRefusal {
 
 const failure = (id: unknown, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } })
 
-const answerCall = (options: BscRpcOptions, call: unknown, now: number): JsonObject => {
+const respondToCall = (options: BscRpcOptions, call: unknown, now: number): JsonObject => {
   const request = asObject(call)
   const id = request?.id ?? null
   if (request === undefined || typeof request.method !== "string") return failure(id, -32600, "invalid request")
@@ -173,7 +173,7 @@ const logs = (chain: SimulatedChain, filter: JsonObject | undefined, now: number
     .filter((log) => topics.every((wanted, i) => wanted === undefined || wanted.includes(log.topics[i] ?? "")))
 }
 
-/** Nothing where anything will do. */
+/** Undefined where any value matches. */
 const oneOf = (wanted: unknown): ReadonlyArray<string> | undefined =>
   wanted === undefined || wanted === null
     ? undefined

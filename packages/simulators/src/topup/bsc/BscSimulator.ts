@@ -1,6 +1,6 @@
 /**
- * Payments in dollar tokens on a simulated BSC. The wire knows addresses and balances only, so beside it somebody may
- * say what an address is for: `POST /bsc/orders`; and send any amount of either token: `POST /bsc/transfers`.
+ * Payments in dollar tokens on a simulated BSC. JSON-RPC has addresses and balances only. Two controls add the rest:
+ * `POST /bsc/orders` registers the order of an address, `POST /bsc/transfers` sends any amount of either token.
  */
 import { createHash } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -15,7 +15,7 @@ import {
   type WireResponse
 } from "../payment/SimulatedProvider.ts"
 import { announced } from "./AnnouncedOrders.ts"
-import { answerRpc, BSC_TOKEN_DECIMALS, BSC_TOKENS } from "./BscRpc.ts"
+import { BSC_TOKEN_DECIMALS, BSC_TOKENS, respondRpc } from "./BscRpc.ts"
 import { SimulatedChain } from "./SimulatedChain.ts"
 
 const NAME = "bsc"
@@ -41,7 +41,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
 
-  /** An address is listed from when it is first asked for. */
+  /** An address is listed from its first balance request on. */
   const onBalance = (contract: string, address: string, now: number): void => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
@@ -56,7 +56,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const known = at(address, now)
     const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
     if (isKnown) return json(200, toJson(known))
-    // An address of an earlier order counts from here, as it does for whoever opened the order.
+    // A reused address counts from its current balance, as it does in the adapter.
     const before = chain.balanceOf(contract, address)
     const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
     payments.put(payment)
@@ -84,8 +84,8 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     name: NAME,
     respond: ({ body, method, now, path }) => {
       if (path !== "" && path !== "/") return refusal(404, "the JSON-RPC is at /bsc")
-      if (method !== "POST") return refusal(405, "JSON-RPC is asked with POST")
-      return answerRpc({ chain, onBalance }, body, now)
+      if (method !== "POST") return refusal(405, "JSON-RPC needs POST")
+      return respondRpc({ chain, onBalance }, body, now)
     },
     controls: {
       paths: ["/orders", "/transfers"],

@@ -1,11 +1,11 @@
 /**
- * A chain of blocks that nobody has to mine: the clock says which block is the newest. It carries transfers of tokens
- * and nothing else, and has no past before its process.
+ * A chain of blocks without mining: the clock decides which block is the newest. It contains token transfers only, and
+ * starts empty with its process.
  */
 import { createHash, randomBytes } from "node:crypto"
 
 const BLOCK_MILLIS = 450
-/** A block is final once two came after it. */
+/** A block is final after two more blocks. */
 const FINAL_AFTER = 2
 const MAX_TRANSFERS = 10_000
 

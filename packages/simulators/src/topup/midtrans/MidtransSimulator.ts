@@ -1,6 +1,6 @@
 /**
- * QRIS payments as Midtrans' Core API answers them: success and failure are told by `status_code` in the body, amounts
- * are strings with two decimals, times are Jakarta's and do not say so.
+ * The QRIS part of Midtrans' Core API. `status_code` in the body tells success and failure, amounts are strings with two
+ * decimals, and times are Jakarta time without an offset.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -46,7 +46,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
     if (method === "POST" && path === "/v2/charge") return charge(payments, request)
     const [, name = "", verb] = ONE_TRANSACTION.exec(path) ?? []
     const payment = payments.named(name, now, NAME).at(-1)
-    if (method === "GET" && verb === "status") return payment === undefined ? unknown() : answerStatus(payment)
+    if (method === "GET" && verb === "status") return payment === undefined ? unknown() : statusResponse(payment)
     if (method === "POST" && verb === "cancel") return close(payments, payment, "cancelled", now)
     if (method === "POST" && verb === "expire") return close(payments, payment, "expired", now)
     return refusal(404, "The requested resource is not found", 404)
@@ -130,7 +130,7 @@ const expiryMillis = (expiry: JsonObject | undefined): number => {
   return unit === undefined || duration === undefined ? DEFAULT_EXPIRY_MILLIS : duration * unit
 }
 
-/** Without what nobody knows before the payment, with the code to pay. */
+/** Without the members that exist only after the payment, and with the code. */
 const charged = (payment: SimulatedPayment, origin: string): WireResponse => {
   const { transaction_status, status_code, signature_key, issuer, settlement_time, ...known } = transaction(payment)
   const path = `qris/${payment.reference}/qr-code`
@@ -164,7 +164,7 @@ const STATUS: { readonly [State in SimulatedPayment["state"]]: readonly [code: s
   cancelled: ["200", "cancel"]
 }
 
-/** As the status and the notification tell it. */
+/** The members of the status and of the notification. */
 const transaction = (payment: SimulatedPayment) => {
   const [statusCode, status] = STATUS[payment.state]
   const grossAmount = `${payment.due}.00`
@@ -189,7 +189,7 @@ const transaction = (payment: SimulatedPayment) => {
   }
 }
 
-const answerStatus = (payment: SimulatedPayment): WireResponse => json(200, transaction(payment))
+const statusResponse = (payment: SimulatedPayment): WireResponse => json(200, transaction(payment))
 
 const close = (
   payments: SimulatedPayments,

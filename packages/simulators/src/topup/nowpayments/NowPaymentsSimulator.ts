@@ -1,6 +1,6 @@
 /**
- * Payments in dollar tokens as NOWPayments answers them: amounts are JSON numbers, and a payment's id is a string when
- * it is made and a number ever after. Every token is worth exactly one dollar here.
+ * The NOWPayments API for payments in dollar tokens. Amounts are JSON numbers. A payment's id is a string in the response
+ * to its creation and a number afterwards. Every token is worth exactly one dollar here.
  */
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -116,7 +116,7 @@ const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment,
 
 const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 
-/** The provider spells them in capitals in this one list. */
+/** Only this list has the codes in upper case. */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
 
 const refusal = (status: number, code: string, message: string): WireResponse =>
@@ -163,7 +163,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 
-/** Of the form of an address, with a checksum that a wallet refuses: nobody shall send anything there. */
+/** Looks like an address, but its checksum is wrong, so that wallets refuse to send money there. */
 const addressOn = (network: string): string =>
   network === "trx"
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`

@@ -1,10 +1,10 @@
 /**
- * A payment as a simulated provider keeps it, and what somebody at the simulator can make happen to it.
+ * A payment of a simulated provider, and the actions of the simulator on it.
  *
  *     open ──pay, overpay──▶ paid
  *       ├──expire──▶ expired ──pay after all──▶ paid
  *       ├──fail────▶ failed ───pay after all──▶ paid
- *       └──taken back by the merchant──▶ cancelled
+ *       └──cancelled by the merchant──▶ cancelled
  */
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
@@ -20,13 +20,13 @@ export interface SimulatedPayment {
   /** Of the provider, as in the path of its wire: `midtrans`. */
   readonly provider: string
   readonly method: PaymentMethod
-  /** The provider's own name of the payment. */
+  /** The provider's reference of the payment. */
   readonly reference: string
-  /** Absent for a deposit address of which nobody said what it is for. */
+  /** Undefined for a deposit address that no order was registered for. */
   readonly orderNumber: string | undefined
   /** The address that a payer sends to. */
   readonly payTo: string | undefined
-  /** What a payer is shown, as a path on the simulator. */
+  /** Path of the page for the payer, on the simulator. */
   readonly shownAt: string | undefined
   readonly currency: string
   /** Of the amounts below. */
@@ -38,21 +38,21 @@ export interface SimulatedPayment {
   readonly openedAt: number
   readonly changedAt: number
   readonly expiresAt: number | undefined
-  /** Where the merchant wants to hear of it. */
+  /** Address of the merchant's webhook. */
   readonly callbackUrl: string | undefined
-  /** What the merchant asked for, as it came. */
+  /** The merchant's request, unchanged. */
   readonly asked: JsonObject
-  /** What cannot happen to payments of this kind, and why. */
+  /** Actions that payments of this kind do not have, and why. */
   readonly cannot: { readonly [Impossible in Action]?: string }
 }
 
-/** Time alone closes what nobody paid. */
+/** An unpaid payment expires at its time. */
 export const seenAt = (payment: SimulatedPayment, now: number): SimulatedPayment =>
   payment.state === "open" && payment.expiresAt !== undefined && payment.expiresAt <= now
     ? { ...payment, state: "expired", changedAt: payment.expiresAt }
     : payment
 
-/** The payment after it happened, or why it cannot happen. What has happened already happens again without effect. */
+/** The payment after the action, or the reason why it is impossible. A repeated action has no effect. */
 export const act = (
   payment: SimulatedPayment,
   action: Action,
@@ -61,7 +61,7 @@ export const act = (
   const { cannot, due, received, state } = payment
   const never = cannot[action]
   if (never !== undefined) return Either.left(never)
-  if (state === "cancelled") return Either.left("the merchant took this payment back")
+  if (state === "cancelled") return Either.left("the merchant cancelled this payment")
   if (action === "expire" || action === "fail") {
     if (state === "paid") return Either.left(`it is paid, so it cannot ${action}`)
     return Either.right(moved(payment, action === "expire" ? "expired" : "failed", now))
@@ -80,14 +80,14 @@ export const act = (
 const moved = (payment: SimulatedPayment, state: SimulatedPayment["state"], now: number): SimulatedPayment =>
   payment.state === state ? payment : { ...payment, state, changedAt: now }
 
-/** What is worth a button. */
+/** The actions that would change the payment. */
 export const possibleActions = (payment: SimulatedPayment): ReadonlyArray<Action> =>
   payment.state === "paid" ? [] : ACTIONS.filter((action) => changes(payment, action))
 
 const changes = (payment: SimulatedPayment, action: Action): boolean =>
   Either.match(act(payment, action, payment.changedAt), { onLeft: () => false, onRight: (after) => after !== payment })
 
-/** As the controls answer and the page shows it. */
+/** The payment in responses of the controls. */
 export const toJson = (payment: SimulatedPayment): JsonObject => ({
   simulated: true,
   provider: payment.provider,

@@ -18,7 +18,7 @@ export interface WireRequest {
   readonly body: string
   /** Unix milliseconds. */
   readonly now: number
-  /** Of the simulator, for addresses in answers: `http://127.0.0.1:4010`. */
+  /** Of the simulator, for addresses in responses: `http://127.0.0.1:4010`. */
   readonly origin: string
 }
 
@@ -29,7 +29,7 @@ export interface WireResponse {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A signed message to a merchant, ready to be posted. */
+/** A signed webhook to a merchant, ready to be sent. */
 export interface SimulatedWebhook {
   readonly headers: { readonly [name: string]: string }
   readonly body: string
@@ -43,17 +43,11 @@ export interface SimulatedProvider {
     readonly paths: ReadonlyArray<string>
     readonly post: (request: WireRequest) => WireResponse
   }
-  /**
-   * Carries out what an action made of a payment, beyond the payment itself; from when everybody who asks can see it,
-   * in Unix milliseconds.
-   */
+  /** Applies an action beyond the payment itself. Returns when its effect is visible on the wire, in Unix milliseconds. */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
-  /**
-   * What is sent once more to the address of a payment, where this provider makes a payment of its own of that; or why
-   * it cannot be.
-   */
+  /** A repeated deposit, for providers that make it a payment of its own; or the reason why it is not possible. */
   readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
-  /** What the merchant of this payment is told, where this provider tells merchants anything. */
+  /** The webhook for the state of this payment; undefined for a provider without webhooks. */
   readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
 }
 
@@ -62,9 +56,9 @@ export interface SimulatedProviderDescriptor extends SimulatedCounterpart {
 }
 
 export interface SentAgain {
-  /** A decimal, as it came; as much as was due when it is absent. */
+  /** A decimal; without it the amount that was due. */
   readonly amount: string | undefined
-  /** Or partly paid: which of both is a setting of the merchant's account there, and says nothing of the amount. */
+  /** Otherwise partially paid. The merchant's account decides between the two; neither depends on the amount. */
   readonly finished: boolean
 }
 
@@ -78,7 +72,7 @@ export const svg = (body: string): WireResponse => ({ status: 200, contentType: 
 
 export const html = (body: string): WireResponse => ({ status: 200, contentType: "text/html; charset=utf-8", body })
 
-/** The body where it is a JSON object. */
+/** The body, if it is a JSON object. */
 export const readObject = ({ body }: { readonly body: string }): JsonObject | undefined => {
   try {
     return asObject(JSON.parse(body))
@@ -87,7 +81,7 @@ export const readObject = ({ body }: { readonly body: string }): JsonObject | un
   }
 }
 
-/** A header where it came once. */
+/** A header that occurs once. */
 export const headerOf = ({ headers }: WireRequest, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined

@@ -1,6 +1,6 @@
 /**
- * Closed QRIS payments with a page of their own, as Tripay answers them: success is told by `success` in the body,
- * amounts are JSON integers, times are Unix seconds, `paid_at` a string of them when it is asked for.
+ * Tripay's API of closed QRIS payments with a hosted page. `success` in the body tells success, amounts are JSON integers
+ * and times are Unix seconds; in the detail response `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
