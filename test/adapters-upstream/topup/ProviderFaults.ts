@@ -1,5 +1,5 @@
 /**
- * What goes wrong at every provider, whatever it speaks: each fault at opening and at checking, and what comes of it.
+ * The faults that every provider can have: each one when a payment is opened and when it is refreshed.
  */
 import { it } from "@effect/vitest"
 import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
@@ -14,7 +14,7 @@ export interface FaultyProvider {
   readonly make: (baseUrl: string, limits: Partial<PaymentLimits>) => Effect.Effect<PaymentProvider, never, Scope.Scope>
   readonly intent: PaymentIntent
   readonly opened: OpenedPayment
-  /** An error in its own words under a good status, and what it comes to. */
+  /** Errors in the body of a response with a good status, and their kind. */
   readonly inWords: ReadonlyArray<readonly [what: string, body: unknown, kind: string]>
 }
 
@@ -28,7 +28,7 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
   ["a reset", hangUpHard, "network", true],
   ["HTML", text(HTML, "text/html"), "bad_response", true],
   ["JSON that means nothing", json({ hello: "world" }), "bad_response", true],
-  ["an answer beyond all bounds", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]
+  ["a response that is too large", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]
 ]
 
 export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider) =>
@@ -38,7 +38,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
 
     const scripted = [...faults, ...inWords.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
     for (const [what, script, kind, ambiguous] of scripted) {
-      it.scopedLive(`because of ${what}: it opens nothing and says nothing of the payment`, () =>
+      it.scopedLive(`because of ${what}: neither opens nor refreshes a payment`, () =>
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
           upstream.always(script)
@@ -52,7 +52,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
       )
     }
 
-    it.scopedLive("because nobody is there", () =>
+    it.scopedLive("because no server listens", () =>
       Effect.gen(function* () {
         const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, PATIENT)
         const [opening, checking] = yield* both(provider)
@@ -61,7 +61,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
       })
     )
 
-    it.scopedLive("because it never answers: it fails in time", () =>
+    it.scopedLive("because it never responds: it fails in time", () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
         upstream.always(silence)

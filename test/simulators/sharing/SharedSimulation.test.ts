@@ -5,7 +5,7 @@ import { startOrJoin } from "@tollgate/simulators/sharing/SharedSimulation"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 
-/** A port that nobody listens at, for now. */
+/** A port that is free for now. */
 const aFreePort = Effect.async<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const address = server.address()

@@ -17,7 +17,7 @@ const aPayment = (order_id: string) => ({
 const FORM = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" }
 
 describe("a payment simulator", () => {
-  it.scopedLive("says of itself what it is, in every answer", () =>
+  it.scopedLive("marks every response as simulated", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const path of ["/", "/payments", "/nowhere", "/midtrans/v2/RTO-1/status", "/bsc", "/tripay/qr/T1"])
@@ -28,7 +28,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("is reached on loopback only, and from no page but its own", () =>
+  it.scopedLive("listens on loopback only and refuses requests of other origins", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { port } = new URL(simulator.baseUrl)
@@ -45,7 +45,7 @@ describe("a payment simulator", () => {
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
-        const refused = yield* simulator.post(`/${action}/RTO-nobody`)
+        const refused = yield* simulator.post(`/${action}/RTO-unknown`)
         expect([refused.status, refused.body.error?.code]).toEqual([404, "unknown_order"])
         expect(refused.body.error?.message).toContain("GET /payments")
       }
@@ -80,7 +80,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("tells the gateway where a payment names nobody to tell", () =>
+  it.scopedLive("sends webhooks of payments without a callback address to the gateway", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const simulator = yield* startedSimulator({ webhookBase: merchant.url })
@@ -92,13 +92,13 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("has a payment paid even if nobody hears of it", () =>
+  it.scopedLive("marks a payment as paid even if its webhook fails", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
-      const nobody = { ipn_callback_url: "http://127.0.0.1:1/ipn" }
-      yield* simulator.post("/nowpayments/v1/payment", { ...aPayment("RTO-1"), ...nobody }, key)
+      const unreachable = { ipn_callback_url: "http://127.0.0.1:1/ipn" }
+      yield* simulator.post("/nowpayments/v1/payment", { ...aPayment("RTO-1"), ...unreachable }, key)
       const paid = yield* simulator.post("/pay/RTO-1")
-      expect(paid.body).toMatchObject({ status: "paid", webhook: { url: nobody.ipn_callback_url } })
+      expect(paid.body).toMatchObject({ status: "paid", webhook: { url: unreachable.ipn_callback_url } })
       expect(paid.body.webhook?.status).toBeUndefined()
     })
   )
@@ -117,7 +117,7 @@ describe("a payment simulator for all servers of a machine", () => {
     })
   )
 
-  it.scopedLive("goes elsewhere when something else is at its port", () =>
+  it.scopedLive("takes a free port when another program has its port", () =>
     Effect.gen(function* () {
       const stranger = createServer((_, response) => response.end("no simulator"))
       const port = yield* Effect.acquireRelease(listen(stranger), () => Effect.sync(() => stranger.close()))
@@ -128,7 +128,7 @@ describe("a payment simulator for all servers of a machine", () => {
   )
 })
 
-/** A port that nobody listens at, for now. */
+/** A port that is free for now. */
 const aFreePort = Effect.suspend(() => {
   const server = createServer()
   return Effect.tap(listen(server), () => Effect.async<void>((resume) => void server.close(() => resume(Effect.void))))

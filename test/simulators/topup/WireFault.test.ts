@@ -63,7 +63,7 @@ describe("a fault", () => {
     })
   )
 
-  it.scopedLive("nobody knows is refused, and changes nothing", () =>
+  it.scopedLive("that is unknown is refused and changes nothing", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const wrong of [{ mode: "slow" }, { mode: "503", provider: "stripe" }, {}, "no JSON"]) {

@@ -31,7 +31,7 @@ const anIntent = (parts: Partial<PaymentIntent> = {}, kind: TokenKind = "usdt"):
     orderNumber: orderNumberOf(orderId),
     method: "crypto_bep20",
     due: { _tag: "Dollars", amountUsdMicro: UsdMicro(DUE), tokenKind: kind },
-    payer: { name: "Somebody", email: Email.make("somebody@example.com") },
+    payer: { name: "A payer", email: Email.make("payer@example.com") },
     depositIndex: nextIndex,
     createdAt: new Date(),
     ...parts
@@ -191,7 +191,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("in a token that somebody made up is none", () =>
+  it.scoped("in a false token does not count", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())

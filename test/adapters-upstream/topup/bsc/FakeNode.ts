@@ -1,5 +1,5 @@
 /**
- * Nodes that say what a test wants: in memory, or on the wire. A node in memory dies of a question nobody expected.
+ * Scripted nodes, in memory or over HTTP. A node in memory dies of an unexpected query.
  */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
@@ -10,10 +10,10 @@ import { json, type Script } from "../../../support/upstream/Script.ts"
 export const aNode = (answers: Partial<BscNode> = {}): BscNode => ({
   name: "a node",
   identify: Effect.void,
-  finalizedBlock: Effect.dieMessage("nobody expected a question for the final block"),
-  block: () => Effect.dieMessage("nobody expected a question for a block"),
-  balanceOf: () => Effect.dieMessage("nobody expected a question for a balance"),
-  transfers: () => Effect.dieMessage("nobody expected a question for transfers"),
+  finalizedBlock: Effect.dieMessage("unexpected query for the final block"),
+  block: () => Effect.dieMessage("unexpected query for a block"),
+  balanceOf: () => Effect.dieMessage("unexpected query for a balance"),
+  transfers: () => Effect.dieMessage("unexpected query for transfers"),
   ...answers
 })
 

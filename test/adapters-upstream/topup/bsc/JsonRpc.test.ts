@@ -86,7 +86,7 @@ describe("a call", () => {
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 
-  it("fails when nobody is there, and does not say where", async () => {
+  it("fails when no node listens, without naming the address", async () => {
     const { kind, detail } = await failure(await unusedAddress())
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })

@@ -48,7 +48,7 @@ export class TestChain {
     await this.#send(from, TOKEN_CONTRACTS[kind], transferInput(this.#payer, amountRaw))
   }
 
-  /** A token of somebody's own, with the same code. */
+  /** A false token with the same contract code. */
   async deployFake(): Promise<string> {
     const contract = "0x00000000000000000000000000000000000fa4e0"
     await this.#anvil.rpc("anvil_setCode", [contract, TEST_TOKEN_CODE])

@@ -10,7 +10,7 @@ export const GANACHE = "myth like bonus scare over problem client lizard pioneer
 export const TRUFFLE = "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat"
 export const BIP39_VECTOR = `${"abandon ".repeat(11)}about`
 
-/** Words of nobody. */
+/** Words of a wallet without an owner. */
 export const OURS = "words that only this test knows and that no manual has ever printed anywhere"
 
 const ADDRESSES = "m/44'/60'/0'/0"

@@ -93,7 +93,7 @@ describe("a payment", () => {
     ["that is denied already", { transaction_status: "deny" }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to anybody, but may exist`, () =>
+    it.scopedLive(`${what} is not shown to the payer, but may exist`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withMidtrans()
         upstream.next(json(aCharge(parts)))
@@ -153,7 +153,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("that nobody knows leaves the payment pending", () =>
+  it.scopedLive("that is unknown leaves the payment pending", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aTransaction({ transaction_status: "brand_new" })))

@@ -36,7 +36,7 @@ describe("every known status", () => {
     }
   })
 
-  it("counts as paid only when nobody doubts the payer", () => {
+  it("counts as paid only when the fraud status is accept", () => {
     expect(seen({ transaction_status: "capture", fraud_status: "challenge" })._tag).toBe("Pending")
     expect(seen({ transaction_status: "capture", fraud_status: undefined })._tag).toBe("Pending")
   })

@@ -35,7 +35,7 @@ describe("a notification", () => {
     expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("that somebody changed, or signed with another key, is refused", () => {
+  it("that was changed, or signed with another key, is refused", () => {
     const { signature_key, ...unsigned } = signed()
     const others = [
       { ...signed(), gross_amount: "105000.0" },
@@ -54,7 +54,7 @@ describe("a notification", () => {
     for (const text of ["", "null", "[]", "<html>", "{"]) expect(verify(text)).toEqual(refused)
   })
 
-  it("of an order that cannot be ours is genuine all the same: their dashboard sends one for a test", () => {
+  it("for a foreign order is accepted as genuine: the Midtrans dashboard sends one as a test", () => {
     const order_id = "payment_notif_test_G123_abc"
     expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
     expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)

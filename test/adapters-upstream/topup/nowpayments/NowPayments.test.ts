@@ -132,7 +132,7 @@ describe("a payment", () => {
     ["without an address", { pay_address: "" }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to anybody`, () =>
+    it.scopedLive(`${what} is not shown to the payer`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withNowPayments({ currencies: ["usdttrc20"] })
         upstream.always(json(aCreated("usdttrc20", parts), 201))
@@ -244,7 +244,7 @@ describe("a status", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("that is told for another payment, or of state nobody kept, is no answer", () =>
+  it.scopedLive("for another payment, or without stored state, is a bad response", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(json(aStatus("usdttrc20", { payment_id: 1, payment_status: "finished", actually_paid: AMOUNT })))

@@ -41,7 +41,7 @@ describe("a notification", () => {
     )
   })
 
-  it("that somebody changed, or signed with another secret, is refused", () => {
+  it("that was changed, or signed with another secret, is refused", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     const others = [
       { ...notification, payment_status: "waiting" },
@@ -65,7 +65,7 @@ describe("a notification", () => {
     for (const text of ["", "<html>", "{"]) expect(verify(text, sign(text)), text).toEqual(refused)
   })
 
-  it("that names an order of somebody else, or none, is genuine all the same", () => {
+  it("that names a foreign order, or none, is accepted as genuine", () => {
     const others: ReadonlyArray<readonly [string, object]> = [
       ['{"order_id":"1"}', { orderNumber: "1" }],
       ['{"order_id":null,"payment_id":5}', {}],

@@ -69,7 +69,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("whose fee the payer would bear is not shown to anybody, and the log says what to change", () =>
+  it.scopedLive("with a fee for the payer is not shown, and the log says what to change", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ amount: 51_100, fee_customer: 1_100, fee_merchant: 0 }))))
@@ -90,7 +90,7 @@ describe("a payment", () => {
     ["without an end", { expired_time: null }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to anybody, but may exist`, () =>
+    it.scopedLive(`${what} is not shown to the payer, but may exist`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withTripay()
         upstream.next(json(success(aTransaction(parts))))
@@ -139,7 +139,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("that nobody knows, or that says the money went back, is told to the operator", () =>
+  it.scopedLive("that is unknown, or a refund, is logged for the operator", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))

@@ -54,7 +54,7 @@ describe("a callback", () => {
     expect(verify(spaced, signatureOf(body))).toEqual(refused)
   })
 
-  it("that is not signed, or by somebody else, is refused", () => {
+  it("without a signature, or with a wrong one, is refused", () => {
     const body = bytesOf(aCallback())
     const signature = signatureOf(body)
     const others = [undefined, "", signature.slice(2), `${signature}00`, `zz${signature.slice(2)}`, "0".repeat(64)]
@@ -63,7 +63,7 @@ describe("a callback", () => {
     expect(verify(body, signature.toUpperCase())).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("that names an order of somebody else, or none, is genuine all the same", () => {
+  it("that names a foreign order, or none, is accepted as genuine", () => {
     const others: ReadonlyArray<readonly [unknown, string | undefined]> = [
       [aCallback({ merchant_ref: "INV1" }), "INV1"],
       [aCallback({ merchant_ref: null }), undefined],

@@ -107,7 +107,7 @@ describe("a second try", () => {
       upstream.always(json({}, 503))
       const client = yield* aClient(upstream.baseUrl)
       const failure = yield* Effect.flip(client.call(ask))
-      expect(failure).toMatchObject({ provider: "a-provider", kind: "server_error", detail: "answered 503" })
+      expect(failure).toMatchObject({ provider: "a-provider", kind: "server_error", detail: "status 503" })
       expect(upstream.requests.length).toBe(2)
     })
   )
@@ -209,7 +209,7 @@ describe("a failure", () => {
 })
 
 describe("a provider that keeps failing", () => {
-  it.scopedLive("is left alone for a while, then asked once, and used again once it answers", () =>
+  it.scopedLive("is paused, then probed once, and used again after a successful probe", () =>
     Effect.gen(function* () {
       let now = 0
       const upstream = yield* ScriptedUpstream.scoped()
@@ -220,12 +220,12 @@ describe("a provider that keeps failing", () => {
       expect(upstream.requests.length).toBe(5)
 
       expect(yield* failing).toMatchObject({ kind: "server_error", ambiguous: false })
-      expect((yield* failing).detail).toBe("left alone for 30000 ms after: answered 500")
+      expect((yield* failing).detail).toBe("paused for 30000 ms after: status 500")
       expect(upstream.requests.length).toBe(5)
 
       now += 30_000
       yield* failing
-      expect((yield* failing).detail).toContain("left alone")
+      expect((yield* failing).detail).toContain("paused")
       expect(upstream.requests.length).toBe(6)
 
       now += 30_000
@@ -246,7 +246,7 @@ describe("a provider that keeps failing", () => {
     })
   )
 
-  it.scopedLive("is asked again when the one call that was to find out was given up, which tells nothing", () =>
+  it.scopedLive("is probed again after a probe was interrupted", () =>
     Effect.gen(function* () {
       let now = 0
       const upstream = yield* ScriptedUpstream.scoped()
@@ -259,13 +259,13 @@ describe("a provider that keeps failing", () => {
       for (let i = 0; i < 6; i++) yield* Effect.promise(() => upstream.received())
       yield* Fiber.interrupt(probe)
       upstream.always(json({}, 500))
-      expect((yield* Effect.flip(client.call(order))).detail).toBe("answered 500")
-      expect((yield* Effect.flip(client.call(order))).detail).toContain("left alone")
+      expect((yield* Effect.flip(client.call(order))).detail).toBe("status 500")
+      expect((yield* Effect.flip(client.call(order))).detail).toContain("paused")
       expect(upstream.requests.length).toBe(7)
     }).pipe(quiet)
   )
 
-  it.scopedLive("is left alone even if a call from before is answered late", () =>
+  it.scopedLive("stays paused when an earlier call succeeds late", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
@@ -277,7 +277,7 @@ describe("a provider that keeps failing", () => {
       for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
       answer.fire()
       expect(yield* Fiber.join(late)).toEqual({ late: true })
-      expect((yield* Effect.flip(client.call(order))).detail).toContain("left alone")
+      expect((yield* Effect.flip(client.call(order))).detail).toContain("paused")
     }).pipe(quiet)
   )
 

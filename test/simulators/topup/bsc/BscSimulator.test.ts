@@ -148,7 +148,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("belongs to an order once somebody says so, and then to the next", () =>
+  it.scoped("belongs to a registered order, and then to the next one", () =>
     Effect.gen(function* () {
       const { balance, listed: payments, simulator, transfer } = yield* listed
       yield* balance("finalized")

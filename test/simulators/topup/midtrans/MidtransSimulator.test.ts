@@ -59,7 +59,7 @@ describe("the simulated Core API of Midtrans", () => {
       const { simulator } = yield* opened()
       const charge = (body: unknown, headers = {}) =>
         simulator.post("/midtrans/v2/charge", body, { ...authorization, ...headers })
-      const unknown = yield* simulator.get("/midtrans/v2/RTO-nobody/status", authorization)
+      const unknown = yield* simulator.get("/midtrans/v2/RTO-unknown/status", authorization)
       expect([unknown.status, unknown.body.status_code]).toEqual([200, "404"])
       const repeated = yield* charge(aCharge())
       expect([repeated.status, repeated.body.status_code]).toEqual([200, "406"])
@@ -115,7 +115,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("takes a payment back once, and then nobody can pay it", () =>
+  it.scopedLive("cancels a payment once, after which it cannot be paid", () =>
     Effect.gen(function* () {
       const { simulator, status } = yield* opened()
       const cancel = Effect.map(
