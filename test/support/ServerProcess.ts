@@ -52,8 +52,8 @@ export class ServerProcess {
   }
 
   /** Starts a server without waiting; it may refuse to start. */
-  static async launch(settings: Settings = {}): Promise<ServerProcess> {
-    const program = await bundled()
+  static async launch(settings: Settings = {}, contents: Contents = "everything"): Promise<ServerProcess> {
+    const program = join(await bundleOf(contents), "main.js")
     const defaults = {
       PATH: process.env.PATH,
       NODE_ENV: "test",
@@ -136,14 +136,20 @@ export class ServerProcess {
   }
 }
 
-let bundle: Promise<string> | undefined
+/** A production installation does not contain the packages that only development uses. */
+export type Contents = "everything" | "production"
 
-const bundled = async (): Promise<string> => {
-  bundle ??= makeBundle()
-  return join(await bundle, "main.js")
+const bundles = new Map<Contents, Promise<string>>()
+
+const bundleOf = (contents: Contents): Promise<string> => {
+  const bundle = bundles.get(contents) ?? makeBundle(contents)
+  bundles.set(contents, bundle)
+  return bundle
 }
 
-const makeBundle = async (): Promise<string> => {
+const makeBundle = async (contents: Contents): Promise<string> => {
+  // An import of these names fails at run time as it does where the package is not installed.
+  const absent = { "@tollgate/simulators": "@absent/simulators", "@tollgate/embedded-postgres": "@absent/postgres" }
   const outdir = await mkdtemp(join(inject("bundles"), "server-"))
   await build({
     absWorkingDir: ROOT,
@@ -155,7 +161,8 @@ const makeBundle = async (): Promise<string> => {
     format: "esm",
     target: "node20",
     conditions: ["source"],
-    external: ["pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
+    alias: contents === "production" ? absent : {},
+    external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
     // Parts of the driver are CommonJS and load Node's modules with `require`.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error"

@@ -1,6 +1,6 @@
 /**
- * What this node counts, as Prometheus text on a port of its own that only this machine reaches. No label names a supplier,
- * a key or a customer.
+ * The metrics of this node, as Prometheus text on a separate port on loopback. No label names a provider, a key or a
+ * customer.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 
-/** A port that is taken is no reason not to serve; it is said, and the node goes on without metrics. */
+/** When the port is taken, the node logs a warning and serves without metrics. */
 export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | InferenceLedger> =>
   Layer.scopedDiscard(
     Effect.gen(function* () {
@@ -22,22 +22,17 @@ export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | In
       gauge(
         registry,
         "tollgate_open_requests",
-        "Requests not ended yet, their settlement included.",
+        "Requests that have not ended, including their settlement.",
         () => counters.openRequests
       )
-      gauge(registry, "tollgate_open_streams", "Event streams on their way to a client.", () => counters.openStreams)
-      gauge(
-        registry,
-        "tollgate_open_exchanges",
-        "Exchanges with suppliers that are not over.",
-        () => counters.openExchanges
-      )
+      gauge(registry, "tollgate_open_streams", "Event streams open to clients.", () => counters.openStreams)
+      gauge(registry, "tollgate_open_exchanges", "Open exchanges with providers.", () => counters.openExchanges)
       gauge(registry, "tollgate_request_body_bytes", "Bytes of request bodies in memory.", () => counters.bodyBytes)
-      gauge(registry, "tollgate_image_bytes", "Bytes of images and their forms in memory.", () => counters.imageBytes)
+      gauge(registry, "tollgate_image_bytes", "Bytes of images and image forms in memory.", () => counters.imageBytes)
       counter(
         registry,
         "tollgate_answer_bytes_total",
-        "Bytes of answers handed to sockets.",
+        "Bytes of responses written to sockets.",
         () => counters.responseBytes
       )
       counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
@@ -47,11 +42,11 @@ export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | In
   )
 
 const serve = (registry: Registry, port: number) => {
-  const server = createServer((request, response) => void answer(registry, request, response))
+  const server = createServer((request, response) => void respond(registry, request, response))
   return Effect.acquireRelease(
     Effect.async<void>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
-        resume(Effect.logWarning(`no metrics: port ${port} cannot be used (${error.code}); set METRICS_PORT`))
+        resume(Effect.logWarning(`metrics are off: port ${port} cannot be used (${error.code}); set METRICS_PORT`))
       )
       server.listen(port, "127.0.0.1", () => resume(Effect.void))
     }),
@@ -63,21 +58,21 @@ const serve = (registry: Registry, port: number) => {
   )
 }
 
-const answer = async (registry: Registry, { method, url }: IncomingMessage, response: ServerResponse) => {
+const respond = async (registry: Registry, { method, url }: IncomingMessage, response: ServerResponse) => {
   const found = method === "GET" && url === "/metrics"
   const page = found ? await registry.metrics() : ""
   response.writeHead(found ? 200 : 404, { "content-type": registry.contentType })
   response.end(page)
 }
 
-/** In seconds. From what a cache answers in to the longest request there may be. */
+/** Bucket bounds in seconds, from a cached response to the longest possible request. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 const countRequests = (registry: Registry, counters: RelayCounters) => {
   const registers = [registry]
   new Counter({
     name: "tollgate_requests_total",
-    help: "Relayed requests that ended, by protocol, status told and ending.",
+    help: "Relayed requests that ended, by protocol, response status and ending.",
     labelNames: ["protocol", "status", "ending"],
     registers,
     collect() {
@@ -107,12 +102,12 @@ const countLedger = (registry: Registry, load: () => LedgerLoad) => {
   counter(
     registry,
     "tollgate_ledger_transaction_seconds_total",
-    "Time that the transactions of the ledger took.",
+    "Total duration of the transactions of the ledger.",
     () => load().transactionMillis / 1_000
   )
 }
 
-/** Of a number that is kept elsewhere. */
+/** Reads a value that another module maintains. */
 const gauge = (registry: Registry, name: string, help: string, value: () => number) =>
   new Gauge({
     name,

@@ -1,8 +1,8 @@
 /**
- * Logs, a line each, on stderr: `key=value` pairs to read in development, JSON objects in production.
+ * The log, one entry a line, on stderr: `key=value` pairs in development, JSON objects in production.
  *
- * An entry is a sentence and its facts: `Effect.logWarning("upstream request failed", { request_id, provider })`. Secrets are
- * `Redacted` and print as such.
+ * An entry is a message and its fields: `Effect.logWarning("upstream request failed", { request_id, provider })`. Secrets are
+ * `Redacted` and are not printed.
  */
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Cause from "effect/Cause"
@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 
-type Facts = Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, unknown>>
 
 export const layer = (config: ServerConfig): Layer.Layer<never> =>
   Layer.merge(
@@ -20,9 +20,9 @@ export const layer = (config: ServerConfig): Layer.Layer<never> =>
     Logger.minimumLogLevel(LogLevel.Info)
   )
 
-const factsOf = Logger.make<unknown, Facts>(({ date, logLevel, message, cause, annotations }) => {
+const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause, annotations }) => {
   const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
-  const facts = parts.filter((part) => typeof part === "object" && part !== null && !Cause.isCause(part))
+  const fields = parts.filter((part) => typeof part === "object" && part !== null && !Cause.isCause(part))
   const causes = [cause, ...parts].filter(Cause.isCause).filter((each) => !Cause.isEmpty(each))
   return Object.assign(
     {
@@ -30,7 +30,7 @@ const factsOf = Logger.make<unknown, Facts>(({ date, logLevel, message, cause, a
       level: logLevel.label,
       message: parts.filter((part) => typeof part !== "object").join(" ")
     },
-    ...facts,
+    ...fields,
     Object.fromEntries(HashMap.toEntries(annotations)),
     causes.length === 0
       ? {}
@@ -38,10 +38,10 @@ const factsOf = Logger.make<unknown, Facts>(({ date, logLevel, message, cause, a
   )
 })
 
-const asJson = Logger.map(factsOf, (facts) => Inspectable.stringifyCircular(facts))
+const asJson = Logger.map(fieldsOf, (fields) => Inspectable.stringifyCircular(fields))
 
-const asPairs = Logger.map(factsOf, ({ at, level, message, ...facts }) =>
-  [`${at} ${level} ${message}`, ...Object.entries(facts).map(([name, value]) => `${name}=${asWord(value)}`)].join(" ")
+const asPairs = Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
+  [`${at} ${level} ${message}`, ...Object.entries(fields).map(([name, value]) => `${name}=${asWord(value)}`)].join(" ")
 )
 
 const asWord = (value: unknown): string => {

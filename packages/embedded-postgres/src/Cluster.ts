@@ -1,5 +1,5 @@
 /**
- * The files of a cluster, made once. Of two processes that make them at once one wins, and both can use the result.
+ * The files of a cluster, created once. Of two processes that create them at once, one wins and both use the result.
  */
 import { spawn } from "node:child_process"
 import { chown, mkdir, rename, rm, stat } from "node:fs/promises"
@@ -17,7 +17,7 @@ export const ensureCluster = (
   user: UnprivilegedUser | undefined,
   durable: boolean
 ): Effect.Effect<void, EmbeddedPostgresFailed> =>
-  Effect.flatMap(isThere(home), (there) => {
+  Effect.flatMap(exists(home), (there) => {
     if (there) return Effect.void
     const partial = join(home.directory, `data-${launchId}`)
     return step("cannot create a Postgres cluster", async () => {
@@ -32,14 +32,14 @@ export const ensureCluster = (
         "--locale=C",
         ...(durable ? [] : ["--no-sync"])
       ]
-      await succeeds(initdb, ["-D", partial, ...options], user)
+      await runToEnd(initdb, ["-D", partial, ...options], user)
       await rename(partial, home.dataDir).catch((cause) => {
         if (cause.code !== "ENOTEMPTY" && cause.code !== "EEXIST") throw cause
       })
     }).pipe(Effect.ensuring(Effect.promise(() => rm(partial, { recursive: true, force: true }))))
   })
 
-const isThere = ({ dataDir }: PostgresHome): Effect.Effect<boolean> =>
+const exists = ({ dataDir }: PostgresHome): Effect.Effect<boolean> =>
   Effect.promise(() =>
     stat(join(dataDir, "PG_VERSION")).then(
       () => true,
@@ -47,15 +47,15 @@ const isThere = ({ dataDir }: PostgresHome): Effect.Effect<boolean> =>
     )
   )
 
-const succeeds = (program: string, args: ReadonlyArray<string>, user: UnprivilegedUser | undefined) =>
+const runToEnd = (program: string, args: ReadonlyArray<string>, user: UnprivilegedUser | undefined) =>
   new Promise<void>((resolve, reject) => {
     const child = spawn(program, args, { ...user, env: environment, cwd: "/", stdio: ["ignore", "ignore", "pipe"] })
-    let said = ""
+    let output = ""
     child.stderr.on("data", (chunk) => {
-      said = (said + chunk).slice(-2_000)
+      output = (output + chunk).slice(-2_000)
     })
     child.on("error", reject)
     child.on("close", (code) =>
-      code === 0 ? resolve() : reject(new Error(`initdb ended with ${code}: ${said.trim()}`))
+      code === 0 ? resolve() : reject(new Error(`initdb ended with ${code}: ${output.trim()}`))
     )
   })

@@ -1,9 +1,9 @@
 /**
- * A real Postgres of our own, for where nobody provides one.
+ * A real Postgres for development, started by the programs that use it.
  *
  * It listens on a unix socket only, writes durably, and stops when the last process that uses it has ended, even when
- * that was killed. Whoever asks for the same directory meanwhile joins the one that runs. An earlier one that is still
- * shutting down is waited for, so a restart right after a crash works.
+ * that process was killed. Another process that starts it in the same directory joins the running one. An earlier one
+ * that is still shutting down is waited for, so a restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -17,17 +17,17 @@ import { EmbeddedPostgresFailed } from "./EmbeddedPostgresFailed.ts"
 import * as Lifeline from "./Lifeline.ts"
 import { findBinaries } from "./PostgresBinaries.ts"
 import { openHome, type PostgresHome } from "./PostgresHome.ts"
-import { clearAwayPredecessor, LAUNCH_SETTING, launchOf, NotYet } from "./Postmaster.ts"
+import { LAUNCH_SETTING, launchOf, NotYet, stopPredecessor } from "./Postmaster.ts"
 import { ownDirectory, type UnprivilegedUser, unprivilegedUser } from "./UnprivilegedUser.ts"
 import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * Created when missing, for Postgres alone to read. It lies in a directory of ours: root lets the user that Postgres
-   * runs as through that one, where need be.
+   * Created when missing, readable by Postgres only. When run by root, its parent directory is opened to the user that
+   * Postgres runs as, where necessary.
    */
   readonly directory: string
-  /** False gives up durability for speed: for tests, whose data nobody wants back. */
+  /** False trades durability for speed, for the data of tests. */
   readonly durable?: boolean
   /** Further settings of the server, as in postgresql.conf. */
   readonly parameters?: Readonly<Record<string, string>>
@@ -41,25 +41,25 @@ export interface RunningPostgres {
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
 }
 
-/** Runs one, or joins the one that runs, until the scope ends. */
+/** Starts Postgres, or joins the running one, until the scope ends. */
 export const start = (
   options: EmbeddedPostgresOptions
 ): Effect.Effect<RunningPostgres, EmbeddedPostgresFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const user = yield* unprivilegedUser
     const home = yield* openHome(options.directory, user)
-    return yield* inScopeOfItsOwn(joinOrLaunch(home, user, options)).pipe(
+    return yield* inOwnScope(joinOrLaunch(home, user, options)).pipe(
       Effect.retry({ while: (error) => error._tag === "NotYet", schedule: Schedule.spaced("50 millis") }),
       Effect.catchTag("NotYet", Effect.die),
       Effect.timeoutFail({
         duration: "2 minutes",
-        onTimeout: () => new EmbeddedPostgresFailed({ message: `Postgres in ${home.directory} does not get ready` })
+        onTimeout: () => new EmbeddedPostgresFailed({ message: `Postgres in ${home.directory} does not become ready` })
       })
     )
   })
 
-/** What an attempt acquired is released at once when it fails, and with the caller's scope when it succeeds. */
-const inScopeOfItsOwn = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
+/** Resources of an attempt are released at once when it fails, and with the caller's scope when it succeeds. */
+const inOwnScope = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
   Effect.flatMap(Effect.scope, (outer) =>
     Effect.flatMap(Scope.fork(outer, ExecutionStrategy.sequential), (scope) =>
       Scope.extend(attempt, scope).pipe(Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))))
@@ -73,7 +73,7 @@ const joinOrLaunch = (
 ): Effect.Effect<RunningPostgres, NotYet | EmbeddedPostgresFailed, Scope.Scope> =>
   Effect.gen(function* () {
     if (Option.isSome(yield* Lifeline.attach(home.lifeline))) return yield* join(home)
-    yield* clearAwayPredecessor(home)
+    yield* stopPredecessor(home)
     return yield* launch(home, user, options)
   })
 
@@ -85,7 +85,7 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
       schedule: READY_POLL,
       until: (launch) => Option.isSome(launch) || !Lifeline.isWatched(home.lifeline)
     })
-    // It may have begun to stop just before we held on to it.
+    // It may have begun to stop just before this process attached.
     if (!Lifeline.isWatched(home.lifeline)) return yield* new NotYet()
     const ended = Effect.repeat(
       Effect.sync(() => Lifeline.isWatched(home.lifeline)),
@@ -94,8 +94,8 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
     return { socketDir: home.socketDir, joined: true, lost: Effect.zipRight(ended, lost("it was stopped elsewhere")) }
   })
 
-/** One that starts, one whose last processes still go, or one that takes its socket directory along as it leaves. */
-const SOMEBODY_ELSE_IS_AT_IT = /lock file .* already exists|still in use|create lock file .* No such file/
+/** Another Postgres starts, still has processes, or removes its socket directory as it stops. */
+const HELD_BY_ANOTHER = /lock file .* already exists|still in use|create lock file .* No such file/
 
 const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options: EmbeddedPostgresOptions) =>
   Effect.gen(function* () {
@@ -104,20 +104,25 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
     const { initdb, postgres } = yield* findBinaries(user)
     yield* ensureCluster(home, launchId, initdb, user, durable)
     yield* ownDirectory(home.socketDir, user)
-    const settings = { ...always(home), ...(durable ? {} : volatile), ...parameters, [LAUNCH_SETTING]: launchId }
+    const settings = {
+      ...fixedSettings(home),
+      ...(durable ? {} : volatileSettings),
+      ...parameters,
+      [LAUNCH_SETTING]: launchId
+    }
     const command = [postgres, "-D", home.dataDir]
     for (const [name, value] of Object.entries(settings)) command.push("-c", `${name}=${value}`)
 
     const running = yield* watched(home, launchId, command, user)
-    // While ours is refused because another one is ahead, it is the other one that takes connections.
+    // When another Postgres was faster, the socket belongs to it: the launch id tells them apart.
     const ready = Effect.repeat(launchOf(home.socketDir), {
       schedule: READY_POLL,
       until: (found) => Option.contains(found, launchId)
     })
-    const exited = Effect.flatMap(running.exited, () => running.lastWords)
+    const exited = Effect.flatMap(running.exited, () => running.logTail)
     const refusal = yield* Effect.raceFirst(Effect.as(ready, undefined), exited)
     if (refusal !== undefined) {
-      if (SOMEBODY_ELSE_IS_AT_IT.test(refusal)) return yield* new NotYet()
+      if (HELD_BY_ANOTHER.test(refusal)) return yield* new NotYet()
       return yield* new EmbeddedPostgresFailed({ message: `Postgres does not start:\n${refusal}` })
     }
     yield* running.announce
@@ -127,7 +132,7 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
 const lost = (why: string) =>
   Effect.fail(new EmbeddedPostgresFailed({ message: `Postgres ended although it is needed:\n${why}` }))
 
-const always = ({ socketDir }: PostgresHome) => ({
+const fixedSettings = ({ socketDir }: PostgresHome) => ({
   listen_addresses: "",
   unix_socket_directories: socketDir,
   timezone: "UTC",
@@ -138,7 +143,7 @@ const always = ({ socketDir }: PostgresHome) => ({
   log_autovacuum_min_duration: "-1"
 })
 
-const volatile = {
+const volatileSettings = {
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",

@@ -1,9 +1,9 @@
 /**
- * Keeps Postgres running for as long as anybody needs it, and no longer.
+ * Keeps Postgres running as long as any process uses it, and no longer.
  *
  * The lifeline is a named pipe. Every process that uses the database holds it open for writing; a watchdog beside
  * Postgres reads it and learns that the last writer is gone when the pipe ends, whatever that process died of. Then
- * it stops Postgres. Nobody writes: only being open counts.
+ * it stops Postgres. No data is written: only the open descriptor counts.
  */
 import { execFile } from "node:child_process"
 import { closeSync, constants, openSync } from "node:fs"
@@ -15,7 +15,7 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 
 const run = promisify(execFile)
 
-/** Opens a pipe that somebody reads; `undefined` when nobody does. */
+/** Opens a pipe that has a reader; `undefined` when it has none. */
 const openToReader = (path: string): number | undefined => {
   try {
     return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -32,7 +32,7 @@ export const isWatched = (path: string): boolean => {
   return true
 }
 
-/** Holds on to a lifeline that is watched, until the scope ends. */
+/** Holds a watched lifeline open until the scope ends. */
 export const attach = (path: string): Effect.Effect<Option.Option<void>, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(

@@ -1,5 +1,5 @@
 /**
- * The programs of Postgres, as an npm package brings them for one platform.
+ * The programs of Postgres, from an npm package for one platform.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { cp, readFile, rename, rm, stat, symlink } from "node:fs/promises"
@@ -53,7 +53,7 @@ const linkLibraries = ({ postgres }: PostgresBinaries) =>
     }
   })
 
-/** Below a private directory (a clone in root's home) the programs are out of the user's reach: once, they are copied. */
+/** In a private directory, such as a clone in root's home, the user cannot run the programs: they are copied once. */
 const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
   Effect.flatMap(reachableHome, (home) =>
     step("cannot copy Postgres to where it can run", async () => {
@@ -68,7 +68,7 @@ const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
       if (!complete) {
         const partial = `${copy}.${randomUUID()}`
         await cp(native, partial, { recursive: true, verbatimSymlinks: true })
-        // Somebody else may have finished first; theirs is as good.
+        // Another process may have finished first; its copy is the same.
         await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }))
       }
       return { initdb: join(copy, relative(native, initdb)), postgres: join(copy, relative(native, postgres)) }

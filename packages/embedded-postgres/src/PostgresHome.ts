@@ -1,13 +1,13 @@
 /**
- * Where one embedded Postgres lives.
+ * The directories and files of one embedded Postgres.
  *
  *     <directory>/data       the cluster
  *     <directory>/lifeline   open for writing in every process that needs it running
- *     <directory>/log        what it said since it was last started
- *     <temp>/tollgate-<hash> its socket: a short path, and the same for whoever names the same directory
+ *     <directory>/log        its log since the last start
+ *     <temp>/tollgate-<hash> its socket: a short path, the same for every process with the same directory
  *
- * Where an unprivileged user cannot reach the directory asked for, it holds one file, `moved-to`, that says where all
- * this is instead: removing the directory forgets the data either way.
+ * When an unprivileged user cannot reach the requested directory, that directory holds one file, `moved-to`, with the
+ * path of the data. Removing the directory forgets the data in both cases.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"
@@ -26,15 +26,15 @@ export interface PostgresHome {
 }
 
 export const openHome = (
-  asked: string,
+  requested: string,
   user: UnprivilegedUser | undefined
 ): Effect.Effect<PostgresHome, EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
-    const parent = yield* step(`cannot create ${dirname(resolve(asked))}`, async () => {
-      await mkdir(dirname(resolve(asked)), { recursive: true })
-      return realpath(dirname(resolve(asked)))
+    const parent = yield* step(`cannot create ${dirname(resolve(requested))}`, async () => {
+      await mkdir(dirname(resolve(requested)), { recursive: true })
+      return realpath(dirname(resolve(requested)))
     })
-    const wanted = join(parent, resolve(asked).slice(dirname(resolve(asked)).length))
+    const wanted = join(parent, resolve(requested).slice(dirname(resolve(requested)).length))
     const directory = user === undefined || (yield* letThrough(user, parent)) ? wanted : yield* movedTo(wanted)
     yield* ownDirectory(directory, user)
     return {

@@ -1,6 +1,6 @@
 /**
- * The Postgres process of a cluster, as seen from outside: whether it answers, and how one that nobody watches any
- * more is got out of the way.
+ * The Postgres process of a cluster, seen from outside: whether it accepts connections, and how a process without a
+ * watchdog is stopped.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -14,13 +14,13 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Somebody else starts or stops this Postgres: try again shortly. */
+/** Another process starts or stops this Postgres: retry shortly. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
-/** The setting by which a running Postgres tells who launched it. */
+/** The setting that holds the launch id of a running Postgres. */
 export const LAUNCH_SETTING = "tollgate.launch"
 
-/** The launch of the Postgres that takes connections here; none while it starts, recovers or stops. */
+/** The launch id of the Postgres that accepts connections here; none while it starts, recovers or stops. */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
     const client = new Pg.Client({
@@ -44,16 +44,16 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds when no process has the cluster. One that was left without its watchdog, or is stopping after it, is told
- * to stop and is then waited for.
+ * Succeeds when no process uses the cluster. A Postgres that has lost its watchdog is stopped; the caller retries until
+ * it has ended.
  */
-export const clearAwayPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
+export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
     const pidFile = join(home.dataDir, "postmaster.pid")
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
     const { pid, beingLaunched } = yield* step(`cannot look into ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // Looked at after the process was: the lifeline of a launch is there before its process, under one of two names.
+      // Read after the process id: the lifeline of a launch exists before its process, under one of two names.
       beingLaunched:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))
@@ -61,19 +61,19 @@ export const clearAwayPredecessor = (home: PostgresHome): Effect.Effect<void, No
     }))
     if (beingLaunched) return yield* new NotYet()
     if (yield* isPostgres(pid)) {
-      yield* step(`Postgres with process id ${pid} does not let go of ${home.dataDir}`, () => {
-        tellToStop(pid)
+      yield* step(`Postgres with process id ${pid} does not release ${home.dataDir}`, () => {
+        sendStop(pid)
       })
       return yield* new NotYet()
     }
-    // After a reboot the id may belong to any other program, which Postgres would take for itself.
+    // After a reboot the id may belong to another program, which Postgres would take for a running Postgres.
     yield* step(`cannot clear ${home.directory}`, async () => {
       for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
     }).pipe(Effect.when(() => isAlive(pid)))
   })
 
-/** It may have ended since it was looked at, which is as good. */
-const tellToStop = (pid: number): void => {
+/** The process may have ended meanwhile. */
+const sendStop = (pid: number): void => {
   try {
     process.kill(pid, "SIGINT")
   } catch (error) {

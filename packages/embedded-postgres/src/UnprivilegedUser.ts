@@ -1,5 +1,5 @@
 /**
- * The user Postgres runs as. It refuses to run as root, so root hands it to somebody with fewer rights.
+ * The user that Postgres runs as. Postgres refuses to run as root, so root runs it as an unprivileged user.
  */
 import { execFile } from "node:child_process"
 import { chmod, chown, lstat, mkdir } from "node:fs/promises"
@@ -22,14 +22,16 @@ const lookUp = async (name: string): Promise<UnprivilegedUser> => {
   return { uid: parseInt(uid.stdout, 10), gid: parseInt(gid.stdout, 10) }
 }
 
-const NOBODY: UnprivilegedUser = { uid: 65534, gid: 65534 }
+/** The unprivileged account that every system has: 65534 on Linux, -2 on macOS. */
+const FALLBACK_ID = process.platform === "darwin" ? 4_294_967_294 : 65_534
+const FALLBACK: UnprivilegedUser = { uid: FALLBACK_ID, gid: FALLBACK_ID }
 
-/** `undefined` when we are not root: Postgres then runs as we do. */
+/** `undefined` when this process is not root: Postgres then runs as the same user. */
 export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () =>
-  isRoot() ? lookUp("postgres").catch(() => lookUp("nobody").catch(() => NOBODY)) : undefined
+  isRoot() ? lookUp("postgres").catch(() => FALLBACK) : undefined
 )
 
-/** Whether this user can enter a directory or run a program: every directory above it lets them pass, too. */
+/** Whether this user can enter a directory or run a program: every parent directory must be passable, too. */
 export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     run("/bin/sh", ["-c", '[ -x "$1" ]', "sh", path], { ...user, cwd: "/" }).then(
@@ -39,8 +41,8 @@ export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<bo
   )
 
 /**
- * Lets this user, and nobody else, through a private directory of ours that stands in its way: a data directory made
- * with `mktemp -d`, say. Never through a home. Whether the user can enter it now.
+ * Lets this user, and no other, pass a private directory of root, such as one made with `mktemp -d`. Never changes a
+ * home directory. Returns whether the user can enter it now.
  */
 export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.gen(function* () {
@@ -56,7 +58,7 @@ export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<
     return opened && (yield* canReach(user, path))
   })
 
-/** Creates a directory that only this user (or we, where there is none) can use, and refuses one that is not. */
+/** Creates a directory that only this user, or the current user, can use. Refuses a directory of another owner. */
 export const ownDirectory = (
   path: string,
   user: UnprivilegedUser | undefined
@@ -67,10 +69,10 @@ export const ownDirectory = (
     if (user !== undefined && (await lstat(path)).uid === 0) await chown(path, user.uid, user.gid)
     const found = await lstat(path)
     const owner = user?.uid ?? process.getuid?.() ?? found.uid
-    if (!found.isDirectory() || found.uid !== owner) throw new Error("it belongs to somebody else")
+    if (!found.isDirectory() || found.uid !== owner) throw new Error("it belongs to another user")
   })
 
-/** Where root keeps what an unprivileged user must reach: not below anybody's private directory. */
+/** A directory of root that an unprivileged user can reach. */
 export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step(
   "no directory that an unprivileged user can reach",
   async () => {
@@ -79,7 +81,7 @@ export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step
         .then((created) => (created === undefined ? undefined : chmod(path, 0o755)))
         .then(() => lstat(path))
         .catch(() => undefined)
-      // In a directory that everybody can write to, somebody else may have been there first.
+      // In a directory that is writable for all, another user may have created it first.
       if (usable?.isDirectory() && usable.uid === 0 && (usable.mode & 0o022) === 0) return path
     }
     throw new Error("neither below /var/lib nor below the temporary directory")

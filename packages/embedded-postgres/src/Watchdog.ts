@@ -1,8 +1,8 @@
 /**
- * Postgres as a child, with the watchdog that stops it when the lifeline ends.
+ * Postgres as a child process, with the watchdog that stops it when the lifeline ends.
  *
- * Both are in a session of their own, so that Ctrl-C in a terminal reaches only the server, which can then settle what
- * is open before it lets go of the database.
+ * Both run in their own session, so that Ctrl-C in a terminal reaches only the server. The server can then settle its
+ * open requests before it releases the database.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
@@ -28,16 +28,16 @@ exit $code
 
 export interface WatchedPostgres {
   readonly exited: Effect.Effect<void>
-  /** The end of its log: why it exited. */
-  readonly lastWords: Effect.Effect<string>
-  /** It is ready: from now on others find its lifeline. */
+  /** The end of its log, with the reason of its exit. */
+  readonly logTail: Effect.Effect<string>
+  /** Called when Postgres is ready: other processes now find its lifeline. */
   readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
 }
 
-/** What a child program sees of our environment: nothing. */
+/** The environment of child processes. Nothing of the environment of this process is passed on. */
 export const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
-/** Runs until the scope ends and nobody else holds the lifeline. */
+/** Runs until the scope has ended and no other process holds the lifeline. */
 export const watched = (
   home: PostgresHome,
   launchId: string,
@@ -73,14 +73,14 @@ export const watched = (
       const unannounced = lifeline === home.lifeline ? [] : [lifeline, log]
       yield* Effect.promise(async () => {
         for (const file of unannounced) await rm(file, { force: true })
-        // Refused when it is not empty: then somebody else uses it already.
+        // Fails when the directory is not empty: another process already uses it.
         await rmdir(home.socketDir).catch(() => {})
       })
     })
   ).pipe(
     Effect.map(({ child }) => ({
       exited: exitOf(child),
-      lastWords: Effect.promise(() =>
+      logTail: Effect.promise(() =>
         readFile(log, "utf8").then(
           (text) => text.trimEnd().split("\n").slice(-8).join("\n"),
           () => ""
@@ -107,7 +107,7 @@ const exitOf = (child: ChildProcess): Effect.Effect<void> =>
     return Effect.sync(() => child.off("exit", done).off("error", done))
   })
 
-/** Waits for Postgres to stop, unless other processes still hold the lifeline: then it stays, without us. */
+/** Waits for Postgres to stop. When other processes hold the lifeline, Postgres keeps running without this process. */
 const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let round = 0; round < 25 && !hasExited(child) && Lifeline.isWatched(lifeline); round++) {

@@ -88,7 +88,7 @@ describe("tollgate images review", () => {
         const again = yield* review("charge", second.id, "--usd-micro", "40", "--reason", "again", "--json")
         expect(again.code).toBe(3)
         expect(documentOf(again)).toMatchObject({ error: { code: "review_resolved" } })
-        expect(again.stderr).toContain(`${second.id} is charged already. Nothing was changed.`)
+        expect(again.stderr).toContain(`${second.id} is already charged. Nothing was changed.`)
         expect(yield* review("waive", first.id, "--reason", "again")).toMatchObject({ code: 3 })
       })
     )

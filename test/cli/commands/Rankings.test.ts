@@ -12,7 +12,7 @@ describe("tollgate rankings rebuild", () => {
         const sql = yield* SqlClient.SqlClient
         expect(yield* tollgate("rankings", "rebuild")).toEqual({
           code: 0,
-          stdout: "Nothing was ever used.\n",
+          stdout: "There is no usage to count.\n",
           stderr: ""
         })
 

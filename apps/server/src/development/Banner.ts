@@ -1,5 +1,5 @@
 /**
- * What a newcomer reads after `npm start`: what runs, and lines to paste.
+ * The text that `npm start` prints: the addresses, the credentials of the demo, and commands to paste.
  */
 import * as Redacted from "effect/Redacted"
 import type { DemoCustomer } from "./DemoCustomer.ts"
@@ -8,7 +8,7 @@ import type { DemoReseller } from "./DemoReseller.ts"
 export interface Demo {
   readonly customer: DemoCustomer
   readonly reseller: DemoReseller
-  /** Where payments are simulated, if they are. */
+  /** The address of the payment simulator, if it runs. */
   readonly simulatorAddress: string | undefined
 }
 
@@ -21,24 +21,24 @@ export const banner = (baseUrl: string, { customer, reseller, simulatorAddress }
       `    -d '${body}'`
     ].join("\n")
   return `
-Tollgate is serving on ${baseUrl}   (demo: its supplier is simulated and its money is play money)
+Tollgate is serving on ${baseUrl}   (demo: the provider is simulated, the money is not real)
 
   docs       ${baseUrl}/docs
   customer   ${customer.email}
   key        ${key}
   reseller   ${reseller.email}, password ${reseller.password}
-${simulatorAddress === undefined ? "" : `  payments   ${simulatorAddress}   (simulated: you pay with a click)\n`}
-Stream an answer:
+${simulatorAddress === undefined ? "" : `  payments   ${simulatorAddress}   (simulated: one click pays an order)\n`}
+Stream a response:
 
 ${call('{"model":"demo-chat","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"What is a tollgate?"}]}', "-N ")}
 
-A whole answer, and the models there are:
+A response without streaming, and the list of models:
 
 ${call('{"model":"demo-chat","messages":[{"role":"user","content":"Hello!"}]}')}
 
   curl ${baseUrl}/v1/models -H "Authorization: Bearer ${key}"
 
-An image, inline in base64:
+Generate an image, returned in base64:
 
 ${call('{"model":"demo-image","prompt":"A tollgate in the morning","size":"1024x1536"}', "", "/v1/images/generations")}
 
@@ -47,15 +47,15 @@ Log in as the reseller:
   curl ${baseUrl}/api/reseller/auth/login -H "Content-Type: application/json" \\
     -d '{"email":"${reseller.email}","password":"${reseller.password}"}'
 
-Its whole story, from signing up to reading usage, told by curl:
+The whole reseller flow, from sign-up to usage, as curl commands:
 
   bash docs/story.sh
 
-What it cost, and whether the books agree:
+Show the balance, and audit the ledger:
 
   npm run -s tollgate -- users show ${customer.email}
   npm run -s tollgate -- audit
 
-Ctrl-C stops it; your data stays.
+Ctrl-C stops the server. The data is kept.
 `
 }

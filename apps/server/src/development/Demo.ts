@@ -1,6 +1,6 @@
 /**
- * Everything a demo needs: a simulated supplier, a catalog that points to it, a customer with a key and money, and a
- * reseller with quota.
+ * The demo: a simulated provider, a catalog that routes to it, a customer with a key and a balance, and a reseller with
+ * quota.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
 import { SimulatorAddress } from "@tollgate/composition/Payments"
@@ -12,13 +12,13 @@ import { demoCatalog } from "./DemoCatalog.ts"
 import { demoCustomer } from "./DemoCustomer.ts"
 import { demoReseller } from "./DemoReseller.ts"
 
-/** Runs until the scope ends; returns what to tell once the server is up. A catalog of the operator's own is kept. */
+/** Runs until the scope ends. Returns how to print the banner once the server is up. CATALOG_FILE replaces the catalog. */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {
     const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/sharing/SharedSimulation"))
     const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
-      yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo's catalog" })
+      yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the catalog of the demo" })
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
     const reseller = yield* demoReseller(customer.email)

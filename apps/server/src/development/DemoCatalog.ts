@@ -1,11 +1,10 @@
 /**
- * What can be called in a demo: two models that talk and two that draw, all served by the simulated supplier, with every
- * protocol there is.
+ * The catalog of the demo: two text models and two image models, served by the simulated provider over every protocol.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
 
-/** The environment variable the demo's supplier key would be in. */
+/** The environment variable that the catalog names for the key of the simulated provider. */
 export const DEMO_KEY_ENV = "SIMULATOR_API_KEY"
 
 export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>

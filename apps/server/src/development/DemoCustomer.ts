@@ -1,7 +1,7 @@
 /**
- * The customer of a demo: made at the first start with a key and ten dollars, found again at the next.
+ * The customer of the demo: created at the first start with a key and ten dollars, and reused at later starts.
  *
- * The key is kept in the data directory, readable by its owner only, because the database does not have it.
+ * The key is stored in the data directory, readable by its owner only, because the database holds only its digest.
  */
 import { randomUUID } from "node:crypto"
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -30,7 +30,7 @@ export const demoCustomer = (dataDir: string) =>
     const found = users.find(email)
     yield* found.pipe(
       Effect.catchTag("UserNotFound", () => users.create(email, operator)),
-      // Another server seeds at the same time.
+      // Another server creates the demo at the same time.
       Effect.catchTag("UserExists", () => found)
     )
     yield* (yield* PaygAccounts).credit({
@@ -40,15 +40,15 @@ export const demoCustomer = (dataDir: string) =>
       operator
     })
     const file = join(dataDir, "demo-key")
-    const kept = yield* Effect.promise(() => readFile(file, "utf8").catch(() => undefined))
-    if (kept !== undefined) return { email, key: Redacted.make(kept.trim()) } satisfies DemoCustomer
+    const stored = yield* Effect.promise(() => readFile(file, "utf8").catch(() => undefined))
+    if (stored !== undefined) return { email, key: Redacted.make(stored.trim()) } satisfies DemoCustomer
     const { secret } = yield* (yield* ApiKeys).create(email, "demo", operator)
-    yield* Effect.promise(() => keep(file, `${Redacted.value(secret)}\n`))
+    yield* Effect.promise(() => store(file, `${Redacted.value(secret)}\n`))
     return { email, key: secret } satisfies DemoCustomer
   })
 
-/** Appears whole or not at all. One that another server kept meanwhile stays; ours is as good until we stop. */
-const keep = async (file: string, text: string): Promise<void> => {
+/** Writes the file atomically. A key that another server has stored meanwhile stays; both keys work. */
+const store = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(file), { recursive: true })
   const draft = `${file}.${randomUUID()}`
   await writeFile(draft, text, { mode: 0o600, flag: "wx" })

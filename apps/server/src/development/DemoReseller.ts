@@ -1,6 +1,6 @@
 /**
- * The reseller of a demo: active, with a hundred dollars of quota, and the demo's customer for a customer. Its password
- * is printed, which is fine for play money on a laptop; production refuses the demo.
+ * The reseller of the demo: active, with a hundred dollars of quota, and linked to the demo's customer. Its password is
+ * printed, because the money is not real; production refuses the demo.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -23,7 +23,7 @@ export interface DemoReseller {
   readonly password: string
 }
 
-/** Made at the first start and found again at the next, as an operator has left it. */
+/** Created at the first start. Later starts keep what an operator has changed. */
 export const demoReseller = (
   customer: Email
 ): Effect.Effect<DemoReseller, never, Resellers | Quota | Customers | PasswordHasher> =>
@@ -44,7 +44,7 @@ const signedUp = Effect.gen(function* () {
   const resellers = yield* Resellers
   const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
   return yield* resellers.create({ email, name: "Demo reseller", waNumber: "6281200000000", passwordHash }).pipe(
-    // Another server seeds at the same time.
+    // Another server creates the demo at the same time.
     Effect.catchTag("EmailExists", () => resellers.named(email))
   )
 })

@@ -1,0 +1,47 @@
+/**
+ * A server without the packages that only development uses: the simulators and the embedded Postgres.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+
+const scope = Effect.runSync(Scope.make())
+const directory = mkdtempSync(join(tmpdir(), "tollgate-production-"))
+let database: TestDatabase.Database
+
+beforeAll(async () => {
+  database = await Effect.runPromise(Scope.extend(TestDatabase.make(), scope))
+})
+afterAll(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe("a server without simulators and embedded Postgres", () => {
+  const SECRET = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
+  const production = { NODE_ENV: "production", JWT_SECRET: SECRET, KEY_PEPPER: SECRET, PAYMENTS_SIMULATOR: "" }
+
+  it("serves in production", async () => {
+    const server = await ServerProcess.launch({ ...production, DATABASE_URL: database.url }, "production")
+    await server.serving()
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    expect(await server.stop()).toEqual({ code: 0, signal: null })
+  })
+
+  it("requires DATABASE_URL, in production and in development, with one line", async () => {
+    const settings = { DATA_DIR: directory, DEMO: "off" }
+    const servers = await Promise.all([
+      ServerProcess.launch({ ...production, ...settings }, "production"),
+      ServerProcess.launch({ NODE_ENV: "development", ...settings }, "production")
+    ])
+    for (const server of servers) expect(await server.exited, server.stderr).toEqual({ code: 1, signal: null })
+    expect(servers.map(({ stderr }) => stderr)).toEqual([
+      "tollgate: DATABASE_URL: required in production; the embedded Postgres is for development only\n",
+      "tollgate: the embedded Postgres is not installed; set DATABASE_URL\n"
+    ])
+  })
+})
