@@ -2,7 +2,7 @@
  * The errors of the server itself: no such route, wrong method, draining, an internal error. Under /v1 in the error body of
  * the inference routes (gap A6), and in the plain error body everywhere else (gap A5).
  */
-import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
+import { type ErrorDialect, retryAfter, type WireErrorBody } from "../wire/InferenceErrors.ts"
 
 export type SurfaceErrorCode =
   | "invalid_request"
@@ -73,5 +73,5 @@ export const internalError: SurfaceError = {
 export const drainingError: SurfaceError = {
   code: "overloaded",
   message: "This server is being stopped. Try again.",
-  headers: { "retry-after": "1" }
+  headers: retryAfter({ retryAfterSeconds: 1 })
 }

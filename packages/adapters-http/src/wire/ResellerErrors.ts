@@ -28,6 +28,7 @@ import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"
+import { retryAfter } from "./InferenceErrors.ts"
 
 type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
   ReturnType<UseCase>
@@ -67,11 +68,6 @@ interface Row<E> {
 }
 
 type Rows = { readonly [Tag in ResellerFailure["_tag"]]: Row<Extract<ResellerFailure, { readonly _tag: Tag }>> }
-
-/** At least 1: clients retry at once on 0. */
-const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
-  "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
-})
 
 const rangeOf = ({ bounds }: AmountOutOfRange): string =>
   bounds === null ? "an amount that the payment provider accepts" : `${bounds.min} to ${bounds.max}`

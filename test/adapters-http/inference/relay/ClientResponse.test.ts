@@ -59,7 +59,7 @@ const settles = async (figure: () => number): Promise<number> => {
 }
 
 describe("a client that does not read", () => {
-  it("stops its supplier too, loses nothing when it goes on, and pays for all of it then", async () => {
+  it("pauses its provider, loses nothing when it continues, and then pays for all of it", async () => {
     const { supplier, gateway, client } = await flooding({})
     const request = await supplier.received()
     const sent = await settles(request.sentBytes)

@@ -23,7 +23,7 @@ const unasked = () => {
 }
 
 describe("the order of checks", () => {
-  it("is key, size, form, model, balance, capacity, supplier: each fault hides the ones after it", async () => {
+  it("is key, size, form, model, balance, capacity, upstream: each error hides the ones after it", async () => {
     const { upstreams, options } = unasked()
     const gateway = await startGateway({ ...options, bodyBytes: 1_000 })
     const { url, journal } = gateway
@@ -111,7 +111,7 @@ describe("a failure", () => {
     expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
   })
 
-  it("of a supplier is logged with its reason and told without it", async () => {
+  it("of a provider is logged with its reason and reported without it", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(errorBody("the accounting of Secret Corp is down"), 500))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -126,7 +126,7 @@ describe("a failure", () => {
 })
 
 describe("a client that leaves", () => {
-  it("while it waits for a whole answer is charged nothing, and its supplier is let go at once", async () => {
+  it("while it waits for a whole response is charged nothing, and its upstream is aborted at once", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

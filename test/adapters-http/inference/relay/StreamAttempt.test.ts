@@ -123,7 +123,7 @@ describe("a stream", () => {
     client.leave()
   })
 
-  it("of a supplier that answers whole is told as a stream all the same", async () => {
+  it("of a provider that responds whole is delivered as a stream", async () => {
     const supplier = await aSupplier()
     supplier.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
@@ -134,7 +134,7 @@ describe("a stream", () => {
     expect(gateway.journal.settled[0]?.ending).toBe("complete")
   })
 
-  it("lets the supplier close by itself, so that its connection serves again", async () => {
+  it("lets the provider close by itself, so that its connection is used again", async () => {
     const supplier = await aSupplier()
     supplier.always(stream(chatFrames()))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
@@ -145,7 +145,7 @@ describe("a stream", () => {
     expect(supplier.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
   })
 
-  it("is over for the client at its last word, whatever the supplier does after", async () => {
+  it("is over for the client at its last event, whatever the provider does after", async () => {
     const { supplier, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
@@ -179,7 +179,7 @@ describe("what counts as delivered", () => {
     expect(gateway.counters.deltas).toBe(count)
   })
 
-  it("is everything written before the supplier broke off", async () => {
+  it("is everything written before the provider broke off", async () => {
     const { gateway } = await playing([say("one"), say("two"), reset])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"error":{')
@@ -287,7 +287,7 @@ describe("another route", () => {
     ["closes before its first event", script({ steps: [cut] })],
     ["ends with nothing said", script({ steps: [done] })],
     ["begins with an error", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
-  ])("is tried when the first supplier %s", async (_, failing) => {
+  ])("is tried when the first provider %s", async (_, failing) => {
     const first = await aSupplier()
     const second = await aSupplier()
     first.next(failing)
@@ -300,7 +300,7 @@ describe("another route", () => {
     expect(second.requests[0]?.json()).toMatchObject({ model: "m-1" })
   })
 
-  it("is not charged with what the first supplier said it used", async () => {
+  it("is not charged with the usage that the first provider reported", async () => {
     const first = await aSupplier()
     const second = await aSupplier()
     const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
@@ -312,7 +312,7 @@ describe("another route", () => {
     expect(gateway.journal.settled[0]?.charge).toMatchObject({ charged: { input: 12n, output: 2n }, source: "local" })
   })
 
-  it("is tried when nobody listens there", async () => {
+  it("is tried when the connection to the first provider is refused", async () => {
     const second = await aSupplier()
     second.next(stream(chatFrames({ content: ["ok"] })))
     const gateway = await startGateway({
@@ -324,7 +324,7 @@ describe("another route", () => {
   it.each([
     ["declines the request itself", json(errorBody("too long"), 400), 400],
     ["says the request is too large", json(errorBody("too large"), 413), 413]
-  ])("is not tried when the first supplier %s", async (_, refusal, status) => {
+  ])("is not tried when the first provider %s", async (_, refusal, status) => {
     const first = await aSupplier()
     const second = await aSupplier()
     first.next(refusal)

@@ -95,7 +95,7 @@ describe("a whole answer", () => {
     ["a page", "text/html", "<html>busy</html>"],
     ["half an answer", "application/json", whole.slice(0, -10)],
     ["nothing", "application/json", ""]
-  ])("cannot be %s: that fails, and may be billed, so nobody else is asked", async (_, type, body) => {
+  ])("cannot be %s: that fails, and may be billed, so no other route is tried", async (_, type, body) => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200, type)
@@ -105,7 +105,7 @@ describe("a whole answer", () => {
   })
 
   it.each([false, true])(
-    "that is none is charged to nobody, and what it used is recorded (streamed: %s)",
+    "that is none is charged to no customer, and its usage is recorded (streamed: %s)",
     async (streamed) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello({ stream: streamed }))
@@ -141,7 +141,7 @@ describe("a whole answer", () => {
   })
 })
 
-describe("the verdict on a supplier", () => {
+describe("the verdict on a provider", () => {
   it.each([
     [400, "served", 400, 1],
     [422, "served", 400, 1],
