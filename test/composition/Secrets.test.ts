@@ -12,7 +12,7 @@ describe("a local secret", () => {
   })
   afterEach(() => rmSync(join(directory, ".."), { recursive: true }))
 
-  it.effect("is made once, however many ask for it at the same time", () =>
+  it.effect("is drawn once, also by concurrent calls", () =>
     Effect.gen(function* () {
       const asked = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
       const secrets = (yield* Effect.all(asked, { concurrency: "unbounded" })).map(Redacted.value)
@@ -22,7 +22,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("can be read by its owner only, and not by printing it", () =>
+  it.effect("is readable by its owner only, and is not printed", () =>
     Effect.gen(function* () {
       const secret = yield* readOrCreate(directory, "key-pepper")
       expect(statSync(join(directory, "key-pepper")).mode & 0o777).toBe(0o600)
@@ -30,14 +30,14 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is another one under another name", () =>
+  it.effect("differs from the secret of another name", () =>
     Effect.gen(function* () {
       const pepper = yield* readOrCreate(directory, "key-pepper")
       expect(Redacted.value(yield* readOrCreate(directory, "jwt-secret"))).not.toBe(Redacted.value(pepper))
     })
   )
 
-  it.effect("that was damaged is told and left alone, without showing it", () =>
+  it.effect("is reported when damaged, and left as it is", () =>
     Effect.gen(function* () {
       yield* readOrCreate(directory, "key-pepper")
       const path = join(directory, "key-pepper")
@@ -49,7 +49,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("that cannot be kept is told with its path", () =>
+  it.effect("is reported with its path when it cannot be stored", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(readOrCreate("/dev/null/data", "key-pepper"))
       expect(failure.message).toContain("/dev/null/data/key-pepper")

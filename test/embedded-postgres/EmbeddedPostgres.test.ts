@@ -74,7 +74,7 @@ const killPostmaster = (directory: string) =>
   process.kill(parseInt(readFileSync(pidFile(directory), "utf8"), 10), "SIGKILL")
 
 describe("embedded Postgres", () => {
-  it.scopedLive("starts, keeps its data, and stops with the one that needs it", () =>
+  it.scopedLive("starts, keeps its data, and stops with the process that uses it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const first = yield* startUntil(directory)
@@ -87,7 +87,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("is one for all who start it at the same moment, and for the last of them still there", () =>
+  it.scopedLive("is shared by processes that start it at once, until the last one ends", () =>
     Effect.gen(function* () {
       const directory = yield* anEmptyDirectory
       const all = yield* Effect.all([startUntil(directory), startUntil(directory), startUntil(directory)], {
@@ -114,7 +114,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("outlives the process that started it while another one needs it", () =>
+  it.scopedLive("outlives the process that started it while another process uses it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -129,7 +129,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("is not ended by Ctrl-C: the server settles first", () =>
+  it.scopedLive("keeps running on Ctrl-C, so that the server can settle first", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -145,7 +145,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("has everything it acknowledged when all of it is killed and it is started again at once", () =>
+  it.scopedLive("keeps every acknowledged write when all its processes are killed", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       for (const alsoPostgres of [false, true]) {
@@ -168,7 +168,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("tells everybody who needs it when it ends without being asked to", () =>
+  it.scopedLive("reports an unexpected end to every process that uses it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const launched = yield* startUntil(directory)
@@ -180,7 +180,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("keeps others out of its socket and its files", () =>
+  it.scopedLive("denies other users its socket and its files", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const { socketDir } = yield* start(directory)
@@ -189,7 +189,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("says why it cannot start", () =>
+  it.scopedLive("reports why it cannot start", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const refused = EmbeddedPostgres.start({ directory, parameters: { max_connections: "many" } })
@@ -199,7 +199,7 @@ describe("embedded Postgres", () => {
 
   const asRoot = process.getuid?.() === 0
 
-  it.runIf(asRoot)("runs for root in a private directory of ours, which lets nobody else through", () =>
+  it.runIf(asRoot)("runs for root in a private directory that admits only the user of Postgres", () =>
     Effect.gen(function* () {
       const ours = yield* anEmptyDirectory
       const { socketDir } = yield* start(join(ours, "postgres"))
@@ -209,7 +209,7 @@ describe("embedded Postgres", () => {
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 
-  it.runIf(asRoot)("runs for root below somebody's private directory, and says there where its data is", () =>
+  it.runIf(asRoot)("runs for root below an unreachable directory, which then names the path of the data", () =>
     Effect.gen(function* () {
       const ours = join(yield* anEmptyDirectory, "ours")
       mkdirSync(ours, { mode: 0o700 })
