@@ -46,7 +46,7 @@ const anyText = FastCheck.array(
   { maxLength: 12 }
 ).map((parts) => parts.join(""))
 
-describe("a text is counted in windows that", () => {
+describe("the windows of a counted text", () => {
   law("together are the text", [anyText], (text) => windowsOf(text).join("") === text)
 
   law("are never larger than allowed", [anyText], (text) =>
@@ -77,7 +77,7 @@ describe("a text is counted in windows that", () => {
   })
 })
 
-describe("the count", () => {
+describe("the token count", () => {
   it("is the sum over the windows", async () => {
     const text = "a".repeat(200_000)
     const windows = windowsOf(text)
@@ -85,26 +85,26 @@ describe("the count", () => {
     expect(await count(text)).toBe(BigInt(windows.reduce((sum, window) => sum + countTokens(window), 0)))
   })
 
-  it("differs from that of the undivided text by less than one in a thousand", async () => {
+  it("differs from the count of the undivided text by less than 0.1 %", async () => {
     const text = prose.repeat(200)
     const whole = countTokens(text)
     expect(Math.abs(Number(await count(text)) - whole)).toBeLessThanOrEqual(whole / 1_000)
   })
 
-  it("is that of the vocabulary for a text of one window", async () => {
+  it("equals the vocabulary's count for a text of one window", async () => {
     expect(await count(prose)).toBe(BigInt(countTokens(prose)))
   })
 
-  it("of nothing is nothing", async () => {
+  it("is zero for an empty text", async () => {
     expect(await count("")).toBe(0n)
   })
 
-  it("takes control tokens and broken characters as plain text", async () => {
+  it("counts control tokens and broken characters as plain text", async () => {
     expect(await count("<|endoftext|>")).toBeGreaterThan(1n)
     expect(await count("\ud800 and \udc00")).toBeGreaterThan(0n)
   })
 
-  it("lets sockets have their turn while a long text is counted", async () => {
+  it("yields to the event loop while it counts a long text", async () => {
     const hostile = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919) % 20_000))).join(
       ""
     )

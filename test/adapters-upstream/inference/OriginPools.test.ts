@@ -10,12 +10,12 @@ afterEach(async () => {
 
 const origin = (n: number) => `http://127.0.0.1:${1_000 + n}`
 
-it("keeps one pool an origin", () => {
+it("keeps one pool for each origin", () => {
   expect(pools.poolOf(origin(1))).toBe(pools.poolOf(origin(1)))
   expect(pools.poolOf(origin(1))).not.toBe(pools.poolOf(origin(2)))
 })
 
-it("closes the pools of origins nobody asks for any more when a new origin comes", () => {
+it("closes unused pools when a new origin comes", () => {
   const old = pools.poolOf(origin(1))
   now = 400_000
   const used = pools.poolOf(origin(2))
@@ -26,7 +26,7 @@ it("closes the pools of origins nobody asks for any more when a new origin comes
   expect(pools.poolOf(origin(1))).not.toBe(old)
 })
 
-it("never has more than a bounded number open, the least recently used go first", () => {
+it("bounds the number of pools and closes the least recently used first", () => {
   const all = Array.from({ length: 100 }, (_, i) => {
     now = i
     return pools.poolOf(origin(i))

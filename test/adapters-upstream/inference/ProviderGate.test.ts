@@ -25,16 +25,16 @@ const fail = (candidate: Candidate, times: number) => {
   for (let i = 0; i < times; i++) enter(candidate).leave("failed")
 }
 
-describe("slots", () => {
+describe("the slots of a provider", () => {
   const two = aCandidate({ maxConcurrency: 2 })
 
-  it("are refused when all are taken, with a time to come back", () => {
+  it("are refused with a Retry-After when all are taken", () => {
     enter(two)
     enter(two)
     expect(refusal(two)).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
   })
 
-  it("are given back once, however often they are left", () => {
+  it("are released once by repeated calls", () => {
     const slot = enter(two)
     enter(two)
     slot.leave("served")
@@ -44,14 +44,14 @@ describe("slots", () => {
     expect(refusal(two)._tag).toBe("Overloaded")
   })
 
-  it("are counted by provider, over all its routes", () => {
+  it("are counted for each provider over all its routes", () => {
     enter(two)
     enter({ ...two, route: aRoute({ upstreamModel: "other" }) })
     expect(refusal(two)._tag).toBe("Overloaded")
     enter(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
   })
 
-  it("survive a new catalog, whose limit holds at once", () => {
+  it("survive a new catalog, whose limit applies at once", () => {
     enter(two)
     enter(two)
     const three = aCandidate({ maxConcurrency: 3 })
@@ -84,74 +84,74 @@ describe("slots", () => {
   )
 })
 
-describe("the breaker", () => {
-  const supplier = aCandidate({ breaker: { failures: 3, windowMillis: 10_000, openMillis: 5_000 } })
+describe("the circuit breaker", () => {
+  const candidate = aCandidate({ breaker: { failures: 3, windowMillis: 10_000, openMillis: 5_000 } })
 
-  it("opens after too many failures and says when to come back, at least a second", () => {
-    fail(supplier, 3)
-    expect(refusal(supplier)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
+  it("opens after too many failures, with a Retry-After of at least a second", () => {
+    fail(candidate, 3)
+    expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 4_999
-    expect(refusal(supplier)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 1 })
-    expect(notices).toEqual([{ notice: "breaker opened", provider: "supplier" }])
+    expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 1 })
+    expect(notices).toEqual([{ notice: "breaker opened", provider: "provider" }])
   })
 
-  it("stays closed while requests end without telling anything", () => {
-    for (let i = 0; i < 10; i++) enter(supplier).leave("undecided")
-    enter(supplier)
+  it("stays closed while requests end without a verdict", () => {
+    for (let i = 0; i < 10; i++) enter(candidate).leave("undecided")
+    enter(candidate)
   })
 
-  it("lets one request through when its time is up, and closes when that one is served", () => {
-    fail(supplier, 3)
+  it("admits one probe after its open time, and closes when the probe is served", () => {
+    fail(candidate, 3)
     now = 5_000
-    const probe = enter(supplier)
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+    const probe = enter(candidate)
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
     probe.leave("served")
-    enter(supplier)
-    enter(supplier)
+    enter(candidate)
+    enter(candidate)
     expect(notices.map(({ notice }) => notice)).toEqual(["breaker opened", "breaker closed"])
   })
 
-  it("closes as soon as a probe is answered, however long the answer takes", () => {
-    fail(supplier, 3)
+  it("closes when the upstream begins to respond to a probe", () => {
+    fail(candidate, 3)
     now = 5_000
-    const probe = enter(supplier)
+    const probe = enter(candidate)
     probe.answered()
-    enter(supplier).leave("served")
+    enter(candidate).leave("served")
     probe.leave("failed")
-    enter(supplier)
+    enter(candidate)
   })
 
   it("opens again when the probe fails", () => {
-    fail(supplier, 3)
+    fail(candidate, 3)
     now = 5_000
-    enter(supplier).leave("failed")
-    expect(refusal(supplier)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
+    enter(candidate).leave("failed")
+    expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 10_000
-    enter(supplier)
+    enter(candidate)
   })
 
-  it("probes again at once when the probe told nothing", () => {
-    fail(supplier, 3)
+  it("probes again at once when a probe ends without a verdict", () => {
+    fail(candidate, 3)
     now = 5_000
-    enter(supplier).leave("undecided")
-    enter(supplier)
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+    enter(candidate).leave("undecided")
+    enter(candidate)
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
-  it("is not moved by requests from before it opened", () => {
-    const old = [enter(supplier), enter(supplier), enter(supplier)]
-    fail(supplier, 3)
+  it("ignores requests from before it opened", () => {
+    const old = [enter(candidate), enter(candidate), enter(candidate)]
+    fail(candidate, 3)
     old[0]?.leave("served")
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
     now = 5_000
-    enter(supplier)
+    enter(candidate)
     old[1]?.leave("served")
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
     old[2]?.leave("undecided")
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
-  it("keeps its probe for later when all slots are taken", () => {
+  it("keeps its probe while all slots are taken", () => {
     const one = aCandidate({ maxConcurrency: 1, breaker: { failures: 1, windowMillis: 1_000, openMillis: 1_000 } })
     const two = aCandidate({ maxConcurrency: 2, breaker: one.provider.breaker })
     const old = enter(two)
@@ -162,45 +162,45 @@ describe("the breaker", () => {
     enter(one)
   })
 
-  it("does not forget failures when the catalog changes", () => {
-    fail(supplier, 2)
-    fail(aCandidate({ breaker: supplier.provider.breaker }), 1)
-    expect(refusal(supplier)._tag).toBe("CircuitOpen")
+  it("keeps its failures when the catalog changes", () => {
+    fail(candidate, 2)
+    fail(aCandidate({ breaker: candidate.provider.breaker }), 1)
+    expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 })
 
-describe("a route that is refused as such", () => {
-  const supplier = aCandidate()
-  const other: Candidate = { ...supplier, route: aRoute({ upstreamModel: "other" }) }
+describe("a route with a refused account", () => {
+  const candidate = aCandidate()
+  const other: Candidate = { ...candidate, route: aRoute({ upstreamModel: "other" }) }
 
-  it("is off for a while, alone", () => {
-    enter(supplier).leave("misconfigured")
-    expect(refusal(supplier)._tag).toBe("UpstreamFailed")
+  it("is off for a minute while other routes stay on", () => {
+    enter(candidate).leave("misconfigured")
+    expect(refusal(candidate)._tag).toBe("UpstreamFailed")
     enter(other)
     now = ProviderGate.ROUTE_OFF_MILLIS
-    enter(supplier)
+    enter(candidate)
   })
 
-  it("is back when the catalog is replaced", () => {
-    enter(supplier).leave("misconfigured")
-    enter({ provider: supplier.provider, route: { ...supplier.route } })
+  it("is on again when the catalog is replaced", () => {
+    enter(candidate).leave("misconfigured")
+    enter({ provider: candidate.provider, route: { ...candidate.route } })
   })
 
-  it("is told once to the operator, not at every request", () => {
-    const slots = [enter(supplier), enter(supplier)]
+  it("is logged once, not at every request", () => {
+    const slots = [enter(candidate), enter(candidate)]
     for (const slot of slots) slot.leave("misconfigured")
-    expect(notices).toEqual([{ notice: "route taken off", provider: "supplier", upstreamModel: "upstream-model" }])
+    expect(notices).toEqual([{ notice: "route taken off", provider: "provider", upstreamModel: "upstream-model" }])
   })
 
-  it("does not open the breaker", () => {
+  it("does not open the circuit breaker", () => {
     const routes = Array.from({ length: 10 }, (_, i) => aRoute({ upstreamModel: `model ${i}` }))
-    for (const route of routes) enter({ ...supplier, route }).leave("misconfigured")
+    for (const route of routes) enter({ ...candidate, route }).leave("misconfigured")
     enter(other)
   })
 })
 
 law(
-  "the gate lets somebody in again, whatever happened, once time has passed and all have left",
+  "the gate admits a request again after any history, when time has passed and all slots are free",
   [
     FastCheck.array(FastCheck.constantFrom<Verdict>("served", "failed", "misconfigured", "undecided"), {
       maxLength: 40
@@ -209,13 +209,13 @@ law(
   (verdicts) => {
     let time = 0
     const gate = ProviderGate.make({ nowMillis: () => time, onNotice: () => {} })
-    const supplier = aCandidate({ maxConcurrency: 3 })
+    const candidate = aCandidate({ maxConcurrency: 3 })
     for (const verdict of verdicts) {
       time += 700
-      const entered = gate.enter(supplier)
+      const entered = gate.enter(candidate)
       if (Either.isRight(entered)) entered.right.leave(verdict)
     }
     time += ProviderGate.ROUTE_OFF_MILLIS
-    return Either.isRight(gate.enter(supplier))
+    return Either.isRight(gate.enter(candidate))
   }
 )

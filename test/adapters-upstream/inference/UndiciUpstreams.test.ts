@@ -51,7 +51,7 @@ afterEach(async () => {
   await upstream.close()
 })
 
-/** One exchange and everything it told. */
+/** One exchange and all its events. */
 class Told implements UpstreamEvents {
   readonly heads: Array<UpstreamHead> = []
   readonly chunks: Array<Buffer> = []
@@ -90,7 +90,7 @@ class Told implements UpstreamEvents {
   get bytes(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   }
-  /** Resolves when this holds; looked at after each event. */
+  /** Resolves when the condition holds. It is checked after each event. */
   when(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -118,8 +118,8 @@ const exchange = async (scripted: Script, verdict: Verdict = "served", candidate
   return told
 }
 
-describe("a request", () => {
-  it("carries our credential and nothing else of ours, and its body byte for byte with its length", async () => {
+describe("an upstream request", () => {
+  it("carries our credential, and its body byte for byte with its length", async () => {
     upstream.next(json(completion()))
     const told = new Told()
     const body = '{"model":"m","big":12345678901234567890,"text":"héllo"}'
@@ -148,20 +148,20 @@ describe("a request", () => {
     expect(received.head.split(SECRET).length).toBe(2)
   })
 
-  it("carries the credential in x-api-key where the provider wants it there", async () => {
+  it("carries the credential in x-api-key when the provider requires it", async () => {
     await exchange(json(completion()), "served", candidateAt(upstream.baseUrl, { auth: "x-api-key" }))
     const { headers } = await upstream.received()
     expect(headers["x-api-key"]).toBe(SECRET)
     expect(headers.authorization).toBeUndefined()
   })
 
-  it("without a key is never sent", () => {
+  it("is not sent without a key", () => {
     const refused = trySend(candidateAt(upstream.baseUrl, { apiKeyEnv: "OTHER_KEY" }), new Told())
     expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")
     expect(upstream.requests).toEqual([])
   })
 
-  it("that cannot be put on the wire is refused at once and gives its slot back", async () => {
+  it("is refused at once and releases its slot when it cannot be encoded", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     const told = new Told()
     const refused = upstreams.send({ candidate: one, path: "/bad path\n", headers: {}, body: Buffer.from("{}") }, told)
@@ -170,14 +170,14 @@ describe("a request", () => {
     await exchange(json(completion()), "served", one)
   })
 
-  it("goes over a connection that was kept open", async () => {
+  it("reuses a kept-alive connection", async () => {
     await exchange(json(completion()))
     await new Promise(setImmediate)
     await exchange(json(completion()))
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1])
   })
 
-  it("of many at once goes out at once, each on its own connection", async () => {
+  it("is sent at once beside other requests, each on its own connection", async () => {
     const many = 300
     const all = signal()
     upstream.always(script({ steps: [event({ n: 1 }), until(all), event({ n: 2 })] }))
@@ -185,7 +185,7 @@ describe("a request", () => {
     const tolds = Array.from({ length: many }, () => new Told())
     const sents = tolds.map((told) => send(candidate, told))
     expect(Either.getOrThrow(Either.flip(trySend(candidate, new Told())))._tag).toBe("Overloaded")
-    // Nothing was held back: every stream began although none has ended.
+    // No request waited: every stream began before any ended.
     await Promise.all(tolds.map((told) => told.when(() => told.chunks.length > 0)))
     expect(upstream.openConnections).toBe(many)
     all.fire()
@@ -195,8 +195,8 @@ describe("a request", () => {
   })
 })
 
-describe("an answer", () => {
-  it("is told in order: head, data, end", async () => {
+describe("an upstream response", () => {
+  it("arrives in order: head, data, end", async () => {
     const frames = chatFrames({ content: ["a", "b"], usage: usage(3, 2) })
     const told = await exchange(stream(frames))
     expect(told.order).toEqual(["head", "data", "end"])
@@ -204,20 +204,20 @@ describe("an answer", () => {
     expect(told.body).toBe(`${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`)
   })
 
-  it("in single bytes arrives whole", async () => {
+  it("arrives complete in single bytes", async () => {
     const body = `data: {"text":"世界"}\n\n`
     const told = await exchange(script({ steps: [inPieces(1, body)] }))
     expect(told.body).toBe(body)
     expect(told.broken).toBeUndefined()
   })
 
-  it("that ends with its connection arrives whole", async () => {
+  it("arrives complete when the end of the connection ends it", async () => {
     const told = await exchange(script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] }))
     expect(told.body).toBe("data: 1\n\ndata: 2\n\n")
     expect(told.order).toEqual(["head", "data", "end"])
   })
 
-  it("of any status is an answer; the retry hint is told, a redirect is not followed", async () => {
+  it("is passed on with any status and its Retry-After, and a redirect is not followed", async () => {
     const limited = await exchange(json({}, 429, { "retry-after": "7" }))
     expect(limited.heads).toEqual([{ status: 429, contentType: "application/json", retryAfter: "7" }])
     const moved = await exchange(text("", "text/html", 302, { location: `${upstream.baseUrl}/elsewhere` }))
@@ -225,21 +225,21 @@ describe("an answer", () => {
     expect(upstream.requests.length).toBe(2)
   })
 
-  it("after interim answers is told once", async () => {
+  it("is passed on once after interim responses", async () => {
     const interim = raw("HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
     const told = await exchange(script({ status: "none", steps: [interim] }))
     expect(told.heads.map(({ status }) => status)).toEqual([200])
     expect(told.body).toBe("ok")
   })
 
-  it("in an encoding nobody asked for is broken", async () => {
+  it("is a failure in an unrequested encoding", async () => {
     const told = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
     expect(told.order).toEqual(["broken"])
     expect(told.broken).toContain("gzip")
   })
 })
 
-describe("a supplier that breaks is told as broken, once,", () => {
+describe("an upstream failure is reported once", () => {
   const broken: ReadonlyArray<readonly [string, Script, ReadonlyArray<string>]> = [
     ["closing without a word", hangUp, ["broken"]],
     ["resetting without a word", hangUpHard, ["broken"]],
@@ -268,13 +268,13 @@ describe("a supplier that breaks is told as broken, once,", () => {
     expect(told.broken).not.toBe("")
   })
 
-  it("resetting in the middle of the body", async () => {
-    // A reset may overtake what was sent before it.
+  it("for a reset inside the body", async () => {
+    // A reset may arrive before the data that was sent earlier.
     const told = await exchange(script({ steps: [bytes("data: 1\n\n"), reset] }), "failed")
     expect(told.order.at(-1)).toBe("broken")
   })
 
-  it("refusing the connection", async () => {
+  it("for a refused connection", async () => {
     const told = new Told()
     send(candidateAt(await unusedAddress()), told)
     await told.finished
@@ -282,7 +282,7 @@ describe("a supplier that breaks is told as broken, once,", () => {
     expect(told.broken).toContain("ECONNREFUSED")
   })
 
-  it("showing a certificate nobody trusts; it never sees the request", async () => {
+  it("for an untrusted certificate, before the request is sent", async () => {
     const impostor = await ScriptedUpstream.start({ tls: selfSigned })
     const told = new Told()
     send(candidateAt(impostor.baseUrl), told)
@@ -292,7 +292,7 @@ describe("a supplier that breaks is told as broken, once,", () => {
     await impostor.close()
   })
 
-  it("and its breaker opens when that happens too often", async () => {
+  it("and opens the circuit breaker after too many", async () => {
     const candidate = candidateAt(upstream.baseUrl, {
       breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
     })
@@ -300,12 +300,12 @@ describe("a supplier that breaks is told as broken, once,", () => {
     await exchange(hangUp, "failed", candidate)
     const refused = Either.getOrThrow(Either.flip(trySend(candidate, new Told())))
     expect(refused).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 60 })
-    expect(logged).toEqual(['["breaker opened",{"provider":"supplier"}]'])
+    expect(logged).toEqual(['["breaker opened",{"provider":"provider"}]'])
   })
 })
 
 describe("closing an exchange", () => {
-  it("aborts the supplier at once, and nothing is told after it", async () => {
+  it("aborts the upstream at once, and no event follows", async () => {
     upstream.next(script({ steps: [event({ n: 1 }), stall] }))
     const told = new Told()
     const sent = send(candidateAt(upstream.baseUrl), told)
@@ -318,7 +318,7 @@ describe("closing an exchange", () => {
     expect(told.order).toEqual(["head", "data"])
   })
 
-  it("aborts a supplier that has not answered yet", async () => {
+  it("aborts an upstream that has not responded yet", async () => {
     upstream.next(silence)
     const told = new Told()
     const sent = send(candidateAt(upstream.baseUrl), told)
@@ -328,7 +328,7 @@ describe("closing an exchange", () => {
     expect(told.order).toEqual([])
   })
 
-  it("before the connection stands sends nothing, and gives the slot back when the attempt is over", async () => {
+  it("before the connection is open sends nothing, and releases the slot at the end of the attempt", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     const told = new Told()
     send(one, told).close("undecided")
@@ -345,7 +345,7 @@ describe("closing an exchange", () => {
     expect(upstream.requests.length).toBe(1)
   })
 
-  it("from inside an event is as good as from outside", async () => {
+  it("works inside an event as outside", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     for (const at of ["head", "data"]) {
       upstream.next(script({ steps: [event({ n: 1 }), event({ n: 2 }), stall] }))
@@ -362,7 +362,7 @@ describe("closing an exchange", () => {
     await exchange(json(completion()), "served", one)
   })
 
-  it("gives the slot back once, and only then", async () => {
+  it("releases the slot once, and not before", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     upstream.next(json(completion()))
     const told = new Told()
@@ -375,8 +375,8 @@ describe("closing an exchange", () => {
   })
 })
 
-describe("back-pressure", () => {
-  it("stops the supplier when the client does not take more, and loses nothing when it goes on", async () => {
+describe("backpressure", () => {
+  it("pauses the upstream for a slow client and loses no byte", async () => {
     const piece = "x".repeat(64 * 1024)
     const pieces = 400
     upstream.next(script({ steps: Array.from({ length: pieces }, () => bytes(piece)) }))
@@ -401,7 +401,7 @@ describe("back-pressure", () => {
     expect(told.broken).toBeUndefined()
   })
 
-  it("does not keep a closed exchange from being aborted", async () => {
+  it("does not prevent the abort of a closed exchange", async () => {
     upstream.next(script({ steps: Array.from({ length: 400 }, () => bytes("x".repeat(64 * 1024))) }))
     const told = new Told()
     told.takes = false
@@ -414,8 +414,8 @@ describe("back-pressure", () => {
   })
 })
 
-describe("a relay that throws", () => {
-  it("hears that the exchange is broken, and others go on", async () => {
+describe("an exception in the relay", () => {
+  it("fails only its own exchange", async () => {
     upstream.next(stream(chatFrames()))
     const told = new Told()
     const sent = Either.getOrThrow(
@@ -440,7 +440,7 @@ describe("a relay that throws", () => {
   })
 })
 
-it("ends what is running when its scope closes", async () => {
+it("ends open exchanges when its scope closes", async () => {
   upstream.next(script({ steps: [event({ n: 1 }), stall] }))
   const told = new Told()
   send(candidateAt(upstream.baseUrl), told)

@@ -21,7 +21,7 @@ const fileOf = ({ data }: OpenAI.ImagesResponse) => Buffer.from(data?.[0]?.b64_j
 const magic = { png: "89504e47", jpeg: "ffd8ffe0", webp: "52494646" }
 
 describe("a simulated image", () => {
-  it("is a PNG of the proportions asked for, and its usage is like a real one's", async () => {
+  it("is a PNG with the requested proportions and a realistic usage", async () => {
     const image = await client.images.generate({ model: "any", prompt, size: "1024x1536", quality: "low" })
     const { width, height } = PNG.sync.read(fileOf(image))
     expect([width, height]).toEqual([171, 256])
@@ -39,7 +39,7 @@ describe("a simulated image", () => {
     })
   })
 
-  it("is transparent where that is asked for", async () => {
+  it("is transparent on request", async () => {
     const alphas = async (background: "opaque" | "transparent") => {
       const { data } = PNG.sync.read(fileOf(await client.images.generate({ model: "any", prompt, background })))
       return new Set(data.filter((_, i) => i % 4 === 3)).size
@@ -48,19 +48,19 @@ describe("a simulated image", () => {
     expect(await alphas("transparent")).toBeGreaterThan(100)
   })
 
-  it.each(["png", "jpeg", "webp"] as const)("comes as %s", async (output_format: PictureFormat) => {
+  it.each(["png", "jpeg", "webp"] as const)("can be %s", async (output_format: PictureFormat) => {
     const image = await client.images.generate({ model: "any", prompt, output_format })
     expect(fileOf(image).toString("hex", 0, 4)).toBe(magic[output_format])
     expect(fileOf(image).length).toBeLessThan(64 * 1024)
   })
 
-  it("is the same for the same words, and another for others", () => {
+  it("depends on the prompt only", () => {
     const of = (words: string) => pictureOf({ format: "png", widthPx: 8, heightPx: 8, transparent: false, words })
     expect(of("a")).toBe(of("a"))
     expect(of("a")).not.toBe(of("b"))
   })
 
-  it("can be changed: its source is counted, and needed", async () => {
+  it("can be an edit, which requires and counts its source", async () => {
     const source = Buffer.from(
       pictureOf({ format: "jpeg", widthPx: 48, heightPx: 32, transparent: false, words: "" }),
       "base64"
@@ -72,7 +72,7 @@ describe("a simulated image", () => {
     await expect(without).rejects.toMatchObject({ status: 400, param: "image" })
   })
 
-  it("needs a prompt", async () => {
+  it("requires a prompt", async () => {
     await expect(client.images.generate({ model: "any", prompt: "" })).rejects.toMatchObject({ param: "prompt" })
   })
 })

@@ -33,7 +33,7 @@ describe("an example of a schema", () => {
     expect(exampleOf(schema)).toEqual(example)
   })
 
-  it("ends where the schema does not", () => {
+  it("ends for a recursive schema", () => {
     const endless = { $ref: "#", type: "object" }
     expect(exampleOf(endless)).toBeNull()
     const tree = { properties: { a: { $ref: "#" }, b: { $ref: "#" }, c: { $ref: "#" } }, required: ["a", "b", "c"] }

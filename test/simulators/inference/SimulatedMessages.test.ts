@@ -32,7 +32,7 @@ const textOf = ({ content }: Anthropic.Message) =>
   content.flatMap((block) => (block.type === "text" ? block.text : [])).join("")
 
 describe("a simulated message", () => {
-  it("answers the prompt, says that it is a simulation, and counts its tokens", async () => {
+  it("repeats the prompt, says that it is a simulation, and counts its tokens", async () => {
     const { data, response } = await client.messages.create(hello).withResponse()
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
     expect(textOf(data)).toContain("simulation")
@@ -44,7 +44,7 @@ describe("a simulated message", () => {
     expect(data.usage.input_tokens).toBeGreaterThan(4)
   })
 
-  it("streams the same answer token by token, with its usage", async () => {
+  it("streams the same text token by token, with its usage", async () => {
     const plain = await client.messages.create(hello)
     const events: Array<Anthropic.RawMessageStreamEvent> = []
     const stream = client.messages.stream(hello).on("streamEvent", (event) => events.push(event))
@@ -54,14 +54,14 @@ describe("a simulated message", () => {
     expect(events.at(-1)?.type).toBe("message_stop")
   })
 
-  it("stops at the caller's limit, and says so", async () => {
+  it("stops at the caller's limit and reports it", async () => {
     const message = await client.messages.create({ ...hello, max_tokens: 7 })
     expect(message.stop_reason).toBe("max_tokens")
     expect(message.usage.output_tokens).toBeLessThanOrEqual(7)
     expect(message.usage.output_tokens).toBe(countTokens(textOf(message)))
   })
 
-  it("thinks before it answers, when it is asked to", async () => {
+  it("reasons before it responds on request", async () => {
     const ask = { ...hello, thinking: { type: "adaptive" as const } }
     const plain = await client.messages.create(ask)
     const streamed = await client.messages.stream(ask).finalMessage()
@@ -72,7 +72,7 @@ describe("a simulated message", () => {
     expect(streamed.usage).toEqual(plain.usage)
   })
 
-  it("calls the tool it is told to call, plain and streamed, with the input it requires", async () => {
+  it("calls the required tool, whole and streamed, with the required input", async () => {
     for (const tool_choice of [{ type: "any" as const }, { type: "tool" as const, name: "get_weather" }]) {
       const ask = { ...hello, tools: [weather], tool_choice }
       const plain = await client.messages.create(ask)
@@ -90,7 +90,7 @@ describe("a simulated message", () => {
     expect(content[0]?.type).toBe("text")
   })
 
-  it("calls a tool that the user asks for by name, and talks again once it has answered", async () => {
+  it("calls a tool that the user names, and responds with text after the tool result", async () => {
     const please = {
       role: "user" as const,
       content: [
@@ -112,7 +112,7 @@ describe("a simulated message", () => {
     expect((await client.messages.create({ ...hello, messages, tools })).content[0]?.type).toBe("text")
   })
 
-  it("answers what was said last, not what a client says around it", async () => {
+  it("repeats the last user text and not the client's additions", async () => {
     const parts = ["<reminder>It is Friday.</reminder>", "Good evening"].map((text) => ({
       type: "text" as const,
       text
@@ -121,7 +121,7 @@ describe("a simulated message", () => {
     expect(said).toContain('"Good evening"')
   })
 
-  it("answers in the shape it is asked for", async () => {
+  it("responds with the requested schema", async () => {
     const schema = { type: "object", properties: { vegan: { type: "boolean" } }, required: ["vegan"] }
     const message = await client.messages.create({
       ...hello,
@@ -130,7 +130,7 @@ describe("a simulated message", () => {
     expect(JSON.parse(textOf(message))).toEqual({ vegan: true })
   })
 
-  it("writes to a cache and reads from it, where the caller marks what to keep", async () => {
+  it("writes to and reads from the cache at the caller's cache marks", async () => {
     const story = `a story of ${process.hrtime.bigint()}`
     const marked = { type: "text" as const, text: story, cache_control: { type: "ephemeral" as const } }
     const ask = { ...hello, messages: [{ role: "user" as const, content: [marked] }] }
@@ -143,7 +143,7 @@ describe("a simulated message", () => {
     expect(unmarked.usage.cache_read_input_tokens).toBe(0)
   })
 
-  it("refuses what the protocol does not allow, in a body its clients read", async () => {
+  it("refuses an invalid request with a body that its clients read", async () => {
     const refused = async (members: object) =>
       await client.messages.create({ ...hello, ...members }).then(
         () => undefined,

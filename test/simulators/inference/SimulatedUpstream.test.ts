@@ -37,7 +37,7 @@ const callWeather = [
 ]
 
 describe("a simulated chat completion", () => {
-  it("answers the prompt, says that it is a simulation, and counts its tokens", async () => {
+  it("repeats the prompt, says that it is a simulation, and counts its tokens", async () => {
     const { data, response } = await client.chat.completions.create(hello).withResponse()
     const [choice] = data.choices
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
@@ -49,7 +49,7 @@ describe("a simulated chat completion", () => {
     expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0))
   })
 
-  it("streams the same answer token by token, with usage only when asked", async () => {
+  it("streams the same text token by token, with usage only on request", async () => {
     const plain = await client.chat.completions.create(hello)
     for (const include_usage of [true, false]) {
       const stream = await client.chat.completions.create({ ...hello, stream: true, stream_options: { include_usage } })
@@ -65,7 +65,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("stops at the caller's limit, and says so", async () => {
+  it("stops at the caller's limit and reports it", async () => {
     for (const limit of [{ max_tokens: 7 }, { max_completion_tokens: 7 }]) {
       const { choices, usage } = await client.chat.completions.create({ ...hello, ...limit })
       expect(choices[0]?.finish_reason).toBe("length")
@@ -75,7 +75,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("reads a prompt it has seen from a cache, and the beginning of a longer conversation too", async () => {
+  it("reads a known prompt from the cache, also as the beginning of a longer conversation", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
     const first = await client.chat.completions.create({ model: "m", messages: [opening] })
     const again = await client.chat.completions.create({ model: "m", messages: [opening] })
@@ -89,7 +89,7 @@ describe("a simulated chat completion", () => {
     expect(longer.usage?.prompt_tokens).toBeGreaterThan(first.usage?.prompt_tokens ?? 0)
   })
 
-  it("calls the tool it is told to call, plain and streamed, with the arguments it requires", async () => {
+  it("calls the required tool, whole and streamed, with the required arguments", async () => {
     const named = { type: "function" as const, function: { name: "get_weather" } }
     for (const tool_choice of ["required" as const, named]) {
       const ask = { ...hello, tools: [weather], tool_choice }
@@ -104,7 +104,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("talks when it may choose", async () => {
+  it("responds with text when the tool choice is free", async () => {
     for (const messages of [hello.messages, callWeather]) {
       const tool_choice = messages === callWeather ? "none" : "auto"
       const { choices } = await client.chat.completions.create({ ...hello, messages, tools: [weather], tool_choice })
@@ -113,7 +113,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("calls a tool that the user asks for by name, and talks again once it has answered", async () => {
+  it("calls a tool that the user names, and responds with text after the tool result", async () => {
     const { choices } = await client.chat.completions.create({ model: "m", messages: callWeather, tools: [weather] })
     const message = choices[0]?.message
     const [call] = message?.tool_calls ?? []
@@ -128,14 +128,14 @@ describe("a simulated chat completion", () => {
     expect(after.choices[0]?.message.content).toContain("Please call get_weather.")
   })
 
-  it("thinks before it answers, when it is asked to, and says only how much", async () => {
+  it("reasons before it responds on request, and reports only the number of tokens", async () => {
     const { choices, usage } = await client.chat.completions.create({ ...hello, reasoning_effort: "low" })
     const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0
     expect(thought).toBeGreaterThan(5)
     expect(usage?.completion_tokens).toBe(thought + countTokens(choices[0]?.message.content ?? ""))
   })
 
-  it("answers in the shape it is asked for", async () => {
+  it("responds with the requested schema", async () => {
     const Step = z.object({ title: z.string(), minutes: z.number().int(), kind: z.enum(["cook", "wait"]) })
     const Recipe = z.object({ steps: z.array(Step), vegan: z.boolean(), note: z.string().nullable() })
     const parsed = await client.chat.completions.parse({
@@ -147,7 +147,7 @@ describe("a simulated chat completion", () => {
     expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({ simulated: true })
   })
 
-  it("refuses what the protocol does not allow", async () => {
+  it("refuses an invalid request", async () => {
     await expect(client.chat.completions.create({ model: "m", messages: [] })).rejects.toMatchObject({ status: 400 })
     await expect(
       client.chat.completions.create({ ...hello, tools: [], tool_choice: "required" })
@@ -162,7 +162,7 @@ describe("a simulated chat completion", () => {
   })
 })
 
-it("keeps the pace of a real supplier and stops when its client leaves", async () => {
+it("has a realistic pace and stops when its client disconnects", async () => {
   const paced = await Effect.runPromise(
     SimulatedUpstream.start().pipe(Scope.extend(scope), Effect.provide(GptTokenCounter.layer))
   )

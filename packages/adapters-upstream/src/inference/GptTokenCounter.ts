@@ -1,23 +1,23 @@
 /**
- * Counts tokens with OpenAI's o200k vocabulary: the local count of the gap list (C12).
+ * Counts tokens with OpenAI's o200k vocabulary: the local count (gap C12).
  *
- * Every byte-pair counter is quadratic on text without breaks (200 KB of one letter block a process for 20 seconds),
- * so text is counted in windows of bounded size, cut before a blank where there is one: a blank begins a token, so
- * such a cut does not change the count. The vocabulary is loaded when it is first needed.
+ * Every byte-pair counter is quadratic on text without breaks: 200 KB of one letter block a process for 20 seconds. The
+ * text is therefore counted in windows of bounded size. A window ends before a blank where there is one; a blank begins a
+ * token, so such a cut does not change the count. The vocabulary is loaded at the first use.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** In UTF-8, so that every script costs the same; never more than as many characters. */
+/** Bytes of UTF-8, so that every script costs the same. A window never has more characters than this. */
 export const WINDOW_BYTES = 1_024
-/** Counted in one go, give or take a window; then other work has its turn. */
+/** The time of counting before the event loop gets its turn. */
 const TURN_MILLIS = 4
-/** The counter remembers the pieces it merged, which can be whole windows: few, so that nobody can fill our memory. */
-const REMEMBERED_PIECES = 1_000
+/** The library caches merged pieces, which can be whole windows. The cache is small, so that clients cannot fill the memory. */
+const MAX_CACHED_PIECES = 1_000
 
-/** Where the window that starts at `start` ends. */
+/** The end of the window that starts at `start`. */
 export const windowEnd = (text: string, start: number): number => {
   let bytes = 0
   let lastBlank = start
@@ -39,14 +39,14 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 
 type CountWindow = (window: string) => number
 
-/** Text that looks like one of the vocabulary's control tokens is text like any other. */
+/** Text that looks like a control token of the vocabulary is counted as plain text. */
 const noControlTokens = { disallowedSpecial: new Set<string>() }
 
 let loading: Promise<CountWindow> | undefined
 
 const load = (): Promise<CountWindow> => {
   loading ??= import("gpt-tokenizer/encoding/o200k_base").then((o200k) => {
-    o200k.setMergeCacheSize(REMEMBERED_PIECES)
+    o200k.setMergeCacheSize(MAX_CACHED_PIECES)
     return (window) => o200k.countTokens(window, noControlTokens)
   })
   return loading
@@ -61,7 +61,7 @@ const count = (text: string): Effect.Effect<Tokens.Tokens> =>
         let turnSince = performance.now()
         for (let start = 0; start < text.length; ) {
           if (performance.now() - turnSince > TURN_MILLIS) {
-            yield* othersTurn
+            yield* yieldToEventLoop
             turnSince = performance.now()
           }
           const end = windowEnd(text, start)
@@ -71,8 +71,8 @@ const count = (text: string): Effect.Effect<Tokens.Tokens> =>
         return Tokens.fromCount(sum)
       })
 
-/** Lets the sockets have their turn; yielding to other fibers alone would not. */
-const othersTurn: Effect.Effect<void> = Effect.async((resume) => {
+/** Yields to the event loop. A yield to other fibers would not serve the sockets. */
+const yieldToEventLoop: Effect.Effect<void> = Effect.async((resume) => {
   const immediate = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(immediate))
 })

@@ -1,27 +1,27 @@
 /**
- * Connections to suppliers, kept open between requests: one pool an origin.
+ * Kept-alive connections to upstreams: one pool for each origin.
  *
- * A pool sets no limit of connections, because one that is full queues requests silently; the gate limits how many
- * are sent. Pools of origins nobody asks for any more are closed when a new origin comes.
+ * A pool has no connection limit, because a full pool queues requests silently. The provider gate limits the requests
+ * instead. A new origin closes the pools that are no longer used.
  */
 import { Pool } from "undici"
 
 export interface OriginPools {
   /** The pool of an origin such as `https://api.example.com`. */
   readonly poolOf: (origin: string) => Pool
-  /** Breaks every connection, running exchanges too. */
+  /** Closes every connection, also those with open exchanges. */
   readonly destroy: () => Promise<void>
 }
 
-const POOLS_AT_MOST = 64
+const MAX_POOLS = 64
 const UNUSED_MILLIS = 600_000
 
 const CONNECT_TIMEOUT_MILLIS = 10_000
-/** One address of several gets this long before the next is tried; Node's 250 ms is too short for far suppliers. */
+/** The time for one of several addresses before the next is tried. Node's 250 ms are too short for distant upstreams. */
 const ADDRESS_TIMEOUT_MILLIS = 2_500
-/** Shorter than servers usually keep an idle connection; a server that says how long it does is believed. */
+/** Shorter than the idle timeout of most servers. A timeout that the server announces is used instead. */
 const IDLE_CONNECTION_MILLIS = 30_000
-const HEADERS_BYTES_AT_MOST = 32_768
+const MAX_HEADER_BYTES = 32_768
 
 const options: Pool.Options = {
   connections: null,
@@ -30,7 +30,7 @@ const options: Pool.Options = {
   bodyTimeout: 0,
   keepAliveTimeout: IDLE_CONNECTION_MILLIS,
   keepAliveMaxTimeout: IDLE_CONNECTION_MILLIS,
-  maxHeaderSize: HEADERS_BYTES_AT_MOST,
+  maxHeaderSize: MAX_HEADER_BYTES,
   allowH2: false,
   connect: {
     timeout: CONNECT_TIMEOUT_MILLIS,
@@ -46,9 +46,9 @@ export const make = (nowMillis: () => number): OriginPools => {
   const closeUnused = () => {
     const byUse = [...pools].sort(([, a], [, b]) => b.usedAtMillis - a.usedAtMillis)
     byUse.forEach(([origin, { pool, usedAtMillis }], i) => {
-      if (i < POOLS_AT_MOST && usedAtMillis > nowMillis() - UNUSED_MILLIS) return
+      if (i < MAX_POOLS && usedAtMillis > nowMillis() - UNUSED_MILLIS) return
       pools.delete(origin)
-      // Lets running exchanges finish.
+      // Open exchanges can finish.
       void pool.close()
     })
   }

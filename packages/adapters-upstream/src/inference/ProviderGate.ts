@@ -1,9 +1,9 @@
 /**
- * How much of each supplier this process uses, and which ones it leaves alone for now.
+ * The concurrency limit and the circuit breaker of each provider in this process.
  *
- * Slots and the breaker belong to a provider's name and outlive a change of the catalog; their settings come with
- * every request, so a change applies at once. A route on which our key or our account was refused is off for
- * a while, or until the catalog is replaced: routes are new objects then.
+ * Slots and breaker belong to the name of a provider and survive a change of the catalog. Their settings come with every
+ * request, so a change applies at once. A route on which our key or our account was refused is off for a minute, or until
+ * the catalog is replaced, because routes are new objects then.
  */
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -11,23 +11,24 @@ import type { Route } from "@tollgate/domain/catalog/Model"
 import type { ProviderName } from "@tollgate/domain/catalog/Provider"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
 import { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { retryAfterSecondsOf } from "@tollgate/domain/validation/RequestErrors"
 import * as Either from "effect/Either"
 
 /** One request inside the gate. */
 export interface Slot {
-  /** The supplier began to answer: enough for a probe to close the breaker, however long the answer takes. */
+  /** The upstream has begun to respond. This is enough for a probe to close the breaker, however long the response takes. */
   readonly answered: () => void
-  /** Gives the slot back and says how it went. Only the first call counts. */
+  /** Releases the slot with the verdict. Only the first call counts. */
   readonly leave: (verdict: Verdict) => void
 }
 
-/** What an operator wants to hear of. */
+/** Events for the operator's log. */
 export type GateNotice =
   | { readonly notice: "breaker opened" | "breaker closed"; readonly provider: ProviderName }
   | { readonly notice: "route taken off"; readonly provider: ProviderName; readonly upstreamModel: string }
 
 export interface GateOptions {
-  /** A clock of no particular epoch that never goes back. */
+  /** A monotonic clock without a particular epoch. */
   readonly nowMillis: () => number
   readonly onNotice: (notice: GateNotice) => void
 }
@@ -42,7 +43,7 @@ const RETRY_WHEN_FULL_SECONDS = 1
 interface ProviderState {
   taken: number
   breaker: Breaker.Breaker
-  /** The one request that a half-open breaker let through. */
+  /** The one request that a half-open breaker admitted. */
   probe: Slot | undefined
 }
 
@@ -76,7 +77,7 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
       const state = providers.get(name) ?? { taken: 0, breaker: Breaker.closed, probe: undefined }
       const passage = Breaker.pass(state.breaker, settings, nowMillis())
       if (!passage.admitted) {
-        return Either.left(new CircuitOpen({ retryAfterSeconds: wholeSeconds(passage.retryAfterMillis) }))
+        return Either.left(new CircuitOpen({ retryAfterSeconds: retryAfterSecondsOf(passage.retryAfterMillis) }))
       }
       if (state.taken >= maxConcurrency) {
         return Either.left(new Overloaded({ retryAfterSeconds: RETRY_WHEN_FULL_SECONDS }))
@@ -94,8 +95,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
           left = true
           state.taken -= 1
           if (verdict === "misconfigured") takeOff(route)
-          // While a breaker is open or probing only its probe is heard: what was sent before it opened says nothing
-          // about how the supplier is now.
+          // While a breaker is open or half-open only its probe counts: a request from before says nothing about the
+          // present state of the provider.
           if (state.breaker.state === "closed" || state.probe === slot) {
             move(name, state, judge(state.breaker, verdict, settings, nowMillis()))
           }
@@ -123,11 +124,9 @@ const judge = (
       return Breaker.failed(breaker, settings, nowMillis)
     case "undecided":
       return Breaker.undecided(breaker, nowMillis)
-    // A supplier that refuses our account is there and answers.
+    // A provider that refuses our account is reachable and responds.
     case "served":
     case "misconfigured":
       return Breaker.served(breaker)
   }
 }
-
-const wholeSeconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1_000))

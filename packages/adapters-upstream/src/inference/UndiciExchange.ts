@@ -1,8 +1,8 @@
 /**
- * One exchange with a supplier, between undici's callbacks and the relay's.
+ * One exchange with an upstream: it connects undici's callbacks to the relay's.
  *
- * Its slot is given back once the relay has closed it and undici has let go of it, whichever comes last: a slot
- * stands for a connection, and one that is still being opened cannot be taken back.
+ * The slot is released when the relay has closed the exchange and undici has finished with it, whichever is later. A slot
+ * stands for a connection, and a connection that is still being opened cannot be cancelled.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -15,14 +15,14 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefine
 export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #events: UpstreamEvents
   readonly #slot: Slot
-  /** Present once the request is on a connection. */
+  /** Present when the request is on a connection. */
   #controller: Dispatcher.DispatchController | undefined
-  /** Undici took the request: what happens from now on is told by events. */
-  #taken = false
+  /** Undici has accepted the request. Later failures arrive as events. */
+  #accepted = false
   #refusal: Error | undefined
-  /** Nothing more comes from undici. */
-  #over = false
-  /** Present once the relay has closed the exchange. */
+  /** Undici sends no more callbacks. */
+  #ended = false
+  /** Present when the relay has closed the exchange. */
   #verdict: Verdict | undefined
 
   constructor(events: UpstreamEvents, slot: Slot) {
@@ -30,26 +30,26 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     this.#slot = slot
   }
 
-  /** Hands the request over. What undici refuses at once never was an exchange. */
+  /** Sends the request. A request that undici refuses at once is a failure and not an exchange. */
   dispatch(
     dispatcher: Dispatcher,
     request: Dispatcher.DispatchOptions
   ): Either.Either<UpstreamExchange, UpstreamFailed> {
     dispatcher.dispatch(request, this)
-    this.#taken = true
+    this.#accepted = true
     if (this.#refusal === undefined) return Either.right(this)
     this.#slot.leave("undecided")
     return Either.left(new UpstreamFailed({ cause: reasonOf(this.#refusal) }))
   }
 
   resume(): void {
-    if (!this.#over) this.#controller?.resume()
+    if (!this.#ended) this.#controller?.resume()
   }
 
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
-    if (this.#over) this.#slot.leave(verdict)
+    if (this.#ended) this.#slot.leave(verdict)
     else this.#controller?.abort(closedByUs)
   }
 
@@ -64,7 +64,9 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     if (status < 300) this.#slot.answered()
     const encoding = first(headers["content-encoding"])
     if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
-      controller.abort(new Error(`answered in ${encoding.slice(0, 40)}, which was not asked for`))
+      controller.abort(
+        new Error(`the response is encoded in ${encoding.slice(0, 40)}, which the request does not accept`)
+      )
       return
     }
     this.#events.onHead({
@@ -79,14 +81,14 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   }
 
   onResponseEnd(): void {
-    this.#over = true
+    this.#ended = true
     if (this.#verdict === undefined) this.#events.onEnd()
     else this.#slot.leave(this.#verdict)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over = true
-    if (!this.#taken) {
+    this.#ended = true
+    if (!this.#accepted) {
       this.#refusal = error
       return
     }
@@ -98,7 +100,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     try {
       this.#events.onBroken(reasonOf(error))
     } catch {
-      // A relay that breaks over being told must not break the others; its own deadline ends it.
+      // An exception in the relay must not affect other exchanges. The timeout of the relay ends this one.
     }
   }
 }
@@ -108,10 +110,10 @@ const closedByUs = new Error("closed by the relay")
 const first = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
   typeof value === "string" || value === undefined ? value : value[0]
 
-const REASON_CHARACTERS = 300
+const MAX_REASON_CHARACTERS = 300
 
-/** For the log: the code, where there is one, and the words. */
+/** For the log: the error code, if there is one, and the message. */
 const reasonOf = (error: Error): string => {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name
-  return `${code}: ${error.message}`.slice(0, REASON_CHARACTERS)
+  return `${code}: ${error.message}`.slice(0, MAX_REASON_CHARACTERS)
 }

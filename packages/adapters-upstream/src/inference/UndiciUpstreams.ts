@@ -1,8 +1,8 @@
 /**
- * The suppliers over HTTP/1.1, through undici's `dispatch`: no promise, stream or redirect between a socket and the
- * relay. Only connecting is timed here; the relay times the rest.
+ * The upstreams over HTTP/1.1, through undici's `dispatch`: there is no promise, stream or redirect between a socket and
+ * the relay. This adapter has a connect timeout; the relay has the other timeouts.
  *
- * The credential of a provider is added here and is nowhere else.
+ * The credential of a provider is added here and exists nowhere else.
  */
 import {
   type UpstreamEvents,
@@ -21,12 +21,12 @@ import * as OriginPools from "./OriginPools.ts"
 import * as ProviderGate from "./ProviderGate.ts"
 import { UndiciExchange } from "./UndiciExchange.ts"
 
-/** The key that an environment variable holds, asked for at every request. */
+/** Reads a provider's key from the variable of this name. It is called for every request. */
 export type ProviderKeys = (apiKeyEnv: string) => Redacted.Redacted<string> | undefined
 
 export interface UndiciUpstreamsOptions {
   readonly keys: ProviderKeys
-  /** A clock of no particular epoch that never goes back; the process's own unless given. */
+  /** A monotonic clock without a particular epoch. The default is the clock of the process. */
   readonly nowMillis?: () => number
 }
 
@@ -58,7 +58,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
       const key = keys(provider.apiKeyEnv)
       if (key === undefined || Redacted.value(key) === "") return failed(`${provider.apiKeyEnv} is not set`)
       const target = targetOf(provider)
-      if (target === undefined) return failed(`the base_url of ${provider.name} is no address`)
+      if (target === undefined) return failed(`the base_url of ${provider.name} is not an address`)
       const entered = gate.enter(candidate)
       if (Either.isLeft(entered)) return Either.left(entered.left)
       return new UndiciExchange(events, entered.right).dispatch(pools.poolOf(target.origin), {
@@ -73,7 +73,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
 
 export const layer = (options: UndiciUpstreamsOptions): Layer.Layer<Upstreams> => Layer.scoped(Upstreams, make(options))
 
-/** Where a provider is; absent when its address cannot be read. */
+/** The address of a provider. Undefined when it cannot be parsed. */
 type Target = { readonly origin: string; readonly basePath: string } | undefined
 
 const readTarget = ({ baseUrl }: Provider): Target => {
@@ -82,8 +82,8 @@ const readTarget = ({ baseUrl }: Provider): Target => {
   return { origin, basePath: pathname.replace(/\/+$/, "") }
 }
 
-/** Names set here, whatever the caller gave. */
-const OURS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
+/** Headers that this adapter sets itself. */
+const OWN_HEADERS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
 
 const wireHeaders = (
   given: UpstreamRequest["headers"],
@@ -95,7 +95,7 @@ const wireHeaders = (
   else headers.push("x-api-key", Redacted.value(key))
   for (const name in given) {
     const value = given[name]
-    if (value !== undefined && !OURS.has(name.toLowerCase())) headers.push(name, value)
+    if (value !== undefined && !OWN_HEADERS.has(name.toLowerCase())) headers.push(name, value)
   }
   return headers
 }

@@ -1,18 +1,18 @@
 /**
- * Images of a simulated supplier, made and changed, with the usage that OpenAI's image models report.
+ * Simulated image generations and edits, with the usage that OpenAI's image models report.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal } from "../inference/SimulatedProtocol.ts"
+import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../inference/SimulatedProtocol.ts"
 import { type PictureFormat, pictureOf } from "./SimulatedPicture.ts"
 
-/** Tokens of a picture of 1024 by 1024 pixels. */
+/** The tokens of an image of 1024 by 1024 pixels. */
 const TOKENS = { low: 272, medium: 1_056, high: 4_160 } as const
 const USUAL_AREA_PX = 1_048_576
-/** Of a source image, whatever it shows. */
+/** The tokens of any source image. */
 const SOURCE_TOKENS = 323
 
 const FORMATS: ReadonlyArray<PictureFormat> = ["png", "jpeg", "webp"]
@@ -33,7 +33,7 @@ export const makeEdits = (): SimulatedProtocol => ({
 const made = (
   request: JsonObject,
   imageTokens: number
-): Effect.Effect<SimulatedAnswer, SimulatedRefusal, TokenCounter> =>
+): Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter> =>
   Effect.gen(function* () {
     const words = asText(request.prompt)
     if (words === "") return yield* new SimulatedRefusal({ status: 400, message: "prompt: some text", param: "prompt" })

@@ -1,5 +1,5 @@
 /**
- * Real pictures that show nothing: small files that every viewer opens, in the three formats of image models.
+ * Small valid image files without content, in the three formats of image models.
  */
 import { createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
@@ -9,15 +9,15 @@ export type PictureFormat = "png" | "jpeg" | "webp"
 
 export interface PictureWish {
   readonly format: PictureFormat
-  /** Its proportions; the picture itself is small. */
+  /** The proportions. The picture itself is small. */
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean
-  /** Two pictures of the same words look the same. */
+  /** The prompt. Equal prompts give equal pictures. */
   readonly words: string
 }
 
-/** 48 by 32 pixels from green to yellow: nothing here can encode these. */
+/** 48 by 32 pixels from green to yellow. They are constants, because there is no JPEG or WebP encoder here. */
 const JPEG =
   "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9ln" +
   "N+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wAARCAAgADADASIA" +
@@ -44,7 +44,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1")
 const EIGHT_BITS = 8
 const RGBA = 6
 
-/** A gradient between two colours that the words come to. */
+/** A gradient between two colours that depend on the prompt. */
 const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => {
   const scale = LONGER_EDGE_PX / Math.max(widthPx, heightPx)
   const width = Math.max(1, Math.round(widthPx * scale))
@@ -74,7 +74,7 @@ const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => 
   ])
 }
 
-/** A chunk of a PNG: its length, its kind, what it holds, and a checksum. */
+/** A PNG chunk: length, type, content and checksum. */
 export const chunk = (kind: string, content: Buffer): Buffer => {
   const whole = Buffer.alloc(12 + content.length)
   whole.writeUInt32BE(content.length, 0)

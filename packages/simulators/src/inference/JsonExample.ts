@@ -1,17 +1,17 @@
 /**
- * A small JSON value that fits a JSON schema: what a simulated model says when its answer must have a shape.
+ * A small JSON value that matches a JSON schema, for simulated responses with a required schema.
  *
- * Required members only; of the keywords that narrow a value, the common ones.
+ * It contains required members only and supports the common validation keywords.
  */
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
-const DEPTH_AT_MOST = 32
-const VALUES_AT_MOST = 1_000
+const MAX_DEPTH = 32
+const MAX_VALUES = 1_000
 
 export const exampleOf = (schema: unknown): unknown =>
-  fit(schema, { root: asObject(schema) ?? {}, valuesLeft: VALUES_AT_MOST }, 0)
+  fit(schema, { root: asObject(schema) ?? {}, valuesLeft: MAX_VALUES }, 0)
 
-/** The schema that references start from, and a bound for schemas that refer to themselves. */
+/** The root schema for references, and a limit for recursive schemas. */
 interface Whole {
   readonly root: JsonObject
   valuesLeft: number
@@ -20,7 +20,7 @@ interface Whole {
 const fit = (schema: unknown, whole: Whole, depth: number): unknown => {
   const rules = asObject(schema)
   whole.valuesLeft -= 1
-  if (rules === undefined || depth > DEPTH_AT_MOST || whole.valuesLeft < 0) return null
+  if (rules === undefined || depth > MAX_DEPTH || whole.valuesLeft < 0) return null
   if ("const" in rules) return rules.const
   if (asArray(rules.enum).length > 0) return asArray(rules.enum)[0]
   if (typeof rules.$ref === "string") return fit(resolve(rules.$ref, whole.root), whole, depth + 1)
@@ -83,7 +83,7 @@ const numberOf = (rules: JsonObject): number => {
   return least ?? above ?? Math.min(1, most ?? 1)
 }
 
-/** `#/$defs/Name` and the like. */
+/** Resolves a reference such as `#/$defs/Name`. */
 const resolve = (ref: string, root: JsonObject): unknown =>
   ref
     .replace(/^#\/?/, "")

@@ -1,16 +1,16 @@
 /**
- * What the user said last in a conversation, in the words of any protocol: the last text of a message, since clients
- * put what they have to add before it.
+ * The last user message of a conversation, in any protocol. The last text of a message counts, because clients put
+ * additions of their own before it.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
 export interface LastUserMessage {
   readonly text: string
-  /** Nobody has said anything since, and no tool has answered. */
+  /** No message and no tool result follows. */
   readonly unanswered: boolean
 }
 
-export const lastWords = (conversation: ReadonlyArray<unknown>): LastUserMessage => {
+export const lastUserMessage = (conversation: ReadonlyArray<unknown>): LastUserMessage => {
   const turns = conversation
     .map(asObject)
     .filter((turn) => turn !== undefined)
@@ -23,7 +23,7 @@ export const lastWords = (conversation: ReadonlyArray<unknown>): LastUserMessage
   }
 }
 
-/** Who speaks for the application; wherever they stand, they are not part of the talk. */
+/** Roles of the application. Their messages are not part of the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "developer"])
 
 const isUsers = ({ role }: JsonObject): boolean => role === "user"

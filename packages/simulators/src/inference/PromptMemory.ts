@@ -1,15 +1,15 @@
 /**
- * Which prompts a simulated supplier has seen: a conversation that begins like an earlier one reads that part from a
- * cache, as with the real ones.
+ * The prompt cache of a simulated upstream: a conversation that begins like an earlier one reads that part from the cache,
+ * as at a real provider.
  */
 import { createHash } from "node:crypto"
 
-const PROMPTS_AT_MOST = 1_000
+const MAX_PROMPTS = 1_000
 
 export class PromptMemory {
   readonly #tokensByDigest = new Map<string, number>()
 
-  /** How many tokens of this prompt were seen before; the whole of it is remembered from now on. */
+  /** Returns how many tokens of this prompt are cached, and caches the whole prompt. */
   cachedTokens(messages: ReadonlyArray<unknown>, promptTokens: number): number {
     const hash = createHash("sha256")
     let cached = 0
@@ -27,6 +27,6 @@ export class PromptMemory {
     this.#tokensByDigest.delete(digest)
     this.#tokensByDigest.set(digest, tokens)
     const [oldest] = this.#tokensByDigest.keys()
-    if (this.#tokensByDigest.size > PROMPTS_AT_MOST && oldest !== undefined) this.#tokensByDigest.delete(oldest)
+    if (this.#tokensByDigest.size > MAX_PROMPTS && oldest !== undefined) this.#tokensByDigest.delete(oldest)
   }
 }

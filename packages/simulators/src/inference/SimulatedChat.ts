@@ -1,5 +1,5 @@
 /**
- * Chat completions of a simulated supplier, plain and streamed, as OpenAI puts them on the wire.
+ * Simulated chat completions, whole and streamed, in OpenAI's wire format.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -7,10 +7,15 @@ import { promptText } from "@tollgate/domain/inference/ChatPrompt"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { lastWords } from "./LastUserMessage.ts"
+import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type Reply, reply, silence, speaking } from "./SimulatedModel.ts"
-import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
+import {
+  type SimulatedProtocol,
+  SimulatedRefusal,
+  type SimulatedResponse,
+  type TimedFrame
+} from "./SimulatedProtocol.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
@@ -21,7 +26,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
       if (messages.length === 0) {
         return yield* new SimulatedRefusal({ status: 400, message: "messages: at least one", param: "messages" })
       }
-      const ask = yield* readAsk(request, messages)
+      const ask = yield* readRequest(request, messages)
       const counter = yield* TokenCounter
       const prompt = promptText(request)
       const promptTokens = Number(yield* counter.count(prompt.text)) + prompt.extraTokens
@@ -37,7 +42,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
           completion_tokens: said.tokens,
           total_tokens: promptTokens + said.tokens,
           prompt_tokens_details: { cached_tokens: memory.cachedTokens(messages, promptTokens) },
-          completion_tokens_details: { reasoning_tokens: said.thoughtTokens }
+          completion_tokens_details: { reasoning_tokens: said.reasoningTokens }
         }
       }
       return request.stream === true
@@ -55,17 +60,20 @@ interface Completion {
   readonly usage: JsonObject
 }
 
-const readAsk = (request: JsonObject, messages: ReadonlyArray<unknown>): Effect.Effect<Ask, SimulatedRefusal> =>
+const readRequest = (
+  request: JsonObject,
+  messages: ReadonlyArray<unknown>
+): Effect.Effect<SimulatedRequest, SimulatedRefusal> =>
   Effect.gen(function* () {
     const format = asObject(request.response_format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
-    const said = lastWords(messages)
+    const said = lastUserMessage(messages)
     return {
       said: said.text,
       maxTokens: asCount(request.max_completion_tokens) ?? asCount(request.max_tokens),
       tool: yield* toolToCall(offerOf(request), said),
       json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined,
-      // What it thinks is counted and never told.
+      // Chat counts reasoning tokens but never sends their text.
       thinks: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
     }
   })
@@ -84,7 +92,7 @@ const offerOf = ({ tools, tool_choice: choice }: JsonObject): ToolOffer => {
 const finishReason = ({ tool, reply }: Completion): string =>
   reply.cut ? "length" : tool === undefined ? "stop" : "tool_calls"
 
-const plain = (completion: Completion): Effect.Effect<SimulatedAnswer> =>
+const plain = (completion: Completion): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, created, model, tool, reply, usage } = completion
     const text = reply.pieces.join("")
@@ -103,7 +111,7 @@ const plain = (completion: Completion): Effect.Effect<SimulatedAnswer> =>
     }
   })
 
-const streamed = (completion: Completion, includeUsage: boolean): Effect.Effect<SimulatedAnswer> =>
+const streamed = (completion: Completion, includeUsage: boolean): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, created, model, tool, reply, usage } = completion
     const frame = (members: JsonObject): string =>

@@ -1,16 +1,20 @@
 /**
- * Messages of a simulated supplier, plain and streamed, and the count of their tokens, as Anthropic puts them on the
- * wire.
+ * Simulated messages, whole and streamed, and token counts, in Anthropic's wire format.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Effect from "effect/Effect"
-import { lastWords } from "./LastUserMessage.ts"
+import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type Reply, reply, silence, speaking, thinking } from "./SimulatedModel.ts"
-import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Reply, reply, type SimulatedRequest, silence, speaking, thinking } from "./SimulatedModel.ts"
+import {
+  type SimulatedProtocol,
+  SimulatedRefusal,
+  type SimulatedResponse,
+  type TimedFrame
+} from "./SimulatedProtocol.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
@@ -19,8 +23,8 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     Effect.gen(function* () {
       const messages = yield* messagesOf(request)
       const maxTokens = asCount(request.max_tokens)
-      if (maxTokens === undefined) return yield* refusal("max_tokens: must be there", "max_tokens")
-      const ask = yield* readAsk(request, messages, maxTokens)
+      if (maxTokens === undefined) return yield* refusal("max_tokens: is required", "max_tokens")
+      const ask = yield* readRequest(request, messages, maxTokens)
       const promptTokens = yield* countPrompt(request)
       const message: Message = {
         id: `msg_simulated${randomUUID().replaceAll("-", "")}`,
@@ -33,7 +37,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     })
 })
 
-/** The count of a prompt without an answer to it. */
+/** The token count of a prompt. */
 export const makeCount = (): SimulatedProtocol => ({
   path: "/messages/count_tokens",
   answer: (request) =>
@@ -51,7 +55,7 @@ interface Message {
   readonly usage: JsonObject
 }
 
-/** Stands where a real supplier vouches for a thought. */
+/** Replaces the signature of a real provider's reasoning. */
 const SIGNATURE = "simulated"
 
 const refusal = (message: string, param: string) => new SimulatedRefusal({ status: 400, message, param })
@@ -67,14 +71,14 @@ const countPrompt = (request: JsonObject): Effect.Effect<number, never, TokenCou
     return Number(yield* (yield* TokenCounter).count(text)) + extraTokens
   })
 
-const readAsk = (
+const readRequest = (
   request: JsonObject,
   messages: ReadonlyArray<unknown>,
   maxTokens: number
-): Effect.Effect<Ask, SimulatedRefusal> =>
+): Effect.Effect<SimulatedRequest, SimulatedRefusal> =>
   Effect.gen(function* () {
     const format = asObject(asObject(request.output_config)?.format) ?? asObject(request.output_format)
-    const said = lastWords(messages)
+    const said = lastUserMessage(messages)
     return {
       said: said.text,
       maxTokens,
@@ -86,7 +90,7 @@ const readAsk = (
 
 const offerOf = (request: JsonObject): ToolOffer => {
   const { type, name } = asObject(request.tool_choice) ?? {}
-  // Those that the supplier carries out itself have no schema.
+  // Tools that the provider runs itself have no schema.
   const offered = asArray(request.tools)
     .map(asObject)
     .filter((tool) => tool?.input_schema !== undefined)
@@ -101,7 +105,7 @@ const thinks = (request: JsonObject): boolean => {
   return type === "enabled" || type === "adaptive"
 }
 
-/** Nothing is written to a cache, or read from one, unless the caller marks what to keep there. */
+/** The cache is used only when the request contains cache marks. */
 const usageOf = (request: JsonObject, promptTokens: number, cached: number): JsonObject => {
   const caches = JSON.stringify(request).includes('"cache_control":{')
   const read = caches ? cached : 0
@@ -114,7 +118,7 @@ const usageOf = (request: JsonObject, promptTokens: number, cached: number): Jso
   }
 }
 
-/** What follows the last mark. */
+/** The tokens after the last cache mark. */
 const UNCACHED_TOKENS = 3
 
 const stopReason = ({ tool, reply }: Message): string =>
@@ -127,7 +131,7 @@ const toolBlock = ({ id, tool }: Message, input: unknown): JsonObject => ({
   input
 })
 
-const plain = (message: Message): Effect.Effect<SimulatedAnswer> =>
+const plain = (message: Message): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, model, tool, reply, usage } = message
     const text = reply.pieces.join("")
@@ -152,10 +156,10 @@ const plain = (message: Message): Effect.Effect<SimulatedAnswer> =>
     }
   })
 
-/** An input that was cut at the limit is no JSON; a whole message cannot hold a part of it. */
+/** A tool input that the token limit cuts is not valid JSON, and a whole message cannot hold a part of it. */
 const inputOf = ({ pieces, cut }: Reply): unknown => (cut ? {} : JSON.parse(pieces.join("")))
 
-const streamed = (message: Message): Effect.Effect<SimulatedAnswer> =>
+const streamed = (message: Message): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, model, tool, reply, usage } = message
     const frames: Array<TimedFrame> = []

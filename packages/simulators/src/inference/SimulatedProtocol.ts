@@ -1,22 +1,22 @@
 /**
- * One protocol of a simulated supplier: reads a request, says what goes back and when.
+ * One protocol of the simulated upstream: it reads a request and returns the response with its timing.
  */
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/** Bytes of a stream, and how long after the ones before them they come. */
+/** A part of a stream, and the delay before it. */
 export interface TimedFrame {
   readonly afterMillis: number
   readonly text: string
 }
 
-export type SimulatedAnswer =
+export type SimulatedResponse =
   | { readonly _tag: "Whole"; readonly afterMillis: number; readonly body: JsonObject }
   | { readonly _tag: "Stream"; readonly frames: ReadonlyArray<TimedFrame> }
 
-/** The request is not what the protocol asks for. */
+/** The request is not valid in the protocol. */
 export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
   readonly status: number
   readonly message: string
@@ -24,7 +24,7 @@ export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
 }> {}
 
 export interface SimulatedProtocol {
-  /** After the base address: `/chat/completions`. */
+  /** The path after the base URL: `/chat/completions`. */
   readonly path: string
-  readonly answer: (request: JsonObject) => Effect.Effect<SimulatedAnswer, SimulatedRefusal, TokenCounter>
+  readonly answer: (request: JsonObject) => Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter>
 }

@@ -1,5 +1,5 @@
 /**
- * Responses of a simulated supplier, plain and streamed, as OpenAI puts them on the wire.
+ * Simulated responses, whole and streamed, in OpenAI's wire format.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -7,10 +7,15 @@ import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/d
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { lastWords } from "./LastUserMessage.ts"
+import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Ask, type Reply, reply, silence, speaking } from "./SimulatedModel.ts"
-import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal, type TimedFrame } from "./SimulatedProtocol.ts"
+import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
+import {
+  type SimulatedProtocol,
+  SimulatedRefusal,
+  type SimulatedResponse,
+  type TimedFrame
+} from "./SimulatedProtocol.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
@@ -20,7 +25,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
       const { input } = request
       const items = typeof input === "string" && input !== "" ? [{ role: "user", content: input }] : asArray(input)
       if (items.length === 0) return yield* refusal("input: a string or an array that is not empty", "input")
-      const ask = yield* readAsk(request, items)
+      const ask = yield* readRequest(request, items)
       const prompt = promptText(request)
       const promptTokens = Number(yield* (yield* TokenCounter).count(prompt.text)) + prompt.extraTokens
       const said = yield* reply(ask)
@@ -34,7 +39,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
           input_tokens: promptTokens,
           input_tokens_details: { cached_tokens: memory.cachedTokens([request.instructions, ...items], promptTokens) },
           output_tokens: said.tokens,
-          output_tokens_details: { reasoning_tokens: said.thoughtTokens },
+          output_tokens_details: { reasoning_tokens: said.reasoningTokens },
           total_tokens: promptTokens + said.tokens
         }
       }
@@ -53,11 +58,14 @@ interface Response {
 
 const refusal = (message: string, param: string) => new SimulatedRefusal({ status: 400, message, param })
 
-const readAsk = (request: JsonObject, items: ReadonlyArray<unknown>): Effect.Effect<Ask, SimulatedRefusal> =>
+const readRequest = (
+  request: JsonObject,
+  items: ReadonlyArray<unknown>
+): Effect.Effect<SimulatedRequest, SimulatedRefusal> =>
   Effect.gen(function* () {
     const format = asObject(asObject(request.text)?.format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
-    const said = lastWords(conversation(items))
+    const said = lastUserMessage(conversation(items))
     return {
       said: said.text,
       maxTokens: asCount(request.max_output_tokens),
@@ -67,7 +75,7 @@ const readAsk = (request: JsonObject, items: ReadonlyArray<unknown>): Effect.Eff
     }
   })
 
-/** Parts of one message may also stand in the input without a message around them. */
+/** The input may also contain the parts of one message without the message object. */
 const conversation = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   items.some((item) => asText(asObject(item)?.role) !== "") ? items : [{ role: "user", content: items }]
 
@@ -87,7 +95,7 @@ const thinks = (request: JsonObject): boolean => {
   return reasoning !== undefined && reasoning.effort !== "none"
 }
 
-/** As OpenAI repeats the request, and what came of it. */
+/** The response object, which repeats the request as OpenAI does. */
 const objectOf = ({ id, createdAt, request }: Response, outcome: JsonObject): JsonObject => ({
   id: `resp_simulated${id}`,
   object: "response",
@@ -129,7 +137,7 @@ const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "c
 
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
-/** The last item of every response, at its end or on the way there. */
+/** The last item of a response, complete or in progress. */
 const answerOf = (
   response: Response,
   said = response.reply.pieces.join(""),
@@ -145,7 +153,7 @@ const answerOf = (
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
-/** What it thought is told as a summary, and sealed for the next turn, where the caller wants the one or the other. */
+/** The reasoning item: a summary and an encrypted copy, each only when the request asks for it. */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",
@@ -155,19 +163,19 @@ const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
 
 const isSummarised = ({ reasoning }: JsonObject): boolean => asText(asObject(reasoning)?.summary) !== ""
 
-const plain = (response: Response): Effect.Effect<SimulatedAnswer> =>
+const plain = (response: Response): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { thought, pieces } = response.reply
     return { _tag: "Whole", afterMillis: yield* silence(thought.length + pieces.length), body: ended(response) }
   })
 
-const streamed = (response: Response): Effect.Effect<SimulatedAnswer> => {
+const streamed = (response: Response): Effect.Effect<SimulatedResponse> => {
   const events = [
-    told("created", { response: begun(response) }),
-    told("in_progress", { response: begun(response) }),
+    timedEvent("created", { response: begun(response) }),
+    timedEvent("in_progress", { response: begun(response) }),
     ...thoughtEvents(response),
     ...answerEvents(response),
-    told(statusOf(response), { response: ended(response) })
+    timedEvent(statusOf(response), { response: ended(response) })
   ]
   const frames = Effect.forEach(events, ({ type, members, after }, sequence_number) =>
     Effect.map(after, (afterMillis): TimedFrame => {
@@ -178,23 +186,23 @@ const streamed = (response: Response): Effect.Effect<SimulatedAnswer> => {
   return Effect.map(frames, (frames) => ({ _tag: "Stream", frames }))
 }
 
-interface Told {
+interface TimedEvent {
   readonly type: string
   readonly members: JsonObject
-  /** Milliseconds since the event before it. */
+  /** The delay after the previous event in milliseconds. */
   readonly after: Effect.Effect<number>
 }
 
-const told = (type: string, members: JsonObject, after: Told["after"] = Effect.succeed(0)): Told => ({
+const timedEvent = (type: string, members: JsonObject, after: TimedEvent["after"] = Effect.succeed(0)): TimedEvent => ({
   type: `response.${type}`,
   members,
   after
 })
 
-const deltas = (type: string, pieces: ReadonlyArray<string>, members: JsonObject): ReadonlyArray<Told> =>
-  pieces.map((delta) => told(`${type}.delta`, { ...members, delta }, speaking))
+const deltas = (type: string, pieces: ReadonlyArray<string>, members: JsonObject): ReadonlyArray<TimedEvent> =>
+  pieces.map((delta) => timedEvent(`${type}.delta`, { ...members, delta }, speaking))
 
-const thoughtEvents = (response: Response): ReadonlyArray<Told> => {
+const thoughtEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   const { thought } = response.reply
   if (thought.length === 0) return []
   const item = thoughtOf(response)
@@ -202,19 +210,19 @@ const thoughtEvents = (response: Response): ReadonlyArray<Told> => {
   const inPart = { ...inItem, summary_index: 0 }
   const text = thought.join("")
   const summary = [
-    told("reasoning_summary_part.added", { ...inPart, part: summaryPart("") }),
+    timedEvent("reasoning_summary_part.added", { ...inPart, part: summaryPart("") }),
     ...deltas("reasoning_summary_text", thought, inPart),
-    told("reasoning_summary_text.done", { ...inPart, text }),
-    told("reasoning_summary_part.done", { ...inPart, part: summaryPart(text) })
+    timedEvent("reasoning_summary_text.done", { ...inPart, text }),
+    timedEvent("reasoning_summary_part.done", { ...inPart, part: summaryPart(text) })
   ]
   return [
-    told("output_item.added", { output_index: 0, item: { ...item, summary: [] } }, silence(0)),
+    timedEvent("output_item.added", { output_index: 0, item: { ...item, summary: [] } }, silence(0)),
     ...(isSummarised(response.request) ? summary : []),
-    told("output_item.done", { output_index: 0, item })
+    timedEvent("output_item.done", { output_index: 0, item })
   ]
 }
 
-const answerEvents = (response: Response): ReadonlyArray<Told> => {
+const answerEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   const { request, tool, reply } = response
   const item = answerOf(response)
   const output_index = reply.thought.length > 0 ? 1 : 0
@@ -223,18 +231,18 @@ const answerEvents = (response: Response): ReadonlyArray<Told> => {
   const text = reply.pieces.join("")
   const call = [
     ...deltas("function_call_arguments", reply.pieces, inItem),
-    told("function_call_arguments.done", { ...inItem, name: tool?.name, arguments: text })
+    timedEvent("function_call_arguments.done", { ...inItem, name: tool?.name, arguments: text })
   ]
   const words = [
-    told("content_part.added", { ...inPart, part: part("") }),
+    timedEvent("content_part.added", { ...inPart, part: part("") }),
     ...deltas("output_text", reply.pieces, { ...inPart, logprobs: [] }),
-    told("output_text.done", { ...inPart, text, logprobs: [] }),
-    told("content_part.done", { ...inPart, part: part(text) })
+    timedEvent("output_text.done", { ...inPart, text, logprobs: [] }),
+    timedEvent("content_part.done", { ...inPart, part: part(text) })
   ]
   const unheard = isSummarised(request) ? 0 : reply.thought.length
   return [
-    told("output_item.added", { output_index, item: answerOf(response, "", "in_progress") }, silence(unheard)),
+    timedEvent("output_item.added", { output_index, item: answerOf(response, "", "in_progress") }, silence(unheard)),
     ...(tool === undefined ? words : call),
-    told("output_item.done", { output_index, item })
+    timedEvent("output_item.done", { output_index, item })
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * A supplier on this machine for demonstrations: speaks a real wire at a believable pace and says of itself, in every
- * answer and in a header, that it is a simulation. Never for production; the server refuses it there.
+ * An upstream on this machine for demonstrations: it uses the real wire formats at a realistic pace, and every response and
+ * a header say that it is a simulation. The server refuses it in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -12,30 +12,30 @@ import * as SimulatedImages from "../images/SimulatedImages.ts"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
 import * as SimulatedMessages from "./SimulatedMessages.ts"
-import { type SimulatedAnswer, type SimulatedProtocol, SimulatedRefusal } from "./SimulatedProtocol.ts"
+import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "./SimulatedProtocol.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
 
 export interface SimulationOptions {
-  /** 1 is the pace of a real supplier, 0 answers at once. */
+  /** 1 is a realistic pace; 0 responds at once. */
   readonly pace?: number
-  /** 0, or absent, takes a free one. */
+  /** 0 or undefined uses a free port. */
   readonly port?: number
 }
 
 export interface SimulatedUpstream {
-  /** What a catalog calls `base_url`. */
+  /** The `base_url` for a catalog. */
   readonly baseUrl: string
 }
 
 const BASE_PATH = "/v1"
-const BODY_BYTES_AT_MOST = 33_554_432
+const MAX_BODY_BYTES = 33_554_432
 const MARK_NAME = "x-simulated-upstream"
 const MARK = { [MARK_NAME]: "true" }
 
-/** What a catalog calls `base_url`. */
+/** The `base_url` for a catalog. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
 
-/** Whether an answer came from a simulation. */
+/** Whether a response came from the simulated upstream. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
 /** Runs until its scope closes. */
@@ -86,13 +86,14 @@ const serve = (
 const answer = (
   request: IncomingMessage,
   protocols: ReadonlyArray<SimulatedProtocol>
-): Effect.Effect<SimulatedAnswer, SimulatedRefusal, TokenCounter> =>
+): Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter> =>
   Effect.gen(function* () {
     const path = request.url?.split("?")[0]
     const protocol = protocols.find((each) => path === BASE_PATH + each.path)
     if (protocol === undefined) return yield* refusal(404, `nothing is simulated at ${path}`)
-    if (request.method !== "POST") return yield* refusal(405, "only POST")
-    if (!request.headers.authorization && !request.headers["x-api-key"]) return yield* refusal(401, "no API key")
+    if (request.method !== "POST") return yield* refusal(405, "the method must be POST")
+    if (!request.headers.authorization && !request.headers["x-api-key"])
+      return yield* refusal(401, "the API key is missing")
     const isForm = request.headers["content-type"]?.startsWith("multipart/form-data") === true
     return yield* protocol.answer(yield* isForm ? readForm(request) : readJson(request))
   })
@@ -104,19 +105,19 @@ const readJson = (request: IncomingMessage): Effect.Effect<JsonObject, Simulated
     const body = yield* readBody(request)
     const json = yield* Effect.try({
       try: () => asObject(JSON.parse(body.toString("utf8"))),
-      catch: () => refusal(400, "the body is no JSON")
+      catch: () => refusal(400, "the body is not JSON")
     })
-    return json ?? (yield* refusal(400, "the body is no JSON object"))
+    return json ?? (yield* refusal(400, "the body is not a JSON object"))
   })
 
-/** Texts as they are; of files, what they are and how large. */
+/** The text fields of the form, and the type and size of its files. */
 const readForm = (request: IncomingMessage): Effect.Effect<JsonObject, SimulatedRefusal> =>
   Effect.gen(function* () {
     const body = yield* readBody(request)
     const headers = { "content-type": request.headers["content-type"] ?? "" }
     const form = yield* Effect.tryPromise({
       try: () => new Response(new Uint8Array(body), { headers }).formData(),
-      catch: () => refusal(400, "the body is no form")
+      catch: () => refusal(400, "the body is not a form")
     })
     return Object.fromEntries(
       [...form].map(([name, value]) => [
@@ -132,13 +133,13 @@ const readBody = (request: IncomingMessage): Effect.Effect<Buffer, SimulatedRefu
     let length = 0
     request.on("data", (piece: Buffer) => {
       length += piece.length
-      if (length > BODY_BYTES_AT_MOST) resume(refusal(413, "the body is too large"))
+      if (length > MAX_BODY_BYTES) resume(refusal(413, "the body is too large"))
       else pieces.push(piece)
     })
     request.on("end", () => resume(Effect.succeed(Buffer.concat(pieces))))
   })
 
-const write = (response: ServerResponse, answer: SimulatedAnswer, pace: number): Effect.Effect<void> =>
+const write = (response: ServerResponse, answer: SimulatedResponse, pace: number): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (answer._tag === "Whole") {
       yield* pause(answer.afterMillis * pace)
@@ -164,9 +165,9 @@ const drained = (response: ServerResponse): Effect.Effect<void> =>
     response.once("drain", () => resume(Effect.void))
   })
 
-/** In a body that the clients of all protocols can read. */
+/** Writes an error body that the clients of all protocols can read. */
 const refuse = (response: ServerResponse, { status, message, param }: SimulatedRefusal): void => {
-  const error = { message: `simulated supplier: ${message}`, type: "invalid_request_error", param, code: null }
+  const error = { message: `simulated upstream: ${message}`, type: "invalid_request_error", param, code: null }
   response
     .writeHead(status, { ...MARK, "content-type": "application/json" })
     .end(JSON.stringify({ type: "error", error }))

@@ -1,6 +1,6 @@
 /**
- * Which tool a simulated model calls: the one it must, or else one that the user asks for by its name, as in "Call
- * get_weather." Left to itself it prefers to talk.
+ * The tool that a simulated model calls: the required one, or one that the user names, as in "Call get_weather.". Otherwise
+ * the model responds with text.
  */
 import * as Effect from "effect/Effect"
 import type { LastUserMessage } from "./LastUserMessage.ts"
@@ -14,7 +14,7 @@ export interface Tool {
 
 export interface ToolOffer {
   readonly tools: ReadonlyArray<Tool>
-  /** Whether the model must call one: any, or one in particular. */
+  /** Whether the model must call a tool: any tool, or a named one. */
   readonly choice: "none" | "auto" | "any" | { readonly name: string }
 }
 
@@ -35,5 +35,5 @@ export const toolToCall = (
 const isAskedFor = (name: string, text: string): boolean =>
   NAME.test(name) && new RegExp(`\\b(?:call|use) ${name}(?![\\w-])`, "i").test(text)
 
-/** What suppliers allow as a name; nothing in it has a meaning of its own in a pattern. */
+/** The characters that providers allow in a tool name. None of them is special in a regular expression. */
 const NAME = /^[\w-]+$/
