@@ -226,4 +226,13 @@ describe("documents", () => {
     ])
     expect(dead).toEqual([])
   })
+
+  it("are referred to in one form: the forms of earlier comments do not occur", () => {
+    const earlier = /\(spec: |\bgaps? [A-HX]\d|\bgap list\b|spec-gaps/
+    const own = "test/architecture.test.ts"
+    const found = texts
+      .filter((path) => path !== own && path !== "CHANGELOG.md")
+      .filter((path) => earlier.test(read(path)))
+    expect(found).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * Specification: Authentication, of every route of the reseller programme that needs a token; and whose objects a token
- * opens.
+ * The token on every route of the reseller programme that needs one, and the objects that it gives access to
+ * (docs/reference/reseller.md#tokens).
  */
 import { OpenApi } from "@effect/platform"
 import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"

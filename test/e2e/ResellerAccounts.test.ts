@@ -1,5 +1,5 @@
 /**
- * Specification: Reseller: authentication, Reseller: account, and the rows of its error table for signup and login.
+ * Signup, login and account of a reseller over the wire (docs/reference/reseller.md#accounts).
  */
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"

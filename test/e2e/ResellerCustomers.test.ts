@@ -1,5 +1,6 @@
 /**
- * Specification: Reseller: customers and keys, Reseller: balances, and the rows of their error tables.
+ * Customers, their keys and their balances over the wire (docs/reference/reseller.md#customers-and-their-keys,
+ * docs/reference/balances-and-usage.md#balances).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"

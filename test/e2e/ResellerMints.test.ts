@@ -1,5 +1,5 @@
 /**
- * Specification: Reseller: minting and tiers, Tier, Mint result, and the rows of the error table for mints.
+ * Tiers and mints over the wire (docs/reference/reseller.md#tiers-and-mints, docs/reference/errors.md#err-6).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"

@@ -1,6 +1,5 @@
 /**
- * Specification: Reseller: top-ups, Top-up order (its fields, when each appears, its states), and the rows of the error
- * table for top-ups. Paid at simulated providers, through their real adapters.
+ * Top-ups over the wire (docs/reference/reseller.md#top-ups), paid at simulated providers through their real adapters.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { quietZoneOf, readQrPicture } from "../support/QrPicture.ts"

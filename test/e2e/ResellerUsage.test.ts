@@ -1,5 +1,5 @@
 /**
- * Specification: Reseller: usage, and Usage item.
+ * Settled usage over the wire (docs/reference/balances-and-usage.md#usage).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"

@@ -1,5 +1,6 @@
 /**
- * Webhooks of payment providers (gap D9). The simulated providers sign the bytes that they send, as the real ones do.
+ * Webhooks of payment providers (docs/reference/reseller.md#d9). The simulated providers sign the bytes that they send,
+ * as the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"

@@ -100,7 +100,7 @@ const dollars = (method: PaymentMethod, end: "min" | "max") =>
     `${LIMITS[end]} \`${method}\`, in micro-USD`
   )
 
-/** The smallest and largest top-up of each method (gap D1). */
+/** The smallest and largest top-up of each method (docs/reference/reseller.md#d1). */
 export const TopUpVariables = Schema.Struct({
   TOPUP_QRIS_MIN: rupiah("qris", "min"),
   TOPUP_QRIS_MAX: rupiah("qris", "max"),

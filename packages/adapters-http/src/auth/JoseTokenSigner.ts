@@ -1,6 +1,6 @@
 /**
- * Signs and verifies reseller tokens as JSON Web Tokens (gap B4). Only HS256 is accepted, independent of the token's
- * header. The `kid` is only used to select one of the configured secrets.
+ * Signs and verifies reseller tokens as JSON Web Tokens (docs/reference/reseller.md#b4). Only HS256 is accepted,
+ * independent of the token's header. The `kid` is only used to select one of the configured secrets.
  */
 import { randomUUID } from "node:crypto"
 import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"

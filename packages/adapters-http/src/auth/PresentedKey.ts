@@ -1,5 +1,5 @@
 /**
- * The API key of an inference request: `Authorization: Bearer` or `x-api-key` (gap B1).
+ * The API key of an inference request: `Authorization: Bearer` or `x-api-key` (docs/reference/inference.md#b1).
  *
  * Clients send either header, some both. Equal values are one key, different values are an error. Node folds repeated
  * headers (of `authorization` it keeps the first), so the raw headers are read.

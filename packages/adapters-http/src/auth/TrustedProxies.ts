@@ -1,6 +1,6 @@
 /**
- * The client address of a request (gap B7): the peer of the socket or, behind a trusted proxy, the address that the proxy
- * forwards.
+ * The client address of a request (docs/reference/reseller.md#b7): the peer of the socket or, behind a trusted proxy,
+ * the address that the proxy forwards.
  *
  * `X-Forwarded-For` is read from the right, where trusted proxies append, and only past trusted addresses. Entries that a
  * client forged are further left and are never reached.

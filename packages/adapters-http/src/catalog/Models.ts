@@ -1,5 +1,5 @@
 /**
- * The model catalog (spec: Model catalog), served from the snapshot in memory.
+ * The model catalog (docs/reference/inference.md#model-2), served from the snapshot in memory.
  *
  * Public names may contain slashes, and not every client escapes them: everything after `/v1/models/` is the name.
  */

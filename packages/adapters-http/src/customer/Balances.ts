@@ -1,5 +1,5 @@
 /**
- * Balances of a customer: pay-as-you-go and token plans (spec: Reseller: balances).
+ * Balances of a customer: pay-as-you-go and token plans (docs/reference/balances-and-usage.md#bal-1).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,5 @@
 /**
- * Customers of a reseller and their API keys (spec: Reseller: customers and keys).
+ * Customers of a reseller and their API keys (docs/reference/reseller.md#customers-and-their-keys).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,6 +1,7 @@
 /**
- * The headers of every response: the request id under both names that clients look for (gap A8),
- * no sniffing, no caching unless the response says otherwise, and what browsers need to read any of it.
+ * The headers of every response: the request id under both names that clients look for
+ * (docs/reference/inference.md#a8), no sniffing, no caching unless the response says otherwise, and what browsers need
+ * to read any of it.
  */
 import type { ServerResponse } from "node:http"
 

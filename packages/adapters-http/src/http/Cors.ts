@@ -1,5 +1,5 @@
 /**
- * The CORS preflight response: on every path, without a key (gap F14).
+ * The CORS preflight response: on every path, without a key (docs/reference/inference.md#f14).
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CommonHeaders } from "./CommonHeaders.ts"

@@ -1,6 +1,7 @@
 /**
  * The errors of the server itself: no such route, wrong method, draining, an internal error. Under /v1 in the error body of
- * the inference routes (gap A6), and in the plain error body everywhere else (gap A5).
+ * the inference routes (docs/reference/errors.md#a6), and in the plain error body everywhere else
+ * (docs/reference/errors.md#a5).
  */
 import { type ErrorDialect, retryAfter, type WireErrorBody } from "../wire/InferenceErrors.ts"
 

@@ -11,7 +11,7 @@ import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import { type BodyRefusal, jsonHeadersError, readWholeBody } from "../http/RequestBody.ts"
 import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
 
-/** Longest prompt and all, escaped or not (gap A10). */
+/** Longest prompt and all, escaped or not (docs/reference/limits.md#a10). */
 export const GENERATION_BYTES = 256 * 1024
 
 type BodyFault = InvalidRequest | BodyRefusal

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/images/generations` and `POST /v1/images/edits` (spec: Images).
+ * `POST /v1/images/generations` and `POST /v1/images/edits` (docs/reference/images.md).
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"

@@ -14,7 +14,7 @@ import * as Either from "effect/Either"
 import type { GatheredAnswer } from "./AnswerMemory.ts"
 import { isOneBase64, picturedBytes } from "./Base64Text.ts"
 
-/** Of a picture, decoded (spec: Limits). */
+/** Of a picture, decoded (docs/reference/images.md#img-11). */
 export const PICTURE_BYTES = 20 * 1024 * 1024
 /** Whatever stands around a picture. */
 const FRAME_BYTES = 1024 * 1024

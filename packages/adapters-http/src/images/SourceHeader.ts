@@ -1,6 +1,6 @@
 /**
- * What a source image is, from its own first bytes (gap G7): PNG, JPEG or WebP, still, and how large. Names and declared
- * types say nothing, and no pixel is decoded, so nothing here can be made to unfold.
+ * What a source image is, from its own first bytes (docs/reference/images.md#g7): PNG, JPEG or WebP, still, and how
+ * large. Names and declared types say nothing, and no pixel is decoded, so nothing here can be made to unfold.
  */
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
 import { fits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"

@@ -1,5 +1,5 @@
 /**
- * Tiers, and minting a tier to a customer (spec: Reseller: minting and tiers).
+ * Tiers, and minting a tier to a customer (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -8,7 +8,9 @@ import * as Schema from "effect/Schema"
 export const text = (description: string, example: string) =>
   Schema.String.annotations({ description, examples: [example] })
 
-/** A whole number as a JSON number: exact below 2^53, which every value shown this way is (gap A4). */
+/**
+ * A whole number as a JSON number: exact below 2^53, which every value shown this way is (docs/reference/README.md#a4).
+ */
 export const integer = (description: string, example: number) =>
   Schema.Number.annotations({ jsonSchema: { type: "integer", description, examples: [example] } })
 
@@ -28,7 +30,7 @@ export const wholeNumber = (amount: bigint): number => {
   return Number(amount)
 }
 
-/** Encodes a `timestamp` (gap A3). */
+/** Encodes a `timestamp` (docs/reference/README.md#a3). */
 export const instant = (time: Date): string => time.toISOString()
 
 /** Unknown members of a body are ignored. */

@@ -1,5 +1,6 @@
 /**
- * OpenAPI declarations shared by the inference routes: their error body with its codes (gap A6), and event streams.
+ * OpenAPI declarations shared by the inference routes: their error body with its codes (docs/reference/errors.md#a6),
+ * and event streams.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"

@@ -1,6 +1,6 @@
 /**
- * The error table of `/api/rankings`: status, code and message, one row for each error (spec: Errors; gap A5). An error
- * without a row does not compile.
+ * The error table of `/api/rankings`: status, code and message, one row for each error (docs/reference/errors.md#err-9,
+ * docs/reference/errors.md#a5). An error without a row does not compile.
  */
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"

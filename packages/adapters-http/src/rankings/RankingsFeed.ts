@@ -1,5 +1,5 @@
 /**
- * `GET /api/rankings`: tokens by model and author (spec: Rankings).
+ * `GET /api/rankings`: tokens by model and author (docs/reference/rankings.md).
  *
  * A rankings document is the same object for the whole minute, so it is encoded and compressed once.
  */

@@ -1,5 +1,5 @@
 /**
- * The account of the calling reseller and its quota (spec: Reseller: account).
+ * The account of the calling reseller and its quota (docs/reference/reseller.md#res-5).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,5 @@
 /**
- * Signup and login of resellers (spec: Reseller: authentication).
+ * Signup and login of resellers (docs/reference/reseller.md#accounts).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

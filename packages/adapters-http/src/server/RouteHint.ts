@@ -1,6 +1,6 @@
 /**
  * Suggests the intended route for an unknown path. Clients disagree whether a base URL ends in `/v1`, so they omit it or
- * send it twice (gap A9).
+ * send it twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
   readonly method: string

@@ -1,5 +1,6 @@
 /**
- * Webhooks of payment providers (gap D9). The body is passed on byte for byte, because the signature covers the bytes.
+ * Webhooks of payment providers (docs/reference/reseller.md#d9). The body is passed on byte for byte, because the
+ * signature covers the bytes.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,6 +1,6 @@
 /**
- * A top-up order as JSON (spec: Top-up order). Members that do not apply to the method, or not yet to the status, are
- * left out (gap D3).
+ * A top-up order as JSON (docs/reference/reseller.md#top-ups). Members that do not apply to the method, or not yet to
+ * the status, are left out (docs/reference/reseller.md#d3).
  */
 import { type DepositAddress, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import {

@@ -1,5 +1,5 @@
 /**
- * Top-up orders: creating, reading and listing them (spec: Reseller: top-ups).
+ * Top-up orders: creating, reading and listing them (docs/reference/reseller.md#top-ups).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,5 @@
 /**
- * A supplier's words, made safe for a client (gap F15).
+ * A supplier's words, made safe for a client (docs/reference/inference.md#f15).
  *
  * Clients act on the wording of refusals ("prompt is too long: ..."), so it is kept where it can be: the supplier's
  * name of the model becomes ours, and if anything is left that could tell who the supplier is, which account we have

@@ -1,5 +1,6 @@
 /**
- * The errors that only image requests have (spec: Errors, Images), in the one body of the inference routes (gap A6).
+ * The errors that only image requests have (docs/reference/errors.md#err-5), in the one body of the inference routes
+ * (docs/reference/errors.md#a6).
  *
  * Official clients ask again by themselves after 408, 409 and 5xx. Where that could not help, or would have a second
  * image made for nothing, they are told not to.

@@ -1,6 +1,6 @@
 /**
- * The one error body of every inference route (gap A6): OpenAI's and Anthropic's clients both find in it what they
- * look for.
+ * The one error body of every inference route (docs/reference/errors.md#a6): OpenAI's and Anthropic's clients both find
+ * in it what they look for.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */

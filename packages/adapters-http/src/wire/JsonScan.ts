@@ -4,7 +4,7 @@
  *
  * Each of those may be there once, in its right spelling only. A second one, or one that differs in the case of its
  * letters, could mean one thing to us and another to the supplier (some parsers take the last, some ignore case), and
- * is refused (gap F3). All other members pass unseen.
+ * is refused (docs/reference/inference.md#f3). All other members pass unseen.
  */
 
 import { isUtf8 } from "node:buffer"

@@ -1,5 +1,6 @@
 /**
- * Members of answers that tell who the supplier is, how it works inside, or what it costs us (gap F15).
+ * Members of answers that tell who the supplier is, how it works inside, or what it costs us
+ * (docs/reference/inference.md#f15).
  */
 const MEMBERS: ReadonlySet<string> = new Set([
   "content_filter_offsets",

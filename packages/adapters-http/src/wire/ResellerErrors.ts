@@ -1,6 +1,7 @@
 /**
- * The error table of the reseller routes: status, code and message, one row for each error (spec: Errors; gap A5). A use
- * case that can fail with an error without a row does not compile.
+ * The error table of the reseller routes: status, code and message, one row for each error
+ * (docs/reference/errors.md#err-6, docs/reference/errors.md#a5). A use case that can fail with an error without a row
+ * does not compile.
  *
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */

@@ -1,7 +1,7 @@
 /**
- * What a supplier's error means for the client (gap F6). A fault in the request is the client's and is told with the
- * supplier's words, cleaned; a limit is passed on; everything else, also when a supplier refuses *our* account or does
- * not know *our* route, is a failure of ours to answer.
+ * What a supplier's error means for the client (docs/reference/inference.md#f6). A fault in the request is the client's
+ * and is told with the supplier's words, cleaned; a limit is passed on; everything else, also when a supplier refuses
+ * *our* account or does not know *our* route, is a failure of ours to answer.
  */
 
 import {

@@ -93,8 +93,9 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
 /**
  * The share of a settlement that the rankings count, as SQL over its columns. The rule stands only here.
  *
- * Tokens are those that the provider is known to have used, charged or not, without those it read from its cache (gap
- * C6). A failed request counts when its provider used tokens; otherwise it leaves no row. Images count for nothing.
+ * Tokens are those that the provider is known to have used, charged or not, without those it read from its cache
+ * (docs/reference/rankings.md#c6). A failed request counts when its provider used tokens; otherwise it leaves no row.
+ * Images count for nothing.
  */
 
 /** `TokenUsage.ranked` of the consumed tokens. */

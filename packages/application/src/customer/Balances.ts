@@ -41,7 +41,7 @@ export const customerBalances = (resellerId: ResellerId, userId: string) =>
     return yield* (yield* Balances).ofCustomer(resellerId, id.value)
   })
 
-/** The key may be revoked (spec: GET /api/reseller/keys/{keyID}/balances). */
+/** The key may be revoked (docs/reference/balances-and-usage.md#bal-1). */
 export const keyBalances = (resellerId: ResellerId, keyId: string) =>
   Effect.gen(function* () {
     const id = readKeyId(keyId.toLowerCase())

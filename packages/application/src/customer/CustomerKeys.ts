@@ -1,5 +1,5 @@
 /**
- * API keys that a reseller creates and revokes for its customers (spec: Customer API key).
+ * API keys that a reseller creates and revokes for its customers (docs/reference/reseller.md#cust-3).
  */
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"

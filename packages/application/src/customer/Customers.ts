@@ -1,6 +1,6 @@
 /**
- * The customers of resellers: the stored links, and the use case that links a user (spec: POST /api/reseller/customers;
- * gap E4).
+ * The customers of resellers: the stored links, and the use case that links a user (docs/reference/reseller.md#cust-2,
+ * docs/reference/reseller.md#e4).
  */
 import type { Customer, LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { UserNotFound } from "@tollgate/domain/customer/User"

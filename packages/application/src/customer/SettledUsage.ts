@@ -1,5 +1,6 @@
 /**
- * Settled usage of a reseller's customers, page by page, newest first (spec: GET /api/reseller/usage; gap E5).
+ * Settled usage of a reseller's customers, page by page, newest first (docs/reference/balances-and-usage.md#bal-5,
+ * docs/reference/balances-and-usage.md#e5).
  *
  * The list grows only at its head. Settlements commit out of order: one with an earlier time can become visible after
  * one with a later time, among items that a reader has already passed. So the list ends at a horizon: an item appears

@@ -51,7 +51,7 @@ export type ImageRequestError =
   | ImageWithheld
   | AttemptError
 
-/** From acceptance to the picture (spec: Limits). */
+/** From acceptance to the picture (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Picture>(

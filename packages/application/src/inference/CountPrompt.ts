@@ -3,8 +3,8 @@
  *
  *     find the model ─▶ ask its providers, with one timeout for all ─▶ estimate
  *
- * Nothing is generated, so nothing is held, charged or recorded (gap F14). For the same reason the time and the work are
- * bounded.
+ * Nothing is generated, so nothing is held, charged or recorded (docs/reference/inference.md#f14). For the same reason
+ * the time and the work are bounded.
  */
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"

@@ -14,7 +14,7 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
   Mints,
   {
     /**
-     * Mints a tier for a customer (spec: POST /api/reseller/mint) in one transaction. It locks the reseller's quota
+     * Mints a tier for a customer (docs/reference/reseller.md#mint-2) in one transaction. It locks the reseller's quota
      * account, which serializes the mints of a reseller. It applies `decideReplay` if (reseller, operation id) has
      * minted before, and `decideMint` at the database's clock otherwise. It then writes both accounts, both transfers
      * and the mint. Of concurrent requests with one id one mints and the others replay it. Over any number of ids and
@@ -38,7 +38,7 @@ export class Tiers extends Context.Tag("@tollgate/application/Tiers")<
   }
 >() {}
 
-/** The tiers for sale, cheapest first (spec: GET /api/reseller/tiers). */
+/** The tiers for sale, cheapest first (docs/reference/reseller.md#mint-1). */
 export const listTiers = Effect.map(
   Effect.flatMap(Tiers, ({ all }) => all),
   priceList

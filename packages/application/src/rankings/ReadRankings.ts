@@ -1,5 +1,6 @@
 /**
- * The public rankings of a window (spec: GET /api/rankings; gap H9), with the history and the cache they are read from.
+ * The public rankings of a window (docs/reference/rankings.md#rank-14, docs/reference/rankings.md#h9), with the history
+ * and the cache they are read from.
  *
  *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
  *                                        └── no ──▶ read the history, rank all windows, cache

@@ -49,7 +49,7 @@ export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner"
 >() {}
 
 /**
- * Creates a reseller that awaits review (spec: signup; gap B9).
+ * Creates a reseller that awaits review (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  *
  *     shape ─▶ blacklist ─▶ hash the password ─▶ one reseller an email
  *
@@ -62,7 +62,7 @@ export const signUp = ({ email, password, name, waNumber }: Signup) =>
     return yield* (yield* Resellers).create({ email, name, waNumber, passwordHash })
   })
 
-/** An operator moves a reseller to another status, with a reason in the audit log (gap B8). */
+/** An operator moves a reseller to another status, with a reason in the audit log (docs/reference/reseller.md#b8). */
 export const reviewReseller = (idOrEmail: string, move: ReviewMove, operator: Operator) =>
   Effect.gen(function* () {
     const resellers = yield* Resellers
@@ -78,7 +78,8 @@ export interface LoggedIn {
 const readEmail = Schema.decodeOption(Email)
 
 /**
- * A token for a password (spec: login; gaps B5, B6).
+ * A token for a password (docs/reference/reseller.md#res-4, docs/reference/reseller.md#b5,
+ * docs/reference/reseller.md#b6).
  *
  *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
@@ -101,7 +102,10 @@ export const logIn = ({ email: given, password }: Login, address: ClientAddress)
     return loggedIn
   })
 
-/** The reseller of a token, read again for every request, so that a suspension takes effect at once (gap B4). */
+/**
+ * The reseller of a token, read again for every request, so that a suspension takes effect at once
+ * (docs/reference/reseller.md#b4).
+ */
 export const authenticate = (token: Redacted.Redacted<string> | undefined) =>
   Effect.gen(function* () {
     if (token === undefined) return yield* new InvalidCredentials()

@@ -1,6 +1,6 @@
 /**
- * A payment provider says that something happened to an order (gap D9). Its word only wakes us: what happened is asked
- * of the provider, as always.
+ * A payment provider says that something happened to an order (docs/reference/reseller.md#d9). Its word only wakes us:
+ * what happened is asked of the provider, as always.
  *
  * A genuine webhook is acknowledged whatever it names, so that it is not sent again and tells nobody which orders exist.
  */

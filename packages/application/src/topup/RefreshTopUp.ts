@@ -4,11 +4,11 @@
  *     crediting ─▶ credit, without a request to the provider
  *     else      ─▶ ask ─▶ record the observation ─▶ crediting? ─▶ credit
  *
- * A credited order stays credited, but further payments for it are recorded (gap D8).
+ * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
- * The provider is asked outside any transaction. If it fails or times out, the order stays as it was (gap D7).
- * Recording and crediting are two transactions: a crash between them leaves a `crediting` order, and the next refresh
- * credits it.
+ * The provider is asked outside any transaction. If it fails or times out, the order stays as it was
+ * (docs/reference/reseller.md#d7). Recording and crediting are two transactions: a crash between them leaves a
+ * `crediting` order, and the next refresh credits it.
  */
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

@@ -1,6 +1,6 @@
 /**
  * Refreshes orders in batches: the background task for orders that are due, so that a payment is credited although its
- * payer has closed the page (gap D10), and an operator's refresh of all open orders.
+ * payer has closed the page (docs/reference/reseller.md#d10), and an operator's refresh of all open orders.
  *
  * Any number of nodes may run it: a claim gives each order to one node at a time.
  */

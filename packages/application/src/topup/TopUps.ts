@@ -24,7 +24,7 @@ export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy"
   { readonly bounds: TopUpBounds }
 >() {}
 
-/** Creates an order and opens its payment (spec: POST /api/reseller/topup). */
+/** Creates an order and opens its payment (docs/reference/reseller.md#top-1). */
 export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: TopUpRequest) =>
   Effect.gen(function* () {
     const { bounds } = yield* TopUpPolicy
@@ -38,7 +38,7 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
     return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
   })
 
-/** A reseller's orders as they are stored, newest first (spec: GET /api/reseller/topups). */
+/** A reseller's orders as they are stored, newest first (docs/reference/reseller.md#top-7). */
 export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
   Effect.gen(function* () {
     const page = yield* readTopUpPage(query)
@@ -47,7 +47,7 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 
 const readId = Schema.decodeOption(OrderId)
 
-/** The order after its provider was asked (spec: GET /api/reseller/topup/{orderID} and POST .../check). */
+/** The order after its provider was asked (docs/reference/reseller.md#top-5). */
 export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)

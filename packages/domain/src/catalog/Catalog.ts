@@ -56,7 +56,8 @@ export const callable = (
 }
 
 /**
- * The callable models, higher discovery rank first, then alphabetically by public name (spec: Model catalog).
+ * The callable models, higher discovery rank first, then alphabetically by public name
+ * (docs/reference/inference.md#model-2).
  */
 export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
   [...catalog.models.values()]

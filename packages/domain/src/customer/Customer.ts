@@ -2,7 +2,7 @@
  * A customer of a reseller: a user linked to it, with one pay-as-you-go balance and one plan per model.
  *
  * A link lets the reseller create keys that spend the user's balance, so knowledge of an email address is not enough to
- * create a link (gap E4).
+ * create a link (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"

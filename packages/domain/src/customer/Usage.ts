@@ -1,5 +1,6 @@
 /**
- * Settled usage as a reseller reads it: items, newest first, in pages (spec: Usage page size; gap E5).
+ * Settled usage as a reseller reads it: items, newest first, in pages (docs/reference/balances-and-usage.md#bal-6,
+ * docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -28,9 +29,9 @@ export interface UsageItem {
   readonly position: UsagePosition
   readonly userId: UserId
   readonly model: string
-  /** All four classes of tokens (gap C5). */
+  /** All four classes of tokens (docs/reference/billing.md#c5). */
   readonly totalTokens: Tokens
-  /** The list price of the whole request, whichever balance paid for it (gap C3). */
+  /** The list price of the whole request, whichever balance paid for it (docs/reference/balances-and-usage.md#c3). */
   readonly costPico: UsdPico
   readonly settledAt: Date
 }

@@ -1,5 +1,6 @@
 /**
- * A customer's name for one image request, so that sending it again cannot be charged again (gap G3).
+ * A customer's name for one image request, so that sending it again cannot be charged again
+ * (docs/reference/images.md#g3).
  *
  * 1 to 255 visible ASCII characters. Belongs to the customer, whichever of its API keys is used.
  */

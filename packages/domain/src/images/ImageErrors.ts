@@ -1,5 +1,5 @@
 /**
- * The failures of an image request that other inference requests do not have (spec: Errors, Images).
+ * The failures of an image request that other inference requests do not have (docs/reference/errors.md#err-5).
  */
 import * as Schema from "effect/Schema"
 
@@ -35,5 +35,5 @@ export class ImageConcurrencyLimit extends Schema.TaggedError<ImageConcurrencyLi
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The provider's image is too large to be delivered (gap G2). */
+/** The provider's image is too large to be delivered (docs/reference/images.md#g2). */
 export class ImageWithheld extends Schema.TaggedError<ImageWithheld>()("ImageWithheld", {}) {}

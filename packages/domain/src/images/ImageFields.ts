@@ -1,5 +1,6 @@
 /**
- * Every field of an image request: its values, its operations, and whether it is sent to the provider (spec: Images).
+ * Every field of an image request: its values, its operations, and whether it is sent to the provider
+ * (docs/reference/images.md).
  *
  * Generations arrive as JSON and edits as a form, whose values are all text; each row reads both. `null` in JSON means not
  * sent, as in official clients. A field without a row is refused.

@@ -1,5 +1,6 @@
 /**
- * A customer's request for an image, made from a prompt or edited by one, and the models that can serve it (gap F2).
+ * A customer's request for an image, made from a prompt or edited by one, and the models that can serve it
+ * (docs/reference/inference.md#f2).
  */
 import * as Either from "effect/Either"
 import { type Callable, type Catalog, candidatesOf, known } from "../catalog/Catalog.ts"

@@ -1,5 +1,6 @@
 /**
- * The review of an image request by an operator, who waives the charge or charges an amount (gap G8).
+ * The review of an image request by an operator, who waives the charge or charges an amount
+ * (docs/reference/images.md#g8).
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,6 @@
 /**
- * The charge of a request, decided by its ending and by the content that reached the client (decision C11 of the gap list).
+ * The charge of a request, decided by its ending and by the content that reached the client
+ * (docs/reference/billing.md#c11).
  *
  *   complete, usage reported      that usage; an explicit 0 is 0
  *   complete, none reported       local count of the prompt and of the output

@@ -2,7 +2,7 @@
  * The content that a chat completion delivers, chunk by chunk or as a whole, and the usage reported in it.
  *
  * Content is: text, refusals, reasoning, and the names and arguments of tool calls (decision
- * C10 of the gap list). Roles, ids, finish reasons and error frames are not content.
+ * docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"

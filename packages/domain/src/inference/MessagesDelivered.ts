@@ -1,7 +1,7 @@
 /**
  * The content that a message delivers, event by event or as a whole, and the usage reported in it.
  *
- * Content is: text, thinking, summaries, and the names and inputs of tool calls (gap C10).
+ * Content is: text, thinking, summaries, and the names and inputs of tool calls (docs/reference/billing.md#c10).
  * Signatures, citations, encrypted thinking and the results of hosted tools are not. `message_start` reports the
  * prompt and a placeholder output; `message_delta` reports the running totals of both.
  */

@@ -1,7 +1,7 @@
 /**
  * The content that a response delivers, event by event or as a whole, and the usage reported at its end.
  *
- * Content is: text, refusals, reasoning, and the names and arguments of calls (gap C10). A stream
+ * Content is: text, refusals, reasoning, and the names and arguments of calls (docs/reference/billing.md#c10). A stream
  * sends content in deltas and repeats it in the `*.done` events, which therefore do not count. Encrypted reasoning and the
  * input of hosted tools do not count either.
  */

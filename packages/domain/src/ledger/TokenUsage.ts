@@ -26,5 +26,5 @@ export const plain = (input: Tokens.Tokens, output: Tokens.Tokens): TokenUsage =
 export const total = (usage: TokenUsage): Tokens.Tokens =>
   Tokens.Tokens(usage.input + usage.cacheWrite + usage.cacheRead + usage.output)
 
-/** What the rankings count: cache reads are left out (spec: Rankings). */
+/** What the rankings count: cache reads are left out (docs/reference/rankings.md#rank-11). */
 export const ranked = (usage: TokenUsage): Tokens.Tokens => Tokens.Tokens(usage.input + usage.cacheWrite + usage.output)

@@ -1,6 +1,7 @@
 /**
- * A mint sells a tier to a customer: the reseller's quota pays and the customer's plan grows, both or neither (gaps E1-E3,
- * E6).
+ * A mint sells a tier to a customer: the reseller's quota pays and the customer's plan grows, both or neither
+ * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
+ * docs/reference/reseller.md#e6).
  *
  * An operation id mints once. A repeat with the same customer and tier returns the first result, whatever has happened to
  * tier, quota and limit since; a repeat with another payload is a conflict. A refused mint leaves its id free.
@@ -72,7 +73,10 @@ export interface MintResult {
   readonly alreadyApplied: boolean
 }
 
-/** 30 in any 60 seconds for one reseller, over all nodes (spec: Limits). Replays and refused mints do not count. */
+/**
+ * 30 in any 60 seconds for one reseller, over all nodes (docs/reference/reseller.md#e2). Replays and refused mints do
+ * not count.
+ */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
 /** The state that a mint is decided on. */

@@ -1,5 +1,6 @@
 /**
- * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price in quota (spec: Tier).
+ * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price in quota
+ * (docs/reference/reseller.md#mint-1).
  */
 import * as Schema from "effect/Schema"
 import type { ModelId, TierTerms } from "../catalog/Model.ts"
@@ -26,7 +27,7 @@ export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsd
 /** The top-up in rupiah that covers the tier, without the QRIS fee. */
 export const topupIdrRequiredOf = (tier: Tier): Idr => toTopupIdr(tier.tierUsdCents)
 
-/** A plan of a model that cannot be called is not sold (gap E6). */
+/** A plan of a model that cannot be called is not sold (docs/reference/reseller.md#e6). */
 export const isAvailable = (tier: Tier): boolean => tier.forSale && tier.modelCallable
 
 /** The price list: price ascending, then model name ascending. */

@@ -1,5 +1,6 @@
 /**
- * Indonesian rupiah, whole. Converted to quota at the fixed rate of 10,000 IDR per USD (spec: Limits).
+ * Indonesian rupiah, whole. Converted to quota at the fixed rate of 10,000 IDR per USD
+ * (docs/reference/reseller.md#top-2).
  */
 import * as Brand from "effect/Brand"
 import { UsdMicro } from "./UsdMicro.ts"

@@ -1,5 +1,6 @@
 /**
- * Micro-USD: the unit of reseller quota, mints and top-ups. 1 USD = 1,000,000 micro-USD (spec: Reseller quota balance).
+ * Micro-USD: the unit of reseller quota, mints and top-ups. 1 USD = 1,000,000 micro-USD
+ * (docs/reference/reseller.md#res-5).
  */
 import * as Brand from "effect/Brand"
 import * as Schema from "effect/Schema"
@@ -11,7 +12,7 @@ export const UsdMicro = Brand.refined<UsdMicro>(
   (n) => Brand.error(`an amount of micro-USD is never negative, got ${n}`)
 )
 
-/** As the wire carries it where the spec says string: decimal digits. */
+/** The form of amounts that are strings on the wire: decimal digits (docs/reference/README.md#a4). */
 export const UsdMicroFromDigits = Schema.BigInt.pipe(Schema.fromBrand(UsdMicro))
 
 /** The same amount on the finer scale; exact. */

@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 import { charactersWithin, noHalfSurrogate, noNul } from "../validation/Text.ts"
 
-/** The caller's idempotency key for one movement of money. 1 to 128 characters (spec: Limits). */
+/** The caller's idempotency key for one movement of money. 1 to 128 characters (docs/reference/reseller.md#mint-2). */
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),
   Schema.filter(noNul),

@@ -1,5 +1,6 @@
 /**
- * Each author's share of the tokens of visible models, in basis points that add up to exactly 10,000 (gap H4).
+ * Each author's share of the tokens of visible models, in basis points that add up to exactly 10,000
+ * (docs/reference/rankings.md#h4).
  *
  * The method is the largest remainder: each author gets its whole basis points, and the remaining ones go, one each, to the
  * authors with the largest fractions.

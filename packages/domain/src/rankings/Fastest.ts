@@ -1,5 +1,6 @@
 /**
- * The models whose streams deliver most tokens per second, among those with enough samples for a median (gap H8).
+ * The models whose streams deliver most tokens per second, among those with enough samples for a median
+ * (docs/reference/rankings.md#h8).
  */
 import * as Order from "effect/Order"
 import { byName, isListed, named } from "./ModelUsage.ts"

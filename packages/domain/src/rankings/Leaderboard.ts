@@ -1,5 +1,6 @@
 /**
- * The models with most tokens in a window (gap H1), and their usage bucket by bucket (gap H2).
+ * The models with most tokens in a window (docs/reference/rankings.md#h1), and their usage bucket by bucket
+ * (docs/reference/rankings.md#h2).
  */
 import * as Tokens from "../money/Tokens.ts"
 import { byTokens, changeSince, isListed, isVisible, type ModelUsage, named } from "./ModelUsage.ts"

@@ -15,7 +15,10 @@ export interface ModelUsage {
   readonly previousTokens: Tokens | null
 }
 
-/** The usage compared with that of the preceding period of equal length (gaps H3, H6). */
+/**
+ * The usage compared with that of the preceding period of equal length (docs/reference/rankings.md#h3,
+ * docs/reference/rankings.md#h6).
+ */
 export interface Change {
   /** Whole percent, rounded half away from zero; null when there is nothing to compare with. */
   readonly changePct: bigint | null

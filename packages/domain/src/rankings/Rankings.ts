@@ -1,5 +1,5 @@
 /**
- * The public rankings document: the usage of each model in a window, at one instant (spec: Rankings).
+ * The public rankings document: the usage of each model in a window, at one instant (docs/reference/rankings.md).
  *
  *     totals.tokens = leaderboard + other = all points of the series
  *

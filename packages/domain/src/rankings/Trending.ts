@@ -1,5 +1,6 @@
 /**
- * Models with more usage in the last seven days than in the seven days before, or with none before (spec: trending).
+ * Models with more usage in the last seven days than in the seven days before, or with none before
+ * (docs/reference/rankings.md#rank-9).
  */
 import * as Order from "effect/Order"
 import type { Tokens } from "../money/Tokens.ts"

@@ -56,7 +56,7 @@ export interface UsageHistory {
   readonly models: ReadonlyArray<ModelHistory>
 }
 
-/** The speed of a model with fewer samples is not shown (spec: Limits). */
+/** The speed of a model with fewer samples is not shown (docs/reference/rankings.md#rank-10). */
 export const MIN_SAMPLES = 200
 
 /** The period of trending and speed in days, the same for every window. */

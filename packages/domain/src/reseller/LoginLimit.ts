@@ -1,5 +1,5 @@
 /**
- * The rate limits of login attempts (spec: Limits; gap B6).
+ * The rate limits of login attempts (docs/reference/reseller.md#b6).
  *
  * Three limits apply: to an email from one client address, to an email from all addresses, and to an address with all
  * emails. An attempt is counted before the password is verified, and in all three windows or in none.

@@ -1,5 +1,6 @@
 /**
- * A reseller's token: its claims, and the conditions under which it grants access (spec: Authentication; gap B4).
+ * A reseller's token: its claims, and the conditions under which it grants access (docs/reference/reseller.md#res-6,
+ * docs/reference/reseller.md#b4).
  *
  * A valid signature alone is not enough: the reseller must be active now, and the token of its current version, so that a
  * suspension takes effect at once.

@@ -1,5 +1,5 @@
 /**
- * An operator's move of a reseller from one status to another (gap B8).
+ * An operator's move of a reseller from one status to another (docs/reference/reseller.md#b8).
  *
  * A move to the current status changes nothing and is not refused, so that a command can be repeated.
  */

@@ -1,5 +1,5 @@
 /**
- * The bodies of a reseller's signup and login (spec: signup; gap B9).
+ * The bodies of a reseller's signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  */
 import * as Schema from "effect/Schema"
 import { Email } from "../validation/Email.ts"

@@ -1,5 +1,5 @@
 /**
- * How a reseller pays for quota: the methods, and the instructions for one payment (spec: POST /api/reseller/topup).
+ * How a reseller pays for quota: the methods, and the instructions for one payment (docs/reference/reseller.md#top-1).
  */
 import * as Schema from "effect/Schema"
 import type { TokenRaw } from "../money/TokenRaw.ts"
@@ -29,7 +29,10 @@ export interface DepositAddress {
   readonly memo: string | undefined
 }
 
-/** Where and what to pay, as the provider returned it when the order was made. It never changes (spec: Top-up order). */
+/**
+ * Where and what to pay, as the provider returned it when the order was made. It never changes
+ * (docs/reference/reseller.md#top-ups).
+ */
 export type PaymentInstructions =
   | {
       readonly _tag: "Qris"

@@ -1,5 +1,6 @@
 /**
- * The next state of an order after its provider's report, and its crediting (spec: States; gaps D5, D6, D8).
+ * The next state of an order after its provider's report, and its crediting (docs/reference/reseller.md#top-8,
+ * docs/reference/reseller.md#d5, docs/reference/reseller.md#d6, docs/reference/reseller.md#d8).
  *
  *   seen         order                              becomes
  *   Paid         pending, expired, failed           crediting: the payment wins, however late

@@ -1,11 +1,12 @@
 /**
- * The schedule of background refreshes of an order (gap D10).
+ * The schedule of background refreshes of an order (docs/reference/reseller.md#d10).
  *
  * Open orders are refreshed until they close, expired and failed ones for a week more, because a late payment is credited.
  * The longer an order is past its expiry, the longer the pause.
  *
  * Credited orders are refreshed for a week too, when more can arrive for them: it is not credited, but an operator must see
- * it (gap D8). The pause grows from a minute to six hours, some fifty refreshes in all, because it is not urgent.
+ * it (docs/reference/reseller.md#d8). The pause grows from a minute to six hours, some fifty refreshes in all, because
+ * it is not urgent.
  */
 import { canReceiveMore } from "./PaymentMethod.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"

@@ -19,7 +19,7 @@ import type { PaymentEvidence, Received } from "./PaymentObservation.ts"
 export const OrderId = Schema.UUID.pipe(Schema.brand("OrderId"))
 export type OrderId = typeof OrderId.Type
 
-/** The name of an order at payment providers: `RTO-` followed by its id (spec: Top-up order). */
+/** The name of an order at payment providers: `RTO-` followed by its id (docs/reference/reseller.md#top-ups). */
 export const OrderNumber = Schema.TemplateLiteral("RTO-", Schema.String).pipe(Schema.brand("OrderNumber"))
 export type OrderNumber = typeof OrderNumber.Type
 

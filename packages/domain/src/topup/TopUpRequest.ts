@@ -1,6 +1,6 @@
 /**
- * A reseller's request for quota, and the terms of an order that follow from it (spec: POST /api/reseller/topup; gaps D1,
- * D2).
+ * A reseller's request for quota, and the terms of an order that follow from it (docs/reference/reseller.md#top-1,
+ * docs/reference/reseller.md#d1, docs/reference/reseller.md#d2).
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /**
- * A page of a list by limit and offset (spec: Limits; gap E5).
+ * A page of a list by limit and offset (docs/reference/reseller.md#top-7, docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
 import type { FieldIssue } from "./Validation.ts"

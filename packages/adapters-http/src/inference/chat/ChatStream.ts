@@ -1,5 +1,6 @@
 /**
- * Brings the chunks of any supplier to the one form of the specification, chunk by chunk:
+ * Brings the chunks of any supplier to the one form of the reference (docs/reference/inference.md#chat-3), chunk by
+ * chunk:
  *
  *     role and content ... ─▶ finish ─▶ usage, if asked for and reported ─▶ [DONE]
  *

@@ -1,5 +1,6 @@
 /**
- * What a supplier sees of a client's headers (gap F4): the version of the protocol and the betas it speaks, as given.
+ * What a supplier sees of a client's headers (docs/reference/inference.md#f4): the version of the protocol and the
+ * betas it speaks, as given.
  */
 
 /** What clients mean that name no version. */

@@ -1,7 +1,7 @@
 /**
- * Takes out of messages and their events what tells who the supplier is (gap F15): its name for the model, the marks
- * resellers of models leave in ids, and the members every protocol hides. Where nothing tells, the object itself is
- * returned, so that its bytes can be passed on as they came.
+ * Takes out of messages and their events what tells who the supplier is (docs/reference/inference.md#f15): its name for
+ * the model, the marks resellers of models leave in ids, and the members every protocol hides. Where nothing tells, the
+ * object itself is returned, so that its bytes can be passed on as they came.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutSupplierMembers } from "../../wire/ProviderMembers.ts"

@@ -3,8 +3,8 @@
  *
  *     authenticate ─▶ read the body ─▶ parse ─▶ RelayRequest ─▶ write a whole response, or refuse
  *
- * The order is the order of checks (gap A11). `RelayRequest` in the application takes the parsed request to its settlement;
- * for each route it calls {@link RelayExchange.attempt}.
+ * The order is the order of checks (docs/reference/inference.md#a11). `RelayRequest` in the application takes the
+ * parsed request to its settlement; for each route it calls {@link RelayExchange.attempt}.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"

@@ -1,6 +1,6 @@
 /**
  * The meaning of a refusal or an unusable response of a provider: for its circuit breaker, for the next route, for the
- * usage that is recorded, and for the text that the client sees (gap F6).
+ * usage that is recorded, and for the text that the client sees (docs/reference/inference.md#f6).
  */
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
@@ -33,7 +33,10 @@ export const refusedAttempt = (error: AttemptError): FailedAttempt => ({
   retryElsewhere: error._tag !== "UpstreamRejected" && error._tag !== "RequestTooLarge"
 })
 
-/** The usage that a response reports that could not be delivered: charged to no customer, and recorded (gap C11). */
+/**
+ * The usage that a response reports that could not be delivered: charged to no customer, and recorded
+ * (docs/reference/billing.md#c11).
+ */
 export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body: Buffer): ReportedUsage => {
   try {
     const response = asObject(JSON.parse(body.toString()))

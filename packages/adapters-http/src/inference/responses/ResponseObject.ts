@@ -1,6 +1,6 @@
 /**
  * The response object as a client may see it: the supplier's, whole, with the public name of the model and without
- * what tells who the supplier is, how it works inside, or what it costs us (gap F15).
+ * what tells who the supplier is, how it works inside, or what it costs us (docs/reference/inference.md#f15).
  */
 
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
