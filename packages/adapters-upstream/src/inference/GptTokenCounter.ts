@@ -1,5 +1,5 @@
 /**
- * Counts tokens with OpenAI's o200k vocabulary: the local count (gap C12).
+ * Counts tokens with OpenAI's o200k vocabulary: the local count (docs/reference/billing.md#c12).
  *
  * Every byte-pair counter is quadratic on text without breaks: 200 KB of one letter block a process for 20 seconds. The
  * text is therefore counted in windows of bounded size. A window ends before a blank where there is one; a blank begins a
