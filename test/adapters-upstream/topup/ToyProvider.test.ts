@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, layer } from "@effect/vitest"
+import { it } from "@effect/vitest"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PAYMENT_PROVIDERS } from "@tollgate/adapters-upstream/topup/PaymentProviderRegistry"
@@ -12,6 +12,7 @@ import { createTopUp, refreshTopUp, TopUpPolicy } from "@tollgate/application/to
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect, Either, Layer } from "effect"
+import { describe, expect } from "vitest"
 import * as Programme from "../../support/Programme.ts"
 import { toy } from "./toy/ToyProvider.ts"
 import * as ToyServer from "./toy/ToyServer.ts"
@@ -42,72 +43,70 @@ const toyGateway = Effect.gen(function* () {
 const request = { method: "qris" as const, amount_idr: 100_000 }
 
 describe("a fifth payment provider, added by its descriptor alone", () => {
-  layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.scoped("takes an order from the request to the credit", () =>
-      Effect.gen(function* () {
-        const { context, server } = yield* toyGateway
-        const reseller = yield* Programme.aReseller()
-        const order = yield* Effect.provide(createTopUp(reseller, request), context)
-        expect(order).toMatchObject({ status: "pending", provider: "toy", simulated: false })
-        expect(order.instructions).toMatchObject({
-          _tag: "Qris",
-          qrContent: expect.stringMatching(/^TOY RTO-/)
-        })
-        expect(server.invoices).toMatchObject([
-          { ref: orderNumberOf(order.id), callback: "https://gateway.example.com/webhooks/payments/toy" }
-        ])
-        server.settle(orderNumberOf(order.id))
-        const refreshed = yield* Effect.provide(refreshTopUp(reseller.id, order.id), context)
-        expect(refreshed.status).toBe("credited")
-        expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
+  it.scopedLive("takes an order from the request to the credit", () =>
+    Effect.gen(function* () {
+      const { context, server } = yield* toyGateway
+      const reseller = yield* Programme.aReseller()
+      const order = yield* Effect.provide(createTopUp(reseller, request), context)
+      expect(order).toMatchObject({ status: "pending", provider: "toy", simulated: false })
+      expect(order.instructions).toMatchObject({
+        _tag: "Qris",
+        qrContent: expect.stringMatching(/^TOY RTO-/)
       })
-    )
-
-    it.scoped("credits an order on its webhook, and refuses one that is not signed with its key", () =>
-      Effect.gen(function* () {
-        const { context, server } = yield* toyGateway
-        const reseller = yield* Programme.aReseller()
-        const order = yield* Effect.provide(createTopUp(reseller, request), context)
-        const number = orderNumberOf(order.id)
-        server.settle(number)
-        const { body, headers } = server.webhookFor(number)
-        const forged = yield* Effect.flip(Effect.provide(handleWebhook("toy", {}, body), context))
-        expect(forged._tag).toBe("BadSignature")
-        expect(yield* Programme.balance(reseller.id)).toBe(0n)
-        expect(yield* Effect.provide(handleWebhook("toy", headers, body), context)).toEqual({ heard: true })
-        expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
-      })
-    )
-
-    it("has its variables beside the others and obeys the production rules", () => {
-      expect(Object.keys(paymentVariables(REGISTRY).fields)).toEqual(
-        expect.arrayContaining(["PUBLIC_BASE_URL", "TOY_BASE_URL", "TOY_API_KEY", "TOPUP_EXPIRY_QRIS_MIN"])
-      )
-      expect(read({ TOY_BASE_URL: "http://toy.example", TOY_API_KEY: "SIMULATOR" }, true)).toEqual(
-        Either.left([
-          "TOY_BASE_URL: an https address is needed in production",
-          "TOY_API_KEY: is a key of the simulator, which does not run in production"
-        ])
-      )
-    })
-
-    it("is named in no source file, and no source file outside the providers' folders names a real one", () => {
-      const sources = ["packages", "apps"].flatMap((root) =>
-        readdirSync(root, { recursive: true, encoding: "utf8" })
-          .map((path) => join(root, path))
-          .filter((path) => /\/src\/.*\.ts$/.test(path) && !path.includes("node_modules"))
-      )
-      const naming = (names: RegExp) =>
-        sources.filter((path) => names.test(readFileSync(path, "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "")))
-      expect(naming(/\btoy\b|TOY_/i)).toEqual([])
-      // The OpenAPI document gives a provider's name as an example.
-      const elsewhere = naming(/midtrans|tripay|nowpayments|BSC_/i).filter(
-        (path) => !/\/topup\/(midtrans|tripay|nowpayments|bsc)\/|packages\/adapters-http\//.test(path)
-      )
-      expect(elsewhere).toEqual([
-        "packages/adapters-upstream/src/topup/PaymentProviderRegistry.ts",
-        "packages/simulators/src/topup/SimulatedProviders.ts"
+      expect(server.invoices).toMatchObject([
+        { ref: orderNumberOf(order.id), callback: "https://gateway.example.com/webhooks/payments/toy" }
       ])
-    })
+      server.settle(orderNumberOf(order.id))
+      const refreshed = yield* Effect.provide(refreshTopUp(reseller.id, order.id), context)
+      expect(refreshed.status).toBe("credited")
+      expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
+    }).pipe(Effect.provide(Programme.layer))
+  )
+
+  it.scopedLive("credits an order on its webhook, and refuses one that is not signed with its key", () =>
+    Effect.gen(function* () {
+      const { context, server } = yield* toyGateway
+      const reseller = yield* Programme.aReseller()
+      const order = yield* Effect.provide(createTopUp(reseller, request), context)
+      const number = orderNumberOf(order.id)
+      server.settle(number)
+      const { body, headers } = server.webhookFor(number)
+      const forged = yield* Effect.flip(Effect.provide(handleWebhook("toy", {}, body), context))
+      expect(forged._tag).toBe("BadSignature")
+      expect(yield* Programme.balance(reseller.id)).toBe(0n)
+      expect(yield* Effect.provide(handleWebhook("toy", headers, body), context)).toEqual({ heard: true })
+      expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
+    }).pipe(Effect.provide(Programme.layer))
+  )
+
+  it("has its variables beside the others and obeys the production rules", () => {
+    expect(Object.keys(paymentVariables(REGISTRY).fields)).toEqual(
+      expect.arrayContaining(["PUBLIC_BASE_URL", "TOY_BASE_URL", "TOY_API_KEY", "TOPUP_EXPIRY_QRIS_MIN"])
+    )
+    expect(read({ TOY_BASE_URL: "http://toy.example", TOY_API_KEY: "SIMULATOR" }, true)).toEqual(
+      Either.left([
+        "TOY_BASE_URL: an https address is needed in production",
+        "TOY_API_KEY: is a key of the simulator, which does not run in production"
+      ])
+    )
+  })
+
+  it("is named in no source file, and no source file outside the providers' folders names a real one", () => {
+    const sources = ["packages", "apps"].flatMap((root) =>
+      readdirSync(root, { recursive: true, encoding: "utf8" })
+        .map((path) => join(root, path))
+        .filter((path) => /\/src\/.*\.ts$/.test(path) && !path.includes("node_modules"))
+    )
+    const naming = (names: RegExp) =>
+      sources.filter((path) => names.test(readFileSync(path, "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "")))
+    expect(naming(/\btoy\b|TOY_/i)).toEqual([])
+    // The OpenAPI document gives a provider's name as an example.
+    const elsewhere = naming(/midtrans|tripay|nowpayments|BSC_/i).filter(
+      (path) => !/\/topup\/(midtrans|tripay|nowpayments|bsc)\/|packages\/adapters-http\//.test(path)
+    )
+    expect(elsewhere).toEqual([
+      "packages/adapters-upstream/src/topup/PaymentProviderRegistry.ts",
+      "packages/simulators/src/topup/SimulatedProviders.ts"
+    ])
   })
 })
