@@ -3,6 +3,7 @@
  *
  * Some encoders of JSON write a slash as `\/`; that stays as it is.
  */
+import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"
 
 const BACKSLASH = 0x5c
@@ -40,10 +41,5 @@ const isOfAlphabet = (text: Buffer, from: number): Effect.Effect<boolean> => {
     const byte = text[i] as number
     if (ALPHABET[byte] !== 1 || (byte === BACKSLASH && text[i + 1] !== SLASH)) return Effect.succeed(false)
   }
-  return end === text.length ? Effect.succeed(true) : Effect.flatMap(othersFirst, () => isOfAlphabet(text, end))
+  return end === text.length ? Effect.succeed(true) : Effect.flatMap(yieldToEventLoop, () => isOfAlphabet(text, end))
 }
-
-const othersFirst: Effect.Effect<void> = Effect.async((resume) => {
-  const turn = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(turn))
-})

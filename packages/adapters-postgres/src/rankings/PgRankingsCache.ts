@@ -5,7 +5,9 @@
  * the way frees it. A node computes once at a time, so that it holds no more than two connections; who asked may leave,
  * and the making goes on.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import { RankingsCache } from "@tollgate/application/rankings/ReadRankings"
 import { Rankings } from "@tollgate/domain/rankings/Rankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
@@ -108,13 +110,9 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
   })
 )
 
-/** A document takes some milliseconds, and whoever is being served goes first. */
-const afterOthers = Effect.async<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
-
+/** A document takes some milliseconds, so the event loop serves other requests between two documents. */
 const encodeNow = Schema.encode(Rankings)
-const encode = (rankings: Rankings) => Effect.zipRight(afterOthers, encodeNow(rankings))
+const encode = (rankings: Rankings) => Effect.zipRight(yieldToEventLoop, encodeNow(rankings))
 
 const decodeNow = Schema.decodeUnknown(Rankings)
-const decode = (document: unknown) => Effect.zipRight(afterOthers, decodeNow(document))
+const decode = (document: unknown) => Effect.zipRight(yieldToEventLoop, decodeNow(document))

@@ -5,7 +5,9 @@
  * text is therefore counted in windows of bounded size. A window ends before a blank where there is one; a blank begins a
  * token, so such a cut does not change the count. The vocabulary is loaded at the first use.
  */
+
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -70,11 +72,5 @@ const count = (text: string): Effect.Effect<Tokens.Tokens> =>
         }
         return Tokens.fromCount(sum)
       })
-
-/** Yields to the event loop. A yield to other fibers would not serve the sockets. */
-const yieldToEventLoop: Effect.Effect<void> = Effect.async((resume) => {
-  const immediate = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(immediate))
-})
 
 export const layer: Layer.Layer<TokenCounter> = Layer.succeed(TokenCounter, { count })
