@@ -1,5 +1,5 @@
 /**
- * One simulated supplier for all servers of a machine: its address in a catalog stays good.
+ * One simulated upstream for all servers of a machine, on a fixed port, so that its address in a catalog stays valid.
  */
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import {
 } from "../inference/SimulatedUpstream.ts"
 import * as SharedServer from "./SharedServer.ts"
 
-/** Where something else listens at the port, the simulation takes a free one. */
+/** Where another program listens on the port, the simulation takes a free one. */
 export const startOrJoin = (
   options: SimulationOptions & { readonly port: number }
 ): Effect.Effect<SimulatedUpstream, never, Scope.Scope | TokenCounter> =>
