@@ -51,7 +51,7 @@ describe("layers", () => {
     expect(linesWith(inLayer(DOMAIN, APPLICATION), words)).toEqual([])
   })
 
-  it("only apps read the environment, and nobody takes the time or chance from a global", () => {
+  it("only apps read the environment, and packages take neither time nor randomness from a global", () => {
     expect(linesWith(inLayer("packages"), /process\.env\b|Date\.now\(|Math\.random\(/)).toEqual([])
   })
 
