@@ -7,30 +7,21 @@ import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
-import { imageLeaseReaper } from "@tollgate/application/background/ImageLeaseReaper"
-import { nodeHeartbeat } from "@tollgate/application/background/NodeHeartbeat"
-import { usageFold } from "@tollgate/application/background/UsageFold"
-import { topUpRefresh } from "@tollgate/application/topup/TopUpRefresh"
+import { startBackgroundTasks } from "@tollgate/application/background/BackgroundTasks"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metrics from "./Metrics.ts"
 
 /**
  * The background tasks stop after the listener above them has drained: a node that still serves must keep sending its
- * heartbeat. Usage is folded also where no rankings are published, because unfolded rows accumulate.
+ * heartbeat.
  */
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
-  Layer.mergeAll(
-    Layer.scopedDiscard(Effect.forkScoped(nodeHeartbeat(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))),
-    Layer.scopedDiscard(Effect.forkScoped(imageLeaseReaper())),
-    Layer.scopedDiscard(Effect.forkScoped(topUpRefresh())),
-    Layer.scopedDiscard(Effect.forkScoped(usageFold()))
-  )
+  Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** What carries the name of the service. */
+/** The settings that contain the name of the service. */
 const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
   Layer.merge(
     Layer.succeed(ServiceTitle, SERVICE_NAME),

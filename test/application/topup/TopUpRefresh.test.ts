@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import { refreshDueTopUps, refreshOpenTopUps, topUpRefresh } from "@tollgate/application/topup/TopUpRefresh"
+import { refreshDueTopUps, refreshOpenTopUps } from "@tollgate/application/topup/TopUpRefresh"
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
@@ -73,20 +73,6 @@ describe("the sweep", () => {
     return Effect.gen(function* () {
       yield* refreshDueTopUps()
       expect(counter.count(`cancel ${orderNumberOf(anOrder().id)}`)).toBe(1)
-    }).pipe(Effect.provide(counter.layer))
-  })
-
-  it.effect("comes every half minute, whatever happened the last time", () => {
-    const counter = new Counter()
-    counter.stale = undefined as never
-    return Effect.gen(function* () {
-      const kept = yield* Effect.fork(topUpRefresh())
-      yield* TestClock.adjust("1 seconds")
-      counter.stale = []
-      counter.due.push(batch(counter, 0, 1))
-      yield* TestClock.adjust("30 seconds")
-      expect(counter.count("refresh")).toBe(1)
-      yield* Fiber.interrupt(kept)
     }).pipe(Effect.provide(counter.layer))
   })
 })

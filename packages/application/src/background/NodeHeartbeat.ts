@@ -1,91 +1,58 @@
 /**
- * What a node does for as long as it lives: says so, saves what its requests have delivered, and settles what dead
- * nodes left behind.
+ * The heartbeats of this node: how often they come, and whether they came without a gap.
  *
- * Each duty runs on its own, so that a slow one does not silence the heartbeat; a failing round is logged and the next
- * one tries again.
- *
- * Who is silent is dead only if it could have spoken. A node that could not beat itself for a while (the database was
- * away, or it was paused) therefore leaves the others alone until they had time to be heard again: after an outage all
- * of them look dead, with all that they are serving.
+ * A node judges other nodes only while its own heartbeats are steady. After a gap (the database was unreachable, or this
+ * process was paused) it waits for `deadAfter` before it settles the holds of silent nodes. Otherwise all nodes would
+ * look dead after an outage, together with the requests that they serve.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { checkpointOpenRequests } from "../inference/OpenRequests.ts"
-import { OpenHolds } from "../ledger/OpenHolds.ts"
-import { Nodes } from "../operations/Nodes.ts"
-import { every } from "./BackgroundTask.ts"
 
-/** How often each duty is done. */
-export interface Rhythm {
-  readonly heartbeatEvery: Duration.Duration
-  readonly checkpointEvery: Duration.Duration
-  readonly sweepEvery: Duration.Duration
+export interface NodeIntervals {
+  readonly heartbeatInterval: Duration.Duration
+  readonly checkpointInterval: Duration.Duration
+  readonly sweepInterval: Duration.Duration
 }
 
 const HEARTBEATS_BEFORE_DEATH = 3
 
 /**
- * Often enough that a node which misses a beat or two is not taken for dead, and that what a dead one delivered since
- * its last checkpoint is never more than a few seconds' worth.
+ * Short enough that a node which misses a heartbeat or two is not taken for dead, and that a dead node loses no more
+ * than a few seconds of what it delivered after its last checkpoint.
  */
-export const rhythmFor = (deadAfter: Duration.Duration): Rhythm => {
-  const often = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
+export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
+  const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
   return {
-    heartbeatEvery: Duration.min(Duration.seconds(5), often),
-    checkpointEvery: Duration.min(Duration.seconds(4), often),
-    sweepEvery: Duration.min(Duration.seconds(5), often)
+    heartbeatInterval: Duration.min(Duration.seconds(5), longest),
+    checkpointInterval: Duration.min(Duration.seconds(4), longest),
+    sweepInterval: Duration.min(Duration.seconds(5), longest)
   }
 }
 
-/** Never ends; interrupt it to stop, then say goodbye with `Nodes.leave`. */
-export const nodeHeartbeat = (deadAfter: Duration.Duration) =>
-  Effect.gen(function* () {
-    const nodes = yield* Nodes
-    const holds = yield* OpenHolds
-    const { heartbeatEvery, checkpointEvery, sweepEvery } = rhythmFor(deadAfter)
-    const pulse = new Pulse(deadAfter, heartbeatEvery, yield* Clock.currentTimeNanos)
-    const beat = Effect.zipRight(
-      nodes.beat,
-      Effect.map(Clock.currentTimeNanos, (now) => pulse.beat(now))
-    )
-    const sweep = Effect.tap(holds.sweep, (swept) =>
-      swept > 0 ? Effect.logWarning("settled the holds of dead nodes", { swept }) : Effect.void
-    )
-    const sweepIfSteady = Effect.flatMap(Clock.currentTimeNanos, (now) =>
-      pulse.isSteady(now) ? Effect.asVoid(sweep) : Effect.void
-    )
-    return yield* Effect.all(
-      [
-        every(heartbeatEvery, "heartbeat failed", beat),
-        every(checkpointEvery, "checkpoint failed", checkpointOpenRequests),
-        every(sweepEvery, "sweep failed", sweepIfSteady)
-      ],
-      { concurrency: "unbounded", discard: true }
-    )
-  })
-
-/** This node's own heartbeats: whether they came without a gap that would make others look dead. */
-class Pulse {
+export class OwnHeartbeat {
   readonly #deadAfter: bigint
-  readonly #gap: bigint
-  #beatAt: bigint
+  /** A gap between two heartbeats that can have made this node look dead. */
+  readonly #maxGap: bigint
+  #lastBeatAt: bigint
   #steadySince: bigint
 
-  constructor(deadAfter: Duration.Duration, heartbeatEvery: Duration.Duration, now: bigint) {
+  constructor(deadAfter: Duration.Duration, interval: Duration.Duration, startedAt: bigint) {
     this.#deadAfter = Duration.unsafeToNanos(deadAfter)
-    this.#gap = this.#deadAfter - Duration.unsafeToNanos(heartbeatEvery)
-    this.#beatAt = now
-    this.#steadySince = now
+    this.#maxGap = this.#deadAfter - Duration.unsafeToNanos(interval)
+    this.#lastBeatAt = startedAt
+    this.#steadySince = startedAt
   }
 
-  beat(now: bigint): void {
-    if (now - this.#beatAt >= this.#gap) this.#steadySince = now
-    this.#beatAt = now
-  }
+  /** To be run after the database has stored a heartbeat. */
+  readonly recordBeat: Effect.Effect<void> = Effect.map(Clock.currentTimeNanos, (now) => {
+    if (now - this.#lastBeatAt >= this.#maxGap) this.#steadySince = now
+    this.#lastBeatAt = now
+  })
 
-  isSteady(now: bigint): boolean {
-    return now - this.#beatAt < this.#gap && now - this.#steadySince >= this.#deadAfter
-  }
+  /** The last heartbeat is recent, and there was no gap for `deadAfter`. */
+  readonly isSteady: Effect.Effect<boolean> = Effect.map(
+    Clock.currentTimeNanos,
+    (now) => now - this.#lastBeatAt < this.#maxGap && now - this.#steadySince >= this.#deadAfter
+  )
 }

@@ -8,7 +8,6 @@ import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import { cancelOrphanedPayment } from "./OpenPayment.ts"
 import { providerOf } from "./OrderPayment.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
@@ -120,14 +119,4 @@ const refreshOne = (stored: StoredTopUp): Effect.Effect<RefreshCounts, never, Pa
         attempted: 1
       })
     )
-  )
-
-/** Never ends; a round that fails is logged, and the next one tries again. */
-export const topUpRefresh = (every: Duration.Duration = Duration.seconds(30)) =>
-  Effect.suspend(() => refreshDueTopUps()).pipe(
-    Effect.tap(({ credited }) =>
-      credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
-    ),
-    Effect.catchAllCause((cause) => Effect.logError("the background refresh of top-ups failed", cause)),
-    Effect.repeat(Schedule.spaced(every))
   )

@@ -1,0 +1,133 @@
+/**
+ * The background tasks of a node: everything it repeats for as long as it runs.
+ *
+ * Each task runs on a fiber of its own, so that a slow task does not delay the heartbeat. Every node runs every task:
+ * the stores make concurrent rounds safe.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { ImageRequests } from "../images/ImageRequests.ts"
+import { checkpointOpenRequests, type OpenRequests } from "../inference/OpenRequests.ts"
+import type { InferenceLedger } from "../ledger/InferenceLedger.ts"
+import { OpenHolds } from "../ledger/OpenHolds.ts"
+import { Nodes } from "../operations/Nodes.ts"
+import { UsageRollUps } from "../rankings/UsageRollUps.ts"
+import type { PaymentProviders } from "../topup/PaymentProviders.ts"
+import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
+import type { TopUpOrders } from "../topup/TopUpOrders.ts"
+import { refreshDueTopUps } from "../topup/TopUpRefresh.ts"
+import { nodeIntervals, OwnHeartbeat } from "./NodeHeartbeat.ts"
+
+export interface BackgroundTask<R> {
+  readonly name: string
+  /** From the end of a round to the start of the next one. */
+  readonly interval: Duration.Duration
+  readonly round: Effect.Effect<unknown, never, R>
+  /** The log message of a round that fails. */
+  readonly failure: string
+}
+
+/** What the tasks use. */
+export type BackgroundPorts =
+  | Nodes
+  | OpenHolds
+  | OpenRequests
+  | InferenceLedger
+  | ImageRequests
+  | TopUpOrders
+  | PaymentProviders
+  | PaymentRefresher
+  | UsageRollUps
+
+/** Every task of a node that other nodes take for dead when it has been silent for `deadAfter`. */
+export const backgroundTasks = (deadAfter: Duration.Duration) =>
+  Effect.map(Clock.currentTimeNanos, (startedAt): ReadonlyArray<BackgroundTask<BackgroundPorts>> => {
+    const { heartbeatInterval, checkpointInterval, sweepInterval } = nodeIntervals(deadAfter)
+    const ownHeartbeat = new OwnHeartbeat(deadAfter, heartbeatInterval, startedAt)
+    return [
+      {
+        name: "node heartbeat",
+        interval: heartbeatInterval,
+        round: Effect.flatMap(Nodes, ({ beat }) => Effect.zipRight(beat, ownHeartbeat.recordBeat)),
+        failure: "the heartbeat of this node failed"
+      },
+      {
+        name: "checkpoint of open requests",
+        interval: checkpointInterval,
+        round: checkpointOpenRequests,
+        failure: "the checkpoint of open requests failed"
+      },
+      {
+        name: "sweep of dead nodes' holds",
+        interval: sweepInterval,
+        round: Effect.flatMap(ownHeartbeat.isSteady, (steady) => (steady ? sweepHolds : Effect.void)),
+        failure: "the sweep of dead nodes' holds failed"
+      },
+      {
+        name: "image lease reaper",
+        interval: Duration.seconds(5),
+        round: reapImageLeases,
+        failure: "expired image leases could not be ended"
+      },
+      {
+        name: "idempotency key expiry",
+        interval: Duration.hours(1),
+        round: Effect.flatMap(ImageRequests, ({ forgetKeys }) => forgetKeys),
+        failure: "expired idempotency keys could not be deleted"
+      },
+      {
+        name: "top-up refresh",
+        interval: Duration.seconds(30),
+        round: refreshTopUps,
+        failure: "the background refresh of top-ups failed"
+      },
+      {
+        // Also where no rankings are published, because rows that are not folded accumulate. Without it rankings stay
+        // exact, but take longer to compute.
+        name: "usage fold",
+        interval: Duration.seconds(5),
+        round: Effect.flatMap(UsageRollUps, ({ fold }) => fold),
+        failure: "settled usage could not be folded into the sums"
+      }
+    ]
+  })
+
+const sweepHolds = Effect.flatMap(OpenHolds, ({ sweep }) =>
+  Effect.tap(sweep, (swept) =>
+    swept > 0 ? Effect.logWarning("settled the holds of dead nodes", { swept }) : Effect.void
+  )
+)
+
+/** Frees the account of a dead node's image request before its customer sends the next one, which would free it too. */
+const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
+  Effect.tap(abandon, (count) =>
+    count > 0 ? Effect.logWarning("abandoned image requests whose lease had expired", { count }) : Effect.void
+  )
+)
+
+const refreshTopUps = Effect.tap(
+  Effect.suspend(() => refreshDueTopUps()),
+  ({ credited }) =>
+    credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
+)
+
+/** Runs all tasks until interrupted. A failed round is logged, and the next round tries again. */
+export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Effect<void, never, R> =>
+  Effect.forEach(
+    tasks,
+    ({ name, interval, round, failure }) =>
+      round.pipe(
+        Effect.catchAllCause((cause) => Effect.annotateLogs(Effect.logError(failure, cause), { task: name })),
+        Effect.repeat(Schedule.spaced(interval))
+      ),
+    { concurrency: "unbounded", discard: true }
+  )
+
+/** Starts every task of this node; they stop when the scope closes. */
+export const startBackgroundTasks = (
+  deadAfter: Duration.Duration
+): Effect.Effect<void, never, BackgroundPorts | Scope.Scope> =>
+  Effect.asVoid(Effect.forkScoped(Effect.flatMap(backgroundTasks(deadAfter), runTasks)))

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "@effect/vitest"
+import { backgroundTasks } from "@tollgate/application/background/BackgroundTasks"
+import { Effect, TestClock } from "effect"
+import { anOrder } from "../../support/resellers.ts"
+import { Counter } from "../topup/Counter.ts"
+import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
+
+/** Counts its rounds; the round of number `failing` fails. */
+const aRound = (failing = 0) => {
+  const count = { rounds: 0 }
+  const round = Effect.suspend(() =>
+    ++count.rounds === failing ? Effect.dieMessage("no database") : Effect.succeed(1)
+  )
+  return { count, round }
+}
+
+describe("the background tasks", () => {
+  it.effect("contain every task of a node once", () =>
+    Effect.gen(function* () {
+      const tasks = yield* backgroundTasks(DEAD_AFTER)
+      expect(tasks.map(({ name }) => name)).toEqual([
+        "node heartbeat",
+        "checkpoint of open requests",
+        "sweep of dead nodes' holds",
+        "image lease reaper",
+        "idempotency key expiry",
+        "top-up refresh",
+        "usage fold"
+      ])
+      expect(new Set(tasks.map(({ failure }) => failure)).size).toBe(tasks.length)
+    })
+  )
+
+  it.scoped("go on while another task fails in every round or never ends a round", () =>
+    Effect.gen(function* () {
+      const beat = aRound()
+      const abandon = aRound()
+      const fold = aRound()
+      yield* startOneNode({
+        beat: beat.round,
+        sweep: Effect.never,
+        abandon: Effect.zipRight(abandon.round, Effect.dieMessage("no database")),
+        forgetKeys: Effect.never,
+        fold: fold.round
+      })
+      yield* TestClock.adjust("60 seconds")
+      expect([beat, abandon, fold].map(({ count }) => count.rounds)).toEqual([13, 13, 13])
+    })
+  )
+
+  it.scoped("end expired image leases every 5 seconds, also after a failed round", () =>
+    Effect.gen(function* () {
+      const { count, round } = aRound(1)
+      yield* startOneNode({ abandon: round })
+      yield* TestClock.adjust("10 seconds")
+      expect(count.rounds).toBe(3)
+    })
+  )
+
+  it.scoped("delete expired idempotency keys every hour, also after a failed round", () =>
+    Effect.gen(function* () {
+      const { count, round } = aRound(1)
+      yield* startOneNode({ forgetKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
+      yield* TestClock.adjust("10 seconds")
+      expect(count.rounds).toBe(1)
+      yield* TestClock.adjust("2 hours")
+      expect(count.rounds).toBe(3)
+    })
+  )
+
+  it.scoped("fold settled usage every 5 seconds, also after a failed round", () =>
+    Effect.gen(function* () {
+      const { count, round } = aRound(2)
+      yield* startOneNode({ fold: round })
+      yield* TestClock.adjust("1 second")
+      expect(count.rounds).toBe(1)
+      yield* TestClock.adjust("20 seconds")
+      expect(count.rounds).toBe(5)
+    })
+  )
+
+  it.scoped("refresh due top-ups every 30 seconds, also after a failed round", () =>
+    Effect.gen(function* () {
+      const counter = new Counter()
+      counter.stale = undefined as never
+      yield* startOneNode({}, { counter })
+      yield* TestClock.adjust("1 seconds")
+      counter.stale = []
+      counter.due.push([counter.keep(anOrder())])
+      yield* TestClock.adjust("30 seconds")
+      expect(counter.count("refresh")).toBe(1)
+    })
+  )
+})

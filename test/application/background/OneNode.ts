@@ -1,0 +1,58 @@
+/**
+ * The background tasks of one node over stores whose rounds a test gives; the other rounds do nothing.
+ */
+import {
+  type BackgroundPorts,
+  type BackgroundTask,
+  backgroundTasks,
+  runTasks
+} from "@tollgate/application/background/BackgroundTasks"
+import { ImageRequests } from "@tollgate/application/images/ImageRequests"
+import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
+import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import { Duration, Effect, Layer } from "effect"
+import { Counter } from "../topup/Counter.ts"
+
+interface Rounds {
+  readonly beat: Effect.Effect<unknown>
+  readonly sweep: Effect.Effect<number>
+  readonly abandon: Effect.Effect<number>
+  readonly forgetKeys: Effect.Effect<number>
+  readonly fold: Effect.Effect<number>
+}
+
+const nothing: Rounds = {
+  beat: Effect.void,
+  sweep: Effect.succeed(0),
+  abandon: Effect.succeed(0),
+  forgetKeys: Effect.succeed(0),
+  fold: Effect.succeed(0)
+}
+
+export const DEAD_AFTER = Duration.seconds(30)
+
+interface Parts {
+  readonly counter: Counter
+  readonly tasks: (task: BackgroundTask<BackgroundPorts>) => boolean
+}
+
+/** Starts the tasks of a node (all of them unless `tasks` selects) with these rounds, in the scope of the caller. */
+export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
+  const { beat, sweep, abandon, forgetKeys, fold } = { ...nothing, ...rounds }
+  const { counter, tasks } = { counter: new Counter(), tasks: () => true, ...parts }
+  const load = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
+  const ports = Layer.mergeAll(
+    Layer.succeed(Nodes, { self: "node" as NodeId, beat: Effect.asVoid(beat), leave: Effect.void }),
+    Layer.mock(OpenHolds, { list: Effect.succeed([]), sweep }),
+    Layer.mock(InferenceLedger, { admit: () => {}, settle: () => {}, settleLater: () => {}, load: () => load }),
+    Layer.mock(ImageRequests, { abandon, forgetKeys }),
+    Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
+    OpenRequests.layer,
+    counter.layer
+  )
+  const running = Effect.flatMap(backgroundTasks(DEAD_AFTER), (all) => runTasks(all.filter(tasks)))
+  return Layer.build(Layer.provide(Layer.scopedDiscard(Effect.forkScoped(running)), ports))
+}
