@@ -8,14 +8,12 @@
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ApiKeyAuthenticator, type Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
 import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, parse } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { ExpiringMap } from "../client/ExpiringMap.ts"
@@ -66,11 +64,9 @@ export const make = (options: KeyRingOptions = defaults) =>
     const sql = yield* SqlClient.SqlClient
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
-    const scope = yield* Effect.scope
-    const own = yield* Effect.context<never>()
     const keys = new ExpiringMap<string, Remembered>(options.capacity)
     const strangers = new ExpiringMap<string, Remembered>(options.strangers)
-    const lookups = new Map<string, Deferred.Deferred<Principal, InvalidApiKey | Overloaded>>()
+    const lookups = yield* SingleFlight.make<string, Principal, InvalidApiKey | Overloaded>(options.lookups)
     let news = 0
 
     yield* notifications.subscribe(KEYS_CHANNEL, {
@@ -109,23 +105,6 @@ export const make = (options: KeyRingOptions = defaults) =>
         )
       )
 
-    /** However many ask for one key at a time, the database is asked once, and as part of nobody's request. */
-    const lookUp = (digest: string, key: KeyMaterial): Effect.Effect<Principal, InvalidApiKey | Overloaded> =>
-      Effect.uninterruptibleMask((restore) => {
-        const underWay = lookups.get(digest)
-        if (underWay !== undefined) return restore(Deferred.await(underWay))
-        if (lookups.size >= options.lookups) return OVERLOADED
-        const lookup = Deferred.unsafeMake<Principal, InvalidApiKey | Overloaded>(FiberId.none)
-        lookups.set(digest, lookup)
-        return Effect.interruptible(find(digest, key)).pipe(
-          Effect.ensuring(Effect.sync(() => lookups.delete(digest))),
-          Effect.intoDeferred(lookup),
-          Effect.mapInputContext((_: Context.Context<never>) => own),
-          Effect.forkIn(scope),
-          Effect.zipRight(restore(Deferred.await(lookup)))
-        )
-      })
-
     const digestOf = (presented: Redacted.Redacted<string>) => hash("sha256", Redacted.value(presented), "base64")
 
     const remembered = (digest: string): Known | undefined =>
@@ -145,7 +124,7 @@ export const make = (options: KeyRingOptions = defaults) =>
           const known = remembered(digest)
           if (known !== undefined) return known
           const key = parse(keyMac.prefix, text)
-          return Either.isLeft(key) ? UNKNOWN : lookUp(digest, key.right)
+          return Either.isLeft(key) ? UNKNOWN : lookups.run(digest, () => find(digest, key.right), OVERLOADED)
         })
     })
   })

@@ -11,12 +11,11 @@ import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/Top
 import type { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import type { PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
 import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshTopUp.ts"
@@ -27,6 +26,8 @@ const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 const MAX_CONCURRENT_REFRESHES = 128
 const MAX_CONCURRENT_OPENINGS = 64
 
+type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
+
 export class PaymentRefresher extends Context.Tag("@tollgate/application/PaymentRefresher")<
   PaymentRefresher,
   {
@@ -34,7 +35,7 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
       provider: PaymentProvider,
       draft: TopUpDraft,
       payer: Payer
-    ) => Effect.Effect<TopUpOrder, AmountOutOfRange | PaymentProviderUnavailable>
+    ) => Effect.Effect<TopUpOrder, OpenFailure>
     /** For a client that waits for the credit: a credited order, or one within the pause, is returned as given. */
     readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
     /**
@@ -47,31 +48,19 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
   }
 >() {}
 
-type Flight = Deferred.Deferred<RefreshResult>
-/** Synchronous, so that no other fiber runs between the lookup of a flight and the start of a new one. */
-const newFlight = (): Flight => Deferred.unsafeMake(FiberId.none)
+type Ports = TopUpOrders | PaymentProviders
 
-export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentProviders> = Layer.scoped(
+export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
   PaymentRefresher,
   Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    const own = yield* Effect.context<TopUpOrders | PaymentProviders | Scope.Scope>()
-    const inFlight = new Map<OrderId, Flight>()
-    /** Each begins after the refresh in flight and the pause that follows it. */
-    const scheduled = new Map<OrderId, Flight>()
-    const refreshedAtNanos = new Map<OrderId, bigint>()
     const orders = yield* TopUpOrders
-    let openings = 0
-
-    const begin = <A, E>(
-      work: Effect.Effect<A, E, TopUpOrders | PaymentProviders | Scope.Scope>,
-      result: Deferred.Deferred<A, E>
-    ) =>
-      Effect.interruptible(work).pipe(
-        Effect.intoDeferred(result),
-        Effect.mapInputContext((_: Context.Context<never>) => own),
-        Effect.forkIn(scope)
-      )
+    const openings = yield* SingleFlight.make<OrderId, TopUpOrder, OpenFailure, Ports | Scope.Scope>(
+      MAX_CONCURRENT_OPENINGS
+    )
+    const inFlight = yield* SingleFlight.make<OrderId, RefreshResult, never, Ports>(MAX_CONCURRENT_REFRESHES)
+    /** Each begins after the refresh in flight and the pause that follows it. */
+    const scheduled = yield* SingleFlight.make<OrderId, RefreshResult>(MAX_CONCURRENT_REFRESHES)
+    const refreshedAtNanos = new Map<OrderId, bigint>()
 
     const pauseLeft = ({ order }: StoredTopUp): Effect.Effect<bigint> =>
       Effect.map(Clock.currentTimeNanos, (now) => {
@@ -83,9 +72,8 @@ export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentPr
         return at === undefined ? 0n : at + PAUSE_NANOS - now
       })
 
-    const finished = ({ order }: StoredTopUp) =>
+    const startPause = ({ order }: StoredTopUp) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
-        inFlight.delete(order.id)
         if (order.simulated) return
         // Deleted first, so that the map stays in the order of the times.
         refreshedAtNanos.delete(order.id)
@@ -93,60 +81,36 @@ export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentPr
       })
 
     const refreshNow = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
-      Effect.uninterruptibleMask((restore) => {
-        const { order } = stored
-        const current = inFlight.get(order.id)
-        if (current !== undefined) return restore(Deferred.await(current))
-        if (inFlight.size >= MAX_CONCURRENT_REFRESHES) return Effect.succeed(asStored(order))
-        const flight = newFlight()
-        inFlight.set(order.id, flight)
-        const refreshed = Effect.ensuring(refreshFromProvider(stored), finished(stored))
-        return Effect.zipRight(begin(refreshed, flight), restore(Deferred.await(flight)))
-      })
+      inFlight.run(
+        stored.order.id,
+        () => Effect.ensuring(refreshFromProvider(stored), startPause(stored)),
+        Effect.succeed(asStored(stored.order))
+      )
 
-    const afterPause = (stored: StoredTopUp, flight: Flight) => {
-      const { id } = stored.order
-      const unschedule = Effect.sync(() => {
-        if (scheduled.get(id) === flight) scheduled.delete(id)
-      })
-      return Effect.gen(function* () {
-        const current = inFlight.get(id)
-        if (current !== undefined) yield* Effect.exit(Deferred.await(current))
+    const refreshAfterPause = (stored: StoredTopUp, leave: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        const current = inFlight.running(stored.order.id)
+        if (current !== undefined) yield* Effect.exit(current)
         yield* Effect.sleep(Duration.nanos(yield* pauseLeft(stored)))
-        yield* unschedule
+        // A report that arrives from here on needs a refresh of its own.
+        yield* leave
         return yield* refreshNow(stored)
-      }).pipe(Effect.ensuring(unschedule))
-    }
+      })
 
     return {
       open: (provider, draft, payer) =>
-        Effect.uninterruptibleMask((restore) => {
-          if (openings >= MAX_CONCURRENT_OPENINGS) {
-            const refused = Effect.zipRight(
-              orders.abandon(draft.id, "too many payments are being opened"),
-              unavailable()
-            )
-            return restore(refused)
-          }
-          openings++
-          return Effect.flatMap(
-            Deferred.make<TopUpOrder, AmountOutOfRange | PaymentProviderUnavailable>(),
-            (opened) => {
-              const opening = Effect.ensuring(
-                openPayment(provider, draft, payer),
-                Effect.sync(() => openings--)
-              )
-              return Effect.zipRight(begin(opening, opened), restore(Deferred.await(opened)))
-            }
-          )
-        }),
+        openings.run(
+          draft.id,
+          () => openPayment(provider, draft, payer),
+          Effect.zipRight(orders.abandon(draft.id, "too many payments are being opened"), unavailable())
+        ),
 
       refresh: (stored) => {
         const { status } = stored.order
         if (status === "credited") return Effect.succeed(stored.order)
         if (status === "crediting") return Effect.map(refreshNow(stored), orderOf)
         return Effect.flatMap(pauseLeft(stored), (left) =>
-          left > 0n && !inFlight.has(stored.order.id)
+          left > 0n && inFlight.running(stored.order.id) === undefined
             ? Effect.succeed(stored.order)
             : Effect.map(refreshNow(stored), orderOf)
         )
@@ -155,18 +119,14 @@ export const layer: Layer.Layer<PaymentRefresher, never, TopUpOrders | PaymentPr
       refreshNow,
 
       refreshAfterReport: (stored) =>
-        Effect.uninterruptibleMask((restore) => {
-          const { order } = stored
-          const next = scheduled.get(order.id)
-          if (next !== undefined) return restore(Effect.map(Deferred.await(next), orderOf))
-          if (scheduled.size >= MAX_CONCURRENT_REFRESHES) return Effect.succeed(order)
-          const flight = newFlight()
-          scheduled.set(order.id, flight)
-          return Effect.zipRight(
-            begin(afterPause(stored, flight), flight),
-            restore(Effect.map(Deferred.await(flight), orderOf))
-          )
-        })
+        Effect.map(
+          scheduled.run(
+            stored.order.id,
+            (leave) => refreshAfterPause(stored, leave),
+            Effect.succeed(asStored(stored.order))
+          ),
+          orderOf
+        )
     }
   })
 )

@@ -1,0 +1,62 @@
+/**
+ * Single-flight: concurrent callers of one key share one execution, and the number of executions is limited.
+ *
+ * An execution belongs to no caller. It runs in the scope and with the context in which the single-flight was made, so
+ * that a caller that disconnects does not stop it for the others.
+ */
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import type * as Scope from "effect/Scope"
+
+export interface SingleFlight<K, A, E, R> {
+  /**
+   * Waits for the execution of this key and starts it if none runs; `whenFull` if the limit is reached. `leave`, run
+   * inside the execution, lets the next caller start another one before this one ends.
+   */
+  readonly run: (
+    key: K,
+    execution: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>,
+    whenFull: Effect.Effect<A, E>
+  ) => Effect.Effect<A, E>
+  /** Waits for the execution of this key; undefined if none runs. */
+  readonly running: (key: K) => Effect.Effect<A, E> | undefined
+}
+
+export const make = <K, A, E = never, R = never>(
+  maxConcurrent: number
+): Effect.Effect<SingleFlight<K, A, E, R>, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const own = yield* Effect.context<R>()
+    const flights = new Map<K, Deferred.Deferred<A, E>>()
+
+    const running = (key: K) => {
+      const flight = flights.get(key)
+      return flight === undefined ? undefined : Deferred.await(flight)
+    }
+
+    return {
+      running,
+      run: (key, execution, whenFull) =>
+        Effect.uninterruptibleMask((restore) => {
+          const current = running(key)
+          if (current !== undefined) return restore(current)
+          if (flights.size >= maxConcurrent) return restore(whenFull)
+          // Synchronous, so that no other fiber runs between the lookup above and this entry.
+          const flight = Deferred.unsafeMake<A, E>(FiberId.none)
+          flights.set(key, flight)
+          const leave = Effect.sync(() => {
+            if (flights.get(key) === flight) flights.delete(key)
+          })
+          return Effect.interruptible(execution(leave)).pipe(
+            Effect.ensuring(leave),
+            Effect.intoDeferred(flight),
+            Effect.mapInputContext((_: Context.Context<never>) => own),
+            Effect.forkIn(scope),
+            Effect.zipRight(restore(Deferred.await(flight)))
+          )
+        })
+    }
+  })
