@@ -2,17 +2,6 @@
  * The reseller features over a test database, and the objects that tests create first.
  */
 import { SqlClient } from "@effect/sql"
-import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
-import * as PgCustomerKeys from "@tollgate/adapters-postgres/customer/PgCustomerKeys"
-import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
-import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
-import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
-import * as PgTiers from "@tollgate/adapters-postgres/mint/PgTiers"
-import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
-import * as PgLoginAttempts from "@tollgate/adapters-postgres/reseller/PgLoginAttempts"
-import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
-import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
-import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"
@@ -20,6 +9,7 @@ import { Quota } from "@tollgate/application/reseller/Quota"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import type { OpenedPayment } from "@tollgate/application/topup/PaymentProviders"
 import { type NewTopUp, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import { resellerStores as stores } from "@tollgate/composition/GatewayStores"
 import { tokenRawOf } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
@@ -31,20 +21,6 @@ import type { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as Stores from "./Stores.ts"
 import { clientLayer, TestDatabase } from "./TestDatabase.ts"
-
-const stores = Layer.mergeAll(
-  PgResellers.layer,
-  PgBlacklist.layer,
-  PgLoginAttempts.layer,
-  PgTopUpOrders.layer,
-  PgQuota.layer,
-  PgTiers.layer,
-  PgMints.layer,
-  PgCustomers.layer,
-  PgCustomerKeys.layer,
-  PgBalances.layer,
-  PgSettledUsage.layer
-)
 
 /** The reseller features and their stores. */
 export const layer = Layer.provideMerge(stores, Stores.layer)

@@ -3,46 +3,24 @@
  */
 
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
-import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
-import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
-import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
-import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
-import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
-import * as PgCurrentCatalog from "@tollgate/adapters-postgres/catalog/PgCurrentCatalog"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
-import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
-import * as PgCustomerKeys from "@tollgate/adapters-postgres/customer/PgCustomerKeys"
-import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
-import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
-import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequests"
-import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
-import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
-import * as PgTiers from "@tollgate/adapters-postgres/mint/PgTiers"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
-import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
-import * as PgLoginAttempts from "@tollgate/adapters-postgres/reseller/PgLoginAttempts"
-import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
-import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
-import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
-import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
-import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
-import { CustomerPolicy } from "@tollgate/application/customer/Customers"
-import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
-import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import { inferencePorts, policies, signers, trustedProxies } from "@tollgate/composition/GatewayPorts"
+import { requestStores, resellerStores } from "@tollgate/composition/GatewayStores"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
-import { Effect, Either, Layer, Logger, LogLevel, Redacted } from "effect"
+import { Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import * as NoRankings from "./NoRankings.ts"
 import * as Stores from "./Stores.ts"
 import * as TestDatabase from "./TestDatabase.ts"
@@ -102,48 +80,29 @@ const providers = ({ simulator, merchant, withoutPictures, database }: Programme
   })
 }
 
-const stores = Layer.mergeAll(
-  PgResellers.layer,
-  PgBlacklist.layer,
-  PgLoginAttempts.layer,
-  PgTopUpOrders.layer,
-  PgQuota.layer,
-  PgTiers.layer,
-  PgMints.layer,
-  PgCustomers.layer,
-  PgCustomerKeys.layer,
-  PgBalances.layer,
-  PgSettledUsage.layer,
-  PgApiKeyAuthenticator.layer(),
-  PgCurrentCatalog.layer(),
-  PgInferenceLedger.layer(),
-  PgImageRequests.layer()
-).pipe(Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer)))
+const stores = Layer.mergeAll(resellerStores, requestStores, PgApiKeyAuthenticator.layer()).pipe(
+  Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer))
+)
 
-const ports = (settings: ProgrammeSettings) => {
-  const secrets = onlySecret(Redacted.make(SECRET))
-  const proxies = Either.getOrThrow(TrustedProxies.parse(settings.trustedProxies))
-  return Layer.mergeAll(
+const ports = (settings: ProgrammeSettings) =>
+  Layer.mergeAll(
     hasher(settings),
-    JoseTokenSigner.layer({ issuer: ISSUER, ...secrets }),
-    HmacCursorSealer.layer(secrets),
     Layer.provideMerge(
-      QrLinks.layer({ ...secrets, publicBaseUrl: settings.publicBaseUrl }),
-      TrustedProxies.layer(proxies)
+      signers({
+        secrets: onlySecret(Redacted.make(SECRET)),
+        issuer: ISSUER,
+        publicBaseUrl: settings.publicBaseUrl
+      }),
+      trustedProxies(settings.trustedProxies)
     ),
-    Layer.succeed(TopUpPolicy, { bounds: defaultBounds }),
-    Layer.succeed(CustomerPolicy, { link: settings.linkPolicy }),
+    policies({ bounds: defaultBounds, link: settings.linkPolicy }),
     NoRankings.layer,
     PaymentRefresher.layer,
-    UndiciUpstreams.layer({ keys: () => Redacted.make("sk-provider") }),
-    GptTokenCounter.layer,
-    OpenRequests.layer,
-    RelayMetrics.layer
+    inferencePorts(() => Redacted.make("sk-provider"))
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, providers(settings))),
     Layer.provideMerge(TestDatabase.clientLayer(settings.database))
   )
-}
 
 /** Collects logged errors. */
 const noted = ({ faults }: ProgrammeSettings) =>
