@@ -8,7 +8,6 @@ import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
-import * as PgCustomerKeys from "@tollgate/adapters-postgres/customer/PgCustomerKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
@@ -17,7 +16,6 @@ import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequ
 import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
-import * as PgTiers from "@tollgate/adapters-postgres/mint/PgTiers"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
@@ -61,10 +59,10 @@ export const resellerStores = Layer.mergeAll(
   PgLoginAttempts.layer,
   PgTopUpOrders.layer,
   PgQuota.layer,
-  PgTiers.layer,
+  PgMints.tiersLayer,
   PgMints.layer,
   PgCustomers.layer,
-  PgCustomerKeys.layer,
+  PgApiKeys.customerKeysLayer,
   PgBalances.layer,
   PgSettledUsage.layer
 )

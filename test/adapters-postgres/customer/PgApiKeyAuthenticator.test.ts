@@ -21,14 +21,14 @@ const unknown = new InvalidApiKey({ reason: "unknown" })
 const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 
 /** Remembers for so long that only a notification can explain that something was forgotten. */
-const faithful = { listeningMillis: HOUR, deafMillis: HOUR, strangerMillis: HOUR }
+const faithful = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
 
 /**
  * The key ring of a node at the end of a cable; counts how often it asked the database. Make keys first: the news of a
  * new key keeps a ring from remembering what it reads at that moment.
  */
 const aRing = (
-  options: Partial<PgApiKeyAuthenticator.KeyRingOptions> = {},
+  options: Partial<PgApiKeyAuthenticator.KeyCacheOptions> = {},
   hearing: Partial<PgNotifications.PgNotifications["Type"]> = {}
 ) =>
   Effect.gen(function* () {
@@ -230,8 +230,8 @@ describe("the key ring in Postgres", () => {
     it.scoped("remembers only for a moment while it cannot hear", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
-        const deaf = yield* aRing({ deafMillis: 0 }, { listening: () => false })
-        const hearing = yield* aRing({ deafMillis: 0 })
+        const deaf = yield* aRing({ ttlWithoutNotificationsMillis: 0 }, { listening: () => false })
+        const hearing = yield* aRing({ ttlWithoutNotificationsMillis: 0 })
         for (const { authenticate } of [deaf, deaf, hearing, hearing]) yield* authenticate(secret)
         expect([deaf.lookups(), hearing.lookups()]).toEqual([2, 1])
       })
@@ -240,7 +240,7 @@ describe("the key ring in Postgres", () => {
     it.scoped("does not wait for ever for a database that hangs", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
-        const { authenticate, cable } = yield* aRing({ lookupMillis: 100 })
+        const { authenticate, cable } = yield* aRing({ lookupTimeoutMillis: 100 })
         cable.freeze()
         expect(yield* Effect.timeout(Effect.flip(authenticate(secret)), "2 seconds")).toEqual(overloaded)
         cable.mend()
@@ -251,7 +251,7 @@ describe("the key ring in Postgres", () => {
       Effect.gen(function* () {
         const keys = yield* Effect.all([aKey, aKey])
         const late = yield* aKey
-        const { authenticate } = yield* aRing({ lookups: 2 })
+        const { authenticate } = yield* aRing({ maxConcurrentLookups: 2 })
         const waiting = yield* whileKeysAreLocked(
           Effect.gen(function* () {
             const waiting = yield* Effect.all(

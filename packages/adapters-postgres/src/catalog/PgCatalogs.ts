@@ -1,19 +1,26 @@
 /**
- * The catalog in Postgres. A file is applied whole, one at a time, and only what differs is written.
+ * The catalog in Postgres. A catalog file is applied as a whole, one file at a time. Only the entries that differ from
+ * the stored ones are written.
  */
+import { isDeepStrictEqual } from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Catalogs } from "@tollgate/application/catalog/Catalogs"
-import type { TierTerms } from "@tollgate/domain/catalog/Model"
+import { Catalogs, type StoredTier } from "@tollgate/application/catalog/Catalogs"
+import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
+import type { Model, ModelTerms, Route, TierTerms } from "@tollgate/domain/catalog/Model"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
-import type { Price } from "@tollgate/domain/ledger/Price"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { CATALOG_CHANNEL } from "../client/PgNotifications.ts"
-import { nextUuidV7 } from "../client/SqlValues.ts"
 import { transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
-import { difference, namesOf, type TermsOfModel } from "./CatalogDifference.ts"
-import { readCatalog } from "./CatalogRows.ts"
+import {
+  readCatalog,
+  type StoredProvider,
+  type TermsOfModel,
+  type WholeCatalog,
+  writeModel,
+  writeProvider
+} from "./CatalogRows.ts"
 
 export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.effect(
   Catalogs,
@@ -23,7 +30,7 @@ export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.ef
     return {
       apply: (terms, operator) =>
         Effect.gen(function* () {
-          // Whoever applies a catalog waits here for whoever does so already.
+          // A second operator who applies a catalog waits here for the first.
           yield* sql`SELECT version FROM catalog_state FOR UPDATE`
           const stored = yield* readCatalog
           const { providers, models } = difference(stored, terms)
@@ -65,89 +72,94 @@ export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.ef
   })
 )
 
-const writeProvider = (provider: Provider) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const row = sql.insert({
-      name: provider.name,
-      base_url: provider.baseUrl,
-      api_key_env: provider.apiKeyEnv,
-      auth: provider.auth,
-      protocols: asArray(provider.protocols),
-      max_concurrency: provider.maxConcurrency,
-      first_byte_millis: provider.timeouts.firstByteMillis,
-      idle_millis: provider.timeouts.idleMillis,
-      total_millis: provider.timeouts.totalMillis,
-      breaker_failures: provider.breaker.failures,
-      breaker_window_millis: provider.breaker.windowMillis,
-      breaker_open_millis: provider.breaker.openMillis,
-      retired: false
-    })
-    yield* sql`INSERT INTO provider ${row} ON CONFLICT (name) DO UPDATE SET
-      base_url = excluded.base_url, api_key_env = excluded.api_key_env, auth = excluded.auth,
-      protocols = excluded.protocols, max_concurrency = excluded.max_concurrency,
-      first_byte_millis = excluded.first_byte_millis, idle_millis = excluded.idle_millis,
-      total_millis = excluded.total_millis, breaker_failures = excluded.breaker_failures,
-      breaker_window_millis = excluded.breaker_window_millis, breaker_open_millis = excluded.breaker_open_millis,
-      retired = false`
-  })
+interface Upsert<Terms, Stored> {
+  readonly terms: Terms
+  /** The stored entry of this name, also when it is retired. */
+  readonly stored: Stored | undefined
+}
 
-const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const id = knownId ?? (yield* nextUuidV7)
-    const knownPrice = yield* findPrice(id, model.price)
-    const priceId = knownPrice ?? (yield* nextUuidV7)
-    const row = sql.insert({
-      id,
-      public_name: model.publicName,
-      display_name: model.displayName,
-      author: model.author,
-      kind: model.kind,
-      discovery_rank: model.discoveryRank,
-      hidden: model.hidden,
-      capabilities: asArray(model.capabilities),
-      retired: false,
-      price_id: priceId
-    })
-    // A model and its price name each other; the database looks at the end of the transaction.
-    yield* sql`INSERT INTO model ${row} ON CONFLICT (id) DO UPDATE SET
-      display_name = excluded.display_name, author = excluded.author, kind = excluded.kind,
-      discovery_rank = excluded.discovery_rank, hidden = excluded.hidden, capabilities = excluded.capabilities,
-      retired = false, price_id = excluded.price_id`
-    if (knownPrice === undefined) {
-      const { input, cacheWrite, cacheRead, output } = model.price
-      yield* sql`INSERT INTO price (id, model_id, input, cache_write, cache_read, output)
-        VALUES (${priceId}, ${id}, ${input}, ${cacheWrite}, ${cacheRead}, ${output})`
-    }
-    yield* sql`DELETE FROM route WHERE model_id = ${id}`
-    for (const { provider, upstreamModel, priority, weight } of model.routes) {
-      yield* sql`INSERT INTO route (model_id, provider, upstream_model, priority, weight)
-        VALUES (${id}, ${provider}, ${upstreamModel}, ${priority}, ${weight})`
-    }
-    yield* writeTiers(id, model.tiers)
-  })
+interface Changes<Terms, Stored> {
+  /** New, changed, or no longer retired. */
+  readonly upserts: ReadonlyArray<Upsert<Terms, Stored>>
+  /** In use until now, and missing from the file. */
+  readonly retirements: ReadonlyArray<Stored>
+}
 
-const findPrice = (modelId: string, { input, cacheWrite, cacheRead, output }: Price) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const [row] = yield* sql<{ id: string }>`SELECT id FROM price WHERE model_id = ${modelId} AND input = ${input}
-      AND cache_write = ${cacheWrite} AND cache_read = ${cacheRead} AND output = ${output}`
-    return row?.id
-  })
+interface CatalogDifference {
+  readonly providers: Changes<Provider, StoredProvider>
+  readonly models: Changes<TermsOfModel, Model>
+}
 
-/** A tier is known by its price; one that is no longer offered is kept for those who bought it. */
-const writeTiers = (modelId: string, tiers: ReadonlyArray<TierTerms>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`UPDATE tier SET for_sale = false WHERE model_id = ${modelId}`
-    for (const { tierUsdCents, grantedTokens, forSale } of tiers) {
-      yield* sql`INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale)
-        VALUES (${yield* nextUuidV7}, ${modelId}, ${tierUsdCents}, ${grantedTokens}, ${forSale})
-        ON CONFLICT (model_id, tier_usd_cents) DO UPDATE SET
-          granted_tokens = excluded.granted_tokens, for_sale = excluded.for_sale`
-    }
-  })
+const difference = (stored: WholeCatalog, terms: CatalogTerms): CatalogDifference => ({
+  providers: changes<Provider, StoredProvider>(terms.providers, stored.providers, ({ name }) => name, sameProvider),
+  models: changes<TermsOfModel, Model>(
+    terms.models,
+    stored.models,
+    ({ publicName }) => publicName,
+    (model, before) => sameModel(model, before, stored.tiers)
+  )
+})
 
-/** As Postgres writes an array of words. */
-const asArray = (words: ReadonlyArray<string>): string => `{${words.join(",")}}`
+/** For the operator: models by their public names, providers as `provider <name>`. */
+const namesOf = ({ providers, models }: CatalogDifference) => {
+  const upserts = [
+    ...models.upserts.map(({ terms, stored }) => ({ name: terms.publicName, stored })),
+    ...providers.upserts.map(({ terms, stored }) => ({ name: `provider ${terms.name}`, stored }))
+  ]
+  return {
+    added: upserts.filter(({ stored }) => stored?.retired !== false).map(({ name }) => name),
+    changed: upserts.filter(({ stored }) => stored?.retired === false).map(({ name }) => name),
+    retired: [
+      ...models.retirements.map(({ publicName }) => publicName),
+      ...providers.retirements.map(({ name }) => `provider ${name}`)
+    ]
+  }
+}
+
+const changes = <Terms, Stored extends { readonly retired: boolean }>(
+  wanted: ReadonlyArray<Terms>,
+  known: ReadonlyArray<Stored>,
+  nameOf: (named: Terms | Stored) => string,
+  same: (terms: Terms, stored: Stored) => boolean
+): Changes<Terms, Stored> => {
+  const byName = new Map(known.map((stored) => [nameOf(stored), stored]))
+  const wantedNames = new Set(wanted.map(nameOf))
+  return {
+    upserts: wanted
+      .map((terms) => ({ terms, stored: byName.get(nameOf(terms)) }))
+      .filter(({ terms, stored }) => stored === undefined || stored.retired || !same(terms, stored)),
+    retirements: known.filter((stored) => !stored.retired && !wantedNames.has(nameOf(stored)))
+  }
+}
+
+const sameProvider = (terms: Provider, { retired, ...stored }: StoredProvider): boolean =>
+  isDeepStrictEqual(
+    { ...terms, protocols: sorted(terms.protocols) },
+    { ...stored, protocols: sorted(stored.protocols) }
+  )
+
+const sameModel = (terms: TermsOfModel, stored: Model, tiers: ReadonlyArray<StoredTier>): boolean => {
+  const inFile = new Set(terms.tiers.map(({ tierUsdCents }) => tierUsdCents))
+  // A stored tier that is not for sale and not in the file is no difference.
+  const compared = tiers.filter(
+    (tier) => tier.publicName === stored.publicName && (tier.forSale || inFile.has(tier.tierUsdCents))
+  )
+  return isDeepStrictEqual(comparable(terms, terms.tiers), comparable(stored, compared))
+}
+
+/** The order of routes, tiers and capabilities has no meaning. */
+const comparable = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>) => [
+  model.displayName,
+  model.author,
+  model.kind,
+  model.discoveryRank,
+  model.hidden,
+  sorted(model.capabilities),
+  model.price,
+  sorted(model.routes.map(routeText)),
+  sorted(tiers.map(({ tierUsdCents, grantedTokens, forSale }) => `${tierUsdCents} ${grantedTokens} ${forSale}`))
+]
+
+const routeText = (route: Route) => JSON.stringify([route.provider, route.upstreamModel, route.priority, route.weight])
+
+const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...texts].sort()

@@ -1,6 +1,6 @@
 /**
- * The snapshot of the catalog this process serves from: read again when somebody says that it changed, and now and then
- * in case nobody could. With the database away the last one stays.
+ * The snapshot of the catalog that this process serves from. It is read again after each notification of a change, and
+ * periodically in case a notification was lost. While the database is unavailable, the last snapshot stays.
  */
 import { Catalogs, CurrentCatalog, type StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
@@ -11,13 +11,13 @@ import * as Schedule from "effect/Schedule"
 import { CATALOG_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 
 export interface CurrentCatalogOptions {
-  /** How often to look without having been told. */
+  /** The interval of reads without a notification. */
   readonly pollMillis: number
 }
 
 export const defaults: CurrentCatalogOptions = { pollMillis: 60_000 }
 
-const LOAD_WITHIN = "10 seconds"
+const LOAD_TIMEOUT = "10 seconds"
 const RETRY_AFTER = "1 second"
 
 export const layer = ({
@@ -28,31 +28,33 @@ export const layer = ({
     Effect.gen(function* () {
       const catalogs = yield* Catalogs
       const notifications = yield* PgNotifications
-      const wanted = yield* Queue.sliding<void>(1)
-      const look = () => void wanted.unsafeOffer(undefined)
+      const requests = yield* Queue.sliding<void>(1)
+      const requestRefresh = () => void requests.unsafeOffer(undefined)
 
-      // Subscribed before the first reading, so that no change falls between the two.
-      yield* notifications.subscribe(CATALOG_CHANNEL, { notified: look, missed: look })
+      // Subscribe before the first read, so that no change is missed between the two.
+      yield* notifications.subscribe(CATALOG_CHANNEL, { notified: requestRefresh, missed: requestRefresh })
       let current = fromStored(yield* catalogs.load)
 
       const refresh = Effect.gen(function* () {
-        const next = fromStored(yield* Effect.timeout(catalogs.load, LOAD_WITHIN))
+        const next = fromStored(yield* Effect.timeout(catalogs.load, LOAD_TIMEOUT))
         if (next.version === current.version) return
         current = next
-        yield* Effect.logInfo("serving another catalog").pipe(Effect.annotateLogs({ version: next.version }))
+        yield* Effect.logInfo("serving a new version of the catalog").pipe(
+          Effect.annotateLogs({ version: next.version })
+        )
       })
-      yield* Queue.take(wanted).pipe(
+      yield* Queue.take(requests).pipe(
         Effect.zipRight(refresh),
         Effect.catchAllCause((cause) =>
-          Effect.logWarning("the catalog could not be read; the last one stays", cause).pipe(
+          Effect.logWarning("the catalog could not be read; serving the last version", cause).pipe(
             Effect.zipRight(Effect.sleep(RETRY_AFTER)),
-            Effect.zipRight(Effect.sync(look))
+            Effect.zipRight(Effect.sync(requestRefresh))
           )
         ),
         Effect.forever,
         Effect.forkScoped
       )
-      yield* Effect.sync(look).pipe(Effect.repeat(Schedule.spaced(pollMillis)), Effect.forkScoped)
+      yield* Effect.sync(requestRefresh).pipe(Effect.repeat(Schedule.spaced(pollMillis)), Effect.forkScoped)
 
       return { get: () => current }
     })

@@ -1,7 +1,7 @@
 /**
- * What the database keeps of an API key's secret part: its HMAC-SHA-256 under a pepper that is not in the database.
+ * The stored form of an API key's secret part: its HMAC-SHA-256 under a pepper that is not in the database.
  *
- * Peppers have versions. New keys are stored under the current one; the others only verify keys made before a change.
+ * Peppers have versions. New keys are stored under the current version. The other versions only verify older keys.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"
@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 export interface KeyMacOptions {
-  /** What keys begin with: `tg`. */
+  /** The prefix of every key: `tg`. */
   readonly prefix: string
   readonly peppers: ReadonlyMap<number, Redacted.Redacted<string>>
   /** One of the peppers. */
@@ -26,14 +26,14 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
   KeyMac,
   {
     readonly prefix: string
-    /** What to store of a new key. */
+    /** The MAC of a new key, to be stored. */
     readonly seal: (key: KeyMaterial) => StoredMac
-    /** Whether this is the stored key. Takes the same time whatever is stored, nothing included. */
+    /** Whether this is the stored key. The time does not depend on the stored MAC, or on whether there is one. */
     readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
   }
 >() {}
 
-const NEVER_STORED = new Uint8Array(32)
+const PLACEHOLDER_MAC = new Uint8Array(32)
 
 export const make = ({ prefix, peppers, currentVersion }: KeyMacOptions): Context.Tag.Service<KeyMac> => {
   const macUnder = (pepper: Redacted.Redacted<string>, key: KeyMaterial): Uint8Array =>
@@ -47,7 +47,7 @@ export const make = ({ prefix, peppers, currentVersion }: KeyMacOptions): Contex
     seal: (key) => ({ secretMac: macUnder(current, key), pepperVersion: currentVersion }),
     verify: (key, stored) => {
       const pepper = stored && peppers.get(stored.pepperVersion)
-      const equal = timingSafeEqual(macUnder(pepper ?? current, key), stored?.secretMac ?? NEVER_STORED)
+      const equal = timingSafeEqual(macUnder(pepper ?? current, key), stored?.secretMac ?? PLACEHOLDER_MAC)
       return equal && pepper !== undefined
     }
   }

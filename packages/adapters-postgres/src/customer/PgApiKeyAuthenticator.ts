@@ -1,9 +1,10 @@
 /**
- * Whose key this is, remembered for a moment so that a request does not wait for the database to say it again.
+ * Authentication by API key, with a cache so that most requests do not wait for the database.
  *
- * What is remembered is the digest of a key, never the key. Notifications end an entry at once, a lost connection ends
- * all of them, and time ends the rest: half a minute while notifications arrive, a second while they do not.
- * Strangers are remembered too, more briefly and in a small place of their own, so that they displace nobody.
+ * The cache is keyed by the digest of a key, never by the key. A notification removes the entries of its key, and a lost
+ * connection removes all entries. Other entries expire: after half a minute while notifications arrive, after a second
+ * while they do not. Unknown keys are cached too, for a shorter time and in a small cache of their own, so that they
+ * cannot displace valid keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -20,33 +21,34 @@ import { ExpiringMap } from "../client/ExpiringMap.ts"
 import { KEYS_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 import { KeyMac } from "./KeyMac.ts"
 
-export interface KeyRingOptions {
+export interface KeyCacheOptions {
   readonly capacity: number
-  readonly listeningMillis: number
-  /** How long a key is remembered while nobody could say that it was revoked. */
-  readonly deafMillis: number
-  readonly strangers: number
-  readonly strangerMillis: number
-  /** Keys being looked up at a time; more of them are refused. */
-  readonly lookups: number
-  readonly lookupMillis: number
+  /** The lifetime of an entry while notifications arrive. */
+  readonly ttlMillis: number
+  /** The lifetime of an entry while notifications of revocations cannot arrive. */
+  readonly ttlWithoutNotificationsMillis: number
+  readonly unknownKeysCapacity: number
+  readonly unknownKeyTtlMillis: number
+  /** Keys that are looked up concurrently; further lookups are refused. */
+  readonly maxConcurrentLookups: number
+  readonly lookupTimeoutMillis: number
 }
 
-export const defaults: KeyRingOptions = {
+export const defaults: KeyCacheOptions = {
   capacity: 10_000,
-  listeningMillis: 30_000,
-  deafMillis: 1_000,
-  strangers: 1_000,
-  strangerMillis: 2_000,
-  lookups: 256,
-  lookupMillis: 3_000
+  ttlMillis: 30_000,
+  ttlWithoutNotificationsMillis: 1_000,
+  unknownKeysCapacity: 1_000,
+  unknownKeyTtlMillis: 2_000,
+  maxConcurrentLookups: 256,
+  lookupTimeoutMillis: 3_000
 }
 
-type Known = Either.Either<Principal, InvalidApiKey>
+type Authentication = Either.Either<Principal, InvalidApiKey>
 
-interface Remembered {
+interface CacheEntry {
   readonly publicId: string
-  readonly known: Known
+  readonly result: Authentication
 }
 
 interface KeyRow {
@@ -56,73 +58,75 @@ interface KeyRow {
   readonly pepper_version: number
 }
 
-const UNKNOWN: Known = Either.left(new InvalidApiKey({ reason: "unknown" }))
+const UNKNOWN: Authentication = Either.left(new InvalidApiKey({ reason: "unknown" }))
 const OVERLOADED = Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
 
-export const make = (options: KeyRingOptions = defaults) =>
+export const make = (options: KeyCacheOptions = defaults) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
-    const keys = new ExpiringMap<string, Remembered>(options.capacity)
-    const strangers = new ExpiringMap<string, Remembered>(options.strangers)
-    const lookups = yield* SingleFlight.make<string, Principal, InvalidApiKey | Overloaded>(options.lookups)
-    let news = 0
+    const keys = new ExpiringMap<string, CacheEntry>(options.capacity)
+    const unknownKeys = new ExpiringMap<string, CacheEntry>(options.unknownKeysCapacity)
+    const lookups = yield* SingleFlight.make<string, Principal, InvalidApiKey | Overloaded>(
+      options.maxConcurrentLookups
+    )
+    let notificationCount = 0
 
     yield* notifications.subscribe(KEYS_CHANNEL, {
       notified: (publicId) => {
-        news++
-        for (const known of [keys, strangers]) known.forget((key) => key.publicId === publicId)
+        notificationCount++
+        for (const cache of [keys, unknownKeys]) cache.forget((key) => key.publicId === publicId)
       },
       missed: () => {
-        news++
-        for (const known of [keys, strangers]) known.clear()
+        notificationCount++
+        for (const cache of [keys, unknownKeys]) cache.clear()
       }
     })
 
     const find = (digest: string, key: KeyMaterial) =>
       Effect.gen(function* () {
-        const newsBefore = news
+        const countBefore = notificationCount
         const [row] = yield* sql<KeyRow>`
           SELECT k.id, k.user_id, k.secret_mac, k.pepper_version FROM api_key k JOIN app_user u ON u.id = k.user_id
           WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'`
         const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
-        const known: Known =
+        const result: Authentication =
           row !== undefined && genuine
             ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
             : UNKNOWN
-        // What was read before a notification may be what it was about.
-        if (news === newsBefore) (genuine ? keys : strangers).set(digest, { publicId: key.publicId, known })
-        return yield* known
+        // A row that was read before a notification may be outdated by it, so it is not cached.
+        if (notificationCount === countBefore)
+          (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
+        return yield* result
       }).pipe(
         Effect.disconnect,
         Effect.timeoutFail({
-          duration: options.lookupMillis,
+          duration: options.lookupTimeoutMillis,
           onTimeout: () => new Overloaded({ retryAfterSeconds: 1 })
         }),
         Effect.catchTag("SqlError", (error) =>
-          Effect.zipRight(Effect.logDebug("a key was not looked up", error), OVERLOADED)
+          Effect.zipRight(Effect.logDebug("an API key could not be looked up in the database", error), OVERLOADED)
         )
       )
 
     const digestOf = (presented: Redacted.Redacted<string>) => hash("sha256", Redacted.value(presented), "base64")
 
-    const remembered = (digest: string): Known | undefined =>
+    const cached = (digest: string): Authentication | undefined =>
       (
-        keys.get(digest, notifications.listening() ? options.listeningMillis : options.deafMillis) ??
-        strangers.get(digest, options.strangerMillis)
-      )?.known
+        keys.get(digest, notifications.listening() ? options.ttlMillis : options.ttlWithoutNotificationsMillis) ??
+        unknownKeys.get(digest, options.unknownKeyTtlMillis)
+      )?.result
 
     return ApiKeyAuthenticator.of({
-      recall: (presented) =>
-        Redacted.value(presented).length > MAX_LENGTH ? UNKNOWN : remembered(digestOf(presented)),
+      recall: (presented) => (Redacted.value(presented).length > MAX_LENGTH ? UNKNOWN : cached(digestOf(presented))),
       authenticate: (presented) =>
         Effect.suspend(() => {
           const text = Redacted.value(presented)
           if (text.length > MAX_LENGTH) return UNKNOWN
           const digest = digestOf(presented)
-          const known = remembered(digest)
-          if (known !== undefined) return known
+          const result = cached(digest)
+          if (result !== undefined) return result
           const key = parse(keyMac.prefix, text)
           return Either.isLeft(key) ? UNKNOWN : lookups.run(digest, () => find(digest, key.right), OVERLOADED)
         })
@@ -130,6 +134,6 @@ export const make = (options: KeyRingOptions = defaults) =>
   })
 
 export const layer = (
-  options: Partial<KeyRingOptions> = {}
+  options: Partial<KeyCacheOptions> = {}
 ): Layer.Layer<ApiKeyAuthenticator, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
   Layer.scoped(ApiKeyAuthenticator, make({ ...defaults, ...options }))

@@ -1,16 +1,27 @@
 /**
- * API keys in Postgres, as an operator makes and ends them.
+ * API keys in Postgres, created and revoked by an operator or by the reseller of a customer.
+ *
+ * Creation and revocation write the audit log in the same transaction, and notify the authenticators of all nodes.
  */
+import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
-import { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import type { SqlError } from "@effect/sql/SqlError"
+import { ApiKeys, type CreatedKey } from "@tollgate/application/customer/ApiKeys"
+import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
+import { type ApiKey, type ApiKeyId, ApiKeyNotFound, mint, render } from "@tollgate/domain/customer/ApiKey"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { Operator } from "@tollgate/domain/operations/Operation"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { KEYS_CHANNEL } from "../client/PgNotifications.ts"
+import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
-import type { KeyMac } from "./KeyMac.ts"
-import { createKey, KEY_COLUMNS, type KeyRow, revokeKey, toKey } from "./KeyRows.ts"
+import * as AuditLog from "../operations/AuditLog.ts"
+import { KeyMac } from "./KeyMac.ts"
 import { findUser } from "./PgUsers.ts"
 
+/** API keys as an operator creates and revokes them. */
 export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   ApiKeys,
   Effect.gen(function* () {
@@ -36,3 +47,99 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = 
     }
   })
 )
+
+/** API keys as resellers create and revoke them. Keys and customers of another reseller are not found. */
+export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
+  CustomerKeys,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const context = yield* Effect.context<SqlClient.SqlClient | KeyMac>()
+    const provided = Effect.provide(context)
+    return {
+      create: (resellerId, userId, name) =>
+        Effect.gen(function* () {
+          // The lock keeps another session from removing the link until the key is created.
+          const [customer] = yield* sql<{ email: string }>`
+            SELECT u.email FROM reseller_customer c JOIN app_user u ON u.id = c.user_id
+            WHERE c.reseller_id = ${resellerId} AND c.user_id = ${userId} FOR KEY SHARE OF c`
+          if (customer === undefined) return yield* new NotFound({ what: "customer" })
+          return yield* createKey({ id: userId, ...customer }, name, AuditLog.itself(resellerId))
+        }).pipe(transact, provided),
+
+      revoke: (resellerId, keyId) =>
+        Effect.gen(function* () {
+          const own = yield* sql`
+            SELECT FROM api_key k JOIN reseller_customer c ON c.user_id = k.user_id
+            WHERE k.id = ${keyId} AND c.reseller_id = ${resellerId} FOR KEY SHARE OF c`
+          const revoked = own.length === 0 ? undefined : yield* revokeKey(keyId, AuditLog.itself(resellerId))
+          if (revoked?.revokedAt === undefined) return yield* new NotFound({ what: "key" })
+          return { keyId: revoked.id, revokedAt: revoked.revokedAt }
+        }).pipe(transact, provided)
+    }
+  })
+)
+
+interface KeyRow {
+  readonly id: string
+  readonly public_id: string
+  readonly user_id: string
+  readonly name: string
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+const KEY_COLUMNS = "id, public_id, user_id, name, created_at, revoked_at"
+
+const toKey = (row: KeyRow): ApiKey => ({
+  id: row.id as ApiKeyId,
+  publicId: row.public_id,
+  userId: row.user_id as UserId,
+  name: row.name,
+  createdAt: row.created_at,
+  revokedAt: row.revoked_at ?? undefined
+})
+
+/** The secret is generated here and returned once; only its MAC is stored. */
+const createKey = (
+  { id: userId, email }: { readonly id: UserId; readonly email: string },
+  name: string,
+  operator: Operator
+): Effect.Effect<CreatedKey, SqlError, SqlClient.SqlClient | KeyMac> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const keyMac = yield* KeyMac
+    const id = yield* nextUuidV7
+    const material = mint(keyMac.prefix, randomBytes(44))
+    const { secretMac, pepperVersion } = keyMac.seal(material)
+    const [row] = yield* sql<KeyRow>`
+      INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
+      VALUES (${id}, ${material.publicId}, ${userId}, ${name}, ${secretMac}, ${pepperVersion})
+      RETURNING ${sql.literal(KEY_COLUMNS)}`
+    if (row === undefined) return yield* Effect.dieMessage("an inserted key was not returned")
+    const detail = { public_id: material.publicId, user_id: userId, email, name }
+    yield* AuditLog.record({ operator, action: "key.create", subject: id, detail })
+    // An authenticator may have cached this public id as unknown.
+    yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${material.publicId})`
+    return { key: toKey(row), secret: render(keyMac.prefix, material) }
+  })
+
+/** Returns the key after the revocation. A key that was revoked before is unchanged. Undefined when there is no such key. */
+const revokeKey = (
+  id: ApiKeyId,
+  operator: Operator
+): Effect.Effect<ApiKey | undefined, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(KEY_COLUMNS)
+    const [revoked] = yield* sql<KeyRow>`
+      UPDATE api_key SET revoked_at = greatest(clock_timestamp(), created_at)
+      WHERE id = ${id} AND revoked_at IS NULL RETURNING ${columns}`
+    if (revoked === undefined) {
+      const [before] = yield* sql<KeyRow>`SELECT ${columns} FROM api_key WHERE id = ${id}`
+      return before && toKey(before)
+    }
+    const detail = { public_id: revoked.public_id, user_id: revoked.user_id, name: revoked.name }
+    yield* AuditLog.record({ operator, action: "key.revoke", subject: revoked.id, detail })
+    yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${revoked.public_id})`
+    return toKey(revoked)
+  })

@@ -1,21 +1,26 @@
 /**
- * What customers have left, in Postgres: the link, the accounts and the time in one statement, and so in one snapshot.
+ * The balances of customers in Postgres: the link, the accounts and the time are read in one statement, so in one
+ * snapshot.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Balances, type BalancesStatement } from "@tollgate/application/customer/Balances"
+import { type CustomerBalances, tokenPlan } from "@tollgate/domain/customer/Customer"
 import type { UserId } from "@tollgate/domain/customer/User"
+import { remaining } from "@tollgate/domain/ledger/Account"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdPico, zero } from "@tollgate/domain/money/UsdPico"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { type BalanceRow, toBalances } from "./BalanceRows.ts"
+import { type AccountRow, toAccount } from "../ledger/AccountRows.ts"
 
 interface CustomerRow {
   readonly user_id: UserId
   readonly as_of: Date
 }
 
-/** One row an account; one without an account where the customer has none. */
+/** One row an account; one row without an account when the customer has none. */
 type Row = CustomerRow & (BalanceRow | { readonly id: null })
 
 export const layer: Layer.Layer<Balances, never, SqlClient.SqlClient> = Layer.effect(
@@ -53,3 +58,17 @@ const statementOf =
     const accounts = rows.filter((row): row is CustomerRow & BalanceRow => row.id !== null)
     return Effect.succeed({ userId: first.user_id, balances: toBalances(accounts), asOf: first.as_of })
   }
+
+export interface BalanceRow extends AccountRow {
+  /** The model of a plan; null for a pay-as-you-go account. */
+  readonly public_name: string | null
+}
+
+/** The balances of one user. Plans are in the order of the rows. */
+export const toBalances = (rows: ReadonlyArray<BalanceRow>): CustomerBalances => {
+  const payg = rows.find((row) => row.public_name === null)
+  return {
+    paygPico: payg === undefined ? zero : remaining(toAccount(payg, UsdPico)),
+    plans: rows.flatMap((row) => (row.public_name === null ? [] : [tokenPlan(row.public_name, toAccount(row, Tokens))]))
+  }
+}

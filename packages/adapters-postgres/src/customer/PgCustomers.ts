@@ -26,8 +26,8 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** A user, and whether this reseller is linked to it. */
-    const known = (resellerId: ResellerId, email: Email) =>
+    /** The user of this email, and whether the reseller is linked to it. */
+    const findCustomer = (resellerId: ResellerId, email: Email) =>
       Effect.map(
         sql<CustomerRow & { linked: boolean }>`
           SELECT u.id AS user_id, u.email, c.user_id IS NOT NULL AS linked
@@ -36,7 +36,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         ([row]) => row && ({ customer: toCustomer(row), owner: row.linked ? "customer" : "unlinked_user" } as const)
       )
 
-    /** Nothing when somebody else has just made a user of this email. */
+    /** Undefined when another session has just created the user of this email. */
     const createUser = (email: Email) =>
       Effect.gen(function* () {
         const [row] = yield* sql<CustomerRow>`INSERT INTO app_user (id, email) VALUES (${yield* nextUuidV7}, ${email})
@@ -44,7 +44,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         return row && toCustomer(row)
       })
 
-    /** With its entry in the audit log, where the link is new: it gives rights over a balance. */
+    /** A new link gets an entry in the audit log, because it gives rights over a balance. */
     const linkTo = (resellerId: ResellerId, { userId, email }: Customer, operator: Operator) =>
       Effect.gen(function* () {
         const linked = yield* sql`INSERT INTO reseller_customer (reseller_id, user_id) VALUES (${resellerId}, ${userId})
@@ -65,13 +65,13 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
 
       resolve: (resellerId, email, policy) =>
         Effect.gen(function* () {
-          const before = yield* known(resellerId, email)
+          const before = yield* findCustomer(resellerId, email)
           const created = before === undefined ? yield* createUser(email) : undefined
           const found =
             created === undefined
-              ? (before ?? (yield* known(resellerId, email)))
+              ? (before ?? (yield* findCustomer(resellerId, email)))
               : ({ customer: created, owner: "none" } as const)
-          if (found === undefined) return yield* Effect.dieMessage("a user is neither there nor can be made")
+          if (found === undefined) return yield* Effect.dieMessage("a user neither exists nor can be created")
           const decided = decideLink(found.owner, policy)
           if (decided.link) yield* linkTo(resellerId, found.customer, AuditLog.itself(resellerId))
           return { ...found.customer, created: decided.create }

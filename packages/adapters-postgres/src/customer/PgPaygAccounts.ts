@@ -1,8 +1,8 @@
 /**
- * Pay-as-you-go balances in Postgres, as an operator moves them.
+ * Pay-as-you-go balances in Postgres, as an operator credits them.
  *
- * The account row is locked before the journal is read, so repeats for one user come one after the other; repeats of an
- * operation id for different users meet at the journal's unique index.
+ * The transaction locks the account row before it reads the journal, so repeats for one user are serialised. The
+ * journal's unique index catches repeats of an operation id for different users.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
@@ -52,10 +52,10 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
         Effect.gen(function* () {
           const user = yield* findUser(email)
           const account = yield* lockedAccount(user.id)
-          const ask = { userId: user.id, amount, operationId }
+          const request = { userId: user.id, amount, operationId }
           const repeated = { userId: user.id, amountUsdMicro: amount, alreadyApplied: true }
 
-          const { creditPico } = yield* decideCredit(ask, yield* earlierCredit(operationId))
+          const { creditPico } = yield* decideCredit(request, yield* earlierCredit(operationId))
           if (creditPico === undefined) return { ...repeated, balancePico: UsdPico(account.remaining) }
           const booking = {
             code: "payg_credit",
@@ -66,8 +66,8 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
             amount: creditPico
           } as const
           if (!(yield* bookOnce(booking, operator.actor))) {
-            // Carried out for another account since we looked; the decision is now about that.
-            yield* decideCredit(ask, yield* earlierCredit(operationId))
+            // Another session has booked this operation for another account since the read, so the credit is decided again.
+            yield* decideCredit(request, yield* earlierCredit(operationId))
             return { ...repeated, balancePico: UsdPico(account.remaining) }
           }
           yield* sql`UPDATE account SET credits_posted = credits_posted + ${creditPico} WHERE id = ${account.id}`

@@ -1,11 +1,11 @@
 /**
- * Settled usage in Postgres, up to a horizon that nothing can be written below any more.
+ * Settled usage in Postgres, up to a horizon below which no row can be written any more.
  *
- * A settlement is stamped with the clock when its row is made, which is after its transaction took the table's lock for
- * writing. So what is stamped before a look at that lock either belongs to a transaction that was seen holding it, and
- * began no later than its row was stamped, or is committed and in the next snapshot. The horizon is the beginning of
- * the oldest of those transactions, and the rows are read after it was found. Transactions that only read, a backup for
- * instance, do not hold it back.
+ * A settlement gets its timestamp when its row is inserted, which is after its transaction took the table's lock for
+ * writing. So at the time when the locks are read, a settlement with an earlier timestamp is either committed, or its
+ * transaction holds the lock and began before that timestamp. The horizon is the beginning of the oldest transaction
+ * that holds the lock. The rows are read after the horizon, so they include every committed settlement below it.
+ * Transactions that only read, such as a backup, do not hold the horizon back.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
@@ -33,8 +33,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // A role may not see when the transactions of another one began, and a prepared one has no process: none of this
-    // program's lasts for a minute.
+    // The beginning of a transaction is hidden when it belongs to another role, and unknown when it is prepared. No
+    // transaction of this program lasts for a minute, so a minute ago stands for such a beginning.
     const horizon = Effect.flatMap(
       sql<{ micros: bigint }>`
         SELECT (extract(epoch FROM least(statement_timestamp(), min(
@@ -44,12 +44,12 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
         WHERE l.locktype = 'relation' AND l.relation = 'settlement'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted
           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
       ([row]) =>
-        row === undefined ? Effect.dieMessage("the database did not say the time") : Effect.succeed(row.micros)
+        row === undefined ? Effect.dieMessage("the database returned no horizon") : Effect.succeed(row.micros)
     )
 
     const instant = (micros: bigint) => sql`timestamptz 'epoch' + ${micros} * interval '1 microsecond'`
 
-    /** Below a position that was read before, nothing has changed since. */
+    /** No row below a position that was read before can have changed since, so it needs no horizon. */
     const below = (after: UsagePosition | undefined) =>
       after === undefined
         ? Effect.map(horizon, (micros) => sql`s.settled_at < ${instant(micros)}`)
@@ -63,8 +63,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
           const inRange = yield* below(after)
           const used = sql.literal("s.charged_input + s.charged_cache_write + s.charged_cache_read + s.charged_output")
           const newestFirst = sql.literal("ORDER BY settled_at DESC, request_id DESC")
-          // Each customer's newest item alone is cheap to find, and the page holds nothing older than the last of as many
-          // customers as it has places. So only few of many customers are looked into.
+          // The newest item of each customer is cheap to find. A page of N items holds nothing older than the newest item
+          // of the N-th customer in that order, so the query reads the history of at most N customers.
           const rows = yield* sql<UsageRow>`
             WITH latest AS MATERIALIZED (
               SELECT c.user_id, newest.settled_at FROM reseller_customer c CROSS JOIN LATERAL (

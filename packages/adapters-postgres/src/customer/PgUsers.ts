@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
-import { type BalanceRow, toBalances } from "./BalanceRows.ts"
+import { type BalanceRow, toBalances } from "./PgBalances.ts"
 
 interface UserRow {
   readonly id: string
@@ -19,7 +19,7 @@ interface UserRow {
   readonly created_at: Date
 }
 
-/** The user of an address, where a use of it needs one. */
+/** The user of an email address; fails when there is none. */
 export const findUser = (email: Email) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -47,7 +47,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
 
       balances: ({ id }) =>
         Effect.gen(function* () {
-          // The kinds stand apart because each has an index of its own.
+          // One condition a kind, because each kind has its own partial index.
           const rows = yield* sql<BalanceRow>`
             SELECT a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending
             FROM account a LEFT JOIN model m ON m.id = a.model_id

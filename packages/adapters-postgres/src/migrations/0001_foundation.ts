@@ -1,9 +1,8 @@
 /**
  * Users, keys, the catalog, the ledger, holds and settlements.
  *
- * The database keeps the facts and forbids what cannot be: a balance below zero, a stored balance of a system account,
- * a transfer between units, a charge whose parts do not add up, a change to a journal. The rules that decide are the
- * domain's.
+ * The constraints reject impossible states: a balance below zero, a stored balance of a system account, a transfer
+ * between units, a charge that is not the sum of its parts, a change to a journal. Decisions are made by the domain.
  */
 export const foundation = /* sql */ `
 -- Users and keys ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /**
- * A transaction that was decided from what its writer remembered ends here when the rows are not as remembered.
+ * Aborts a transaction that was decided over cached rows when the stored rows are different.
  */
 export const staleDecisions = /* sql */ `
 CREATE FUNCTION refuse_stale(as_decided boolean) RETURNS boolean LANGUAGE plpgsql AS $$

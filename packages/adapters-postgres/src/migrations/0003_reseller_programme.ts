@@ -1,9 +1,9 @@
 /**
  * Resellers, their quota, top-up orders, mints and customers.
  *
- * What is to be paid never changes once it was told, a status moves along its ways and no other, and neither an order
- * nor a mint can say that money moved where the transfer is missing. Sentences that need more than one row to be true
- * are the audit's.
+ * The constraints keep the payment instructions of an order unchanged, allow only the defined moves of a status, and
+ * reject an order or a mint that claims a transfer that does not exist. The audit checks the invariants that span several
+ * rows.
  */
 export const resellerProgramme = /* sql */ `
 CREATE FUNCTION refuse_because() RETURNS trigger LANGUAGE plpgsql AS $$

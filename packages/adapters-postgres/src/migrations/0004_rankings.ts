@@ -1,8 +1,8 @@
 /**
- * What the rankings are counted from: tokens by model and hour, speeds of the last days, and the documents served.
+ * The sums that rankings are computed from: tokens by model and hour, speeds of the last days, and the served documents.
  *
- * All of it follows from the settlements and can be counted again from them. A settlement adds rows of its own
- * (`usage_delta`) and shares none with another transaction; they are folded into the hours later.
+ * All of it is derived from the settlements and can be counted again. A settlement inserts rows of its own
+ * (`usage_delta`), so concurrent transactions share no row. A task folds these rows into the hours later.
  */
 export const rankings = /* sql */ `
 -- Speeds by their order of magnitude: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds

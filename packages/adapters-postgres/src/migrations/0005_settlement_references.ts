@@ -1,9 +1,9 @@
 /**
- * What a settlement refers to is checked once a statement instead of once a row, and more sharply.
+ * Checks the references of settlements once a statement instead of once a row, and more strictly than foreign keys.
  *
- * A foreign key runs a query for every row it guards and locks what it finds; the four of `settlement` were a fifth of
- * what a request costs the database. What settlements refer to is never taken away and never becomes somebody else's, so
- * one look at all rows of a statement proves as much, and it also sees whose the accounts are.
+ * A foreign key runs a query for every row and locks the row that it finds. The four foreign keys of `settlement` were a
+ * fifth of the database's work for a request. The referenced rows are never deleted and never change their owner, so one
+ * check of all rows of a statement proves as much. It also checks the owners of the accounts.
  */
 export const settlementReferences = /* sql */ `
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

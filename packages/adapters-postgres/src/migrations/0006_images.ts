@@ -1,8 +1,8 @@
 /**
- * Image requests, one running of an account, and the queue of those a person has to look at.
+ * Image requests, at most one running request of an account, and the queue of requests that an operator reviews.
  *
- * The money of an image request is where that of any request is, in a hold and then in a settlement. What is kept here
- * says whether it may run and how it ended: no prompt, no picture, nothing of what was asked for.
+ * The money of an image request is in a hold and then in a settlement, as for every request. These tables hold its state
+ * only: no prompt and no image.
  */
 export const images = /* sql */ `
 CREATE TABLE image_request (

@@ -1,11 +1,11 @@
 /**
  * Usage by the minute, the hour and the day, in place of the hour alone.
  *
- * Windows end at minutes. With sums by the hour, the hours that an end divides had to be read from the settlements, and
- * the present hour is divided by every window: on a busy server those were millions of rows a minute. With three grains
- * any span of whole minutes is made of sums, and a long one mostly of days.
+ * Windows end at minutes. With sums by the hour, the hours that contain the ends of a window were read from the
+ * settlements. The present hour contains an end of every window, so a busy server read millions of rows a minute. With
+ * three grains, any span of whole minutes is made of sums, and a long span mostly of days.
  *
- * Everything here is counted anew from the settlements.
+ * The migration counts everything again from the settlements.
  */
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;

@@ -1,8 +1,8 @@
 /**
- * What comes for an order that was paid before: a second payment to the same address.
+ * Second payments: money that arrives at the address of an order that is paid already.
  *
- * A credited order of a method that can receive more goes on being due for a while. And a provider may keep a second
- * payment as one of its own that refers to the first: it is found by the first, and remembered with the order.
+ * A credited order of a method that can receive more stays due for a while. A provider may record a second payment as a
+ * payment of its own that refers to the first one. The order is found by the first payment, and stores the second.
  */
 export const secondPayments = /* sql */ `
 ALTER TABLE topup_order

@@ -1,8 +1,9 @@
 /**
- * Brings a database to the schema this program was written for. Forward only; each step is applied once, in order.
+ * Migrates a database to the schema of this version of the program. Forward only; each migration is applied once, in
+ * order.
  *
- * All missing steps are applied in one transaction under one lock, so of two nodes that start at once one migrates and
- * the other waits and finds nothing left to do.
+ * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at once, one
+ * migrates, and the other waits and finds nothing left to do.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -21,7 +22,7 @@ export interface Migration {
   readonly statements: string
 }
 
-/** In the order of application. A step that any database has seen is never edited again. */
+/** In the order of application. A migration that was applied to any database is never edited. */
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
   { name: "0002_stale_decisions", statements: staleDecisions },
@@ -33,10 +34,10 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0008_second_payments", statements: secondPayments }
 ]
 
-/** Any number, the same in every version of this program. */
-const LOCK = 8_436_201_775n
+/** The key of the advisory lock: any number, the same in every version of this program. */
+const MIGRATION_LOCK = 8_436_201_775n
 
-/** Applies what is missing; the names of what was applied. */
+/** Applies the missing migrations and returns their names. */
 export const migrate = (
   steps: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
@@ -44,7 +45,7 @@ export const migrate = (
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`SET LOCAL statement_timeout = 0`
-      yield* sql`SELECT pg_advisory_xact_lock(${LOCK})`
+      yield* sql`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`
       yield* sql`CREATE TABLE IF NOT EXISTS migration (
         name text PRIMARY KEY,
         applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -58,7 +59,7 @@ export const migrate = (
     })
   )
 
-/** The names of the steps this database has not seen. */
+/** The names of the migrations that this database lacks. */
 export const pending = (
   steps: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>

@@ -1,11 +1,12 @@
 /**
- * Mints in Postgres: quota turned into a customer's tokens, in one transaction.
+ * Mints and tiers in Postgres. A mint turns quota into a customer's tokens in one transaction.
  *
- * The reseller's quota account is locked first. So a reseller's mints come one after the other, on however many nodes:
- * each sees what those before it took, whether its operation id has minted, and how many of them there were lately.
+ * The transaction locks the reseller's quota account first, so the mints of one reseller are serialised over all nodes.
+ * Each mint sees the balance that earlier mints left, whether its operation id was used before, and how many mints the
+ * reseller made recently.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Mints } from "@tollgate/application/mint/Mints"
+import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
@@ -18,8 +19,9 @@ import {
   type MintResult,
   mintLimit
 } from "@tollgate/domain/mint/Mint"
-import { TierId } from "@tollgate/domain/mint/Tier"
+import { type Tier, TierId } from "@tollgate/domain/mint/Tier"
 import { Tokens } from "@tollgate/domain/money/Tokens"
+import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { OperationId } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
@@ -28,10 +30,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { nextUuidV7 } from "../client/SqlValues.ts"
-import { databaseTime, transact } from "../client/Transact.ts"
+import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { book, lockPlan, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
 import { actorOf } from "../operations/AuditLog.ts"
-import { TIERS, type TierRow, toTier } from "./TierRows.ts"
 
 interface MintRow {
   readonly id: string
@@ -73,7 +74,7 @@ export const layer: Layer.Layer<Mints, never, SqlClient.SqlClient> = Layer.effec
         ? Effect.map(sql<TierRow>`${sql.literal(TIERS)} WHERE t.id = ${id}`, ([row]) => row && toTier(row))
         : Effect.succeed(undefined)
 
-    /** What there is when a mint is decided, all of it as the mints before this one left it. */
+    /** The facts that a mint is decided over, read under the lock of the quota. */
     const basisOf = (resellerId: ResellerId, { customerEmail, planTierId }: MintRequest, now: Date) =>
       Effect.gen(function* () {
         const recent = yield* recentMints(resellerId, now)
@@ -135,4 +136,38 @@ const toMint = (row: MintRow): Mint => ({
   priceUsdMicro: UsdMicro(row.price_usd_micro),
   balanceAfter: UsdMicro(row.balance_after),
   mintedAt: row.minted_at
+})
+
+/** The tiers that resellers can mint. */
+export const tiersLayer: Layer.Layer<Tiers, never, SqlClient.SqlClient> = Layer.effect(
+  Tiers,
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    all: Effect.map(sql<TierRow>`${sql.literal(TIERS)}`, (rows) => rows.map(toTier)).pipe(sqlErrorsAreDefects)
+  }))
+)
+
+interface TierRow {
+  readonly id: TierId
+  readonly model_id: string
+  readonly model_name: string
+  readonly model_callable: boolean
+  readonly tier_usd_cents: bigint
+  readonly granted_tokens: bigint
+  readonly for_sale: boolean
+}
+
+/** Selects all tiers; a condition on `t` may follow. */
+const TIERS = `
+  SELECT t.id, t.model_id, m.public_name AS model_name, NOT m.hidden AND NOT m.retired AS model_callable,
+    t.tier_usd_cents, t.granted_tokens, t.for_sale
+  FROM tier t JOIN model m ON m.id = t.model_id`
+
+const toTier = (row: TierRow): Tier => ({
+  id: row.id,
+  modelId: ModelId(row.model_id),
+  modelName: row.model_name,
+  modelCallable: row.model_callable,
+  tierUsdCents: UsdCents(row.tier_usd_cents),
+  grantedTokens: Tokens(row.granted_tokens),
+  forSale: row.for_sale
 })

@@ -1,5 +1,6 @@
 /**
- * The record of what people did to money and rights: written in the transaction of the deed, never changed.
+ * The audit log: every change of money and rights by an operator or a reseller. An entry is written in the transaction of
+ * its change, and never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -24,13 +25,13 @@ export interface AuditEntry {
     | "customer.link"
     | "image.waive"
     | "image.charge"
-  /** The id of what it was done to. */
+  /** The id of the changed thing. */
   readonly subject: string
-  /** Facts that help a reader; amounts as digits, and never a secret. */
+  /** Further facts. Amounts are digits. It never contains a secret. */
   readonly detail: Readonly<Record<string, string | number | ReadonlyArray<string>>>
 }
 
-/** A reseller that acts for itself. */
+/** The actor of changes that a reseller requests for itself. */
 export const actorOf = (resellerId: ResellerId): string => `reseller:${resellerId}`
 
 export const itself = (resellerId: ResellerId): Operator => ({

@@ -1,16 +1,18 @@
 /**
- * The audit of the books in Postgres: every invariant checked against one snapshot, while the service goes on.
+ * The audit of the ledger in Postgres: every invariant checked against one snapshot, while the service runs.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import { Audit, type AuditCheck } from "@tollgate/application/operations/Audit"
+import * as Price from "@tollgate/domain/ledger/Price"
+import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
+import type { Tokens } from "@tollgate/domain/money/Tokens"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
-import { imageInvariants } from "./ImageInvariants.ts"
-import { invariants } from "./LedgerInvariants.ts"
-import { countDisagreements, RECOMPUTED } from "./RecomputedSettlements.ts"
-import { rollUpInvariants } from "./RollUpInvariants.ts"
+import { accountInvariants } from "./AccountInvariants.ts"
+import { requestInvariants } from "./RequestInvariants.ts"
 
 interface FiguresRow {
   readonly accounts: bigint
@@ -30,12 +32,12 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
     return {
       audit: Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // The books of a long life take longer than any request may.
+        // The audit of a large ledger takes longer than the timeout of a request's statement.
         yield* sql`SET LOCAL statement_timeout = 0`
         const checks: Array<AuditCheck> = []
-        for (const { id, invariant, violations } of [...invariants, ...imageInvariants, ...rollUpInvariants]) {
+        for (const { id, invariant, violations } of [...accountInvariants, ...requestInvariants]) {
           const [row] = yield* sql.unsafe<{ count: bigint }>(violations)
-          if (row === undefined) return yield* Effect.dieMessage(`the check ${id} gave no answer`)
+          if (row === undefined) return yield* Effect.dieMessage(`the query of the check ${id} returned no row`)
           checks.push({ id, invariant, violations: row.count })
         }
         checks.push({ ...RECOMPUTED, violations: yield* countDisagreements })
@@ -63,17 +65,83 @@ const figures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
-    // Paid and not yet booked: more than a few for a moment is a sweep that does not run.
+    // Paid and not credited yet. More than a few for longer than a moment means that the top-up refresh does not run.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
     { name: "written_off_usd", value: usd(row.written_off_pico) },
-    // What suppliers used for answers that nobody was charged for, at our own prices.
+    // Tokens that providers used and no customer was charged for, at the prices of the catalog.
     { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }
   ]
 })
 
-/** A sum comes as digits: it may be larger than any amount in it. A broken book can make it negative. */
+/** A sum is read as digits, because it can exceed the range of one amount. An inconsistent ledger can make it negative. */
 const usd = (pico: string): string => {
   const amount = BigInt(pico)
   return amount < 0n ? `-${floorToUsd(UsdPico(-amount))}` : floorToUsd(UsdPico(amount))
+}
+
+const RECOMPUTED = {
+  id: "domain-agrees",
+  invariant: "The domain computes the same cost and the same plan value for every settlement."
+} as const
+
+interface SettlementRow {
+  readonly request_id: string
+  readonly charged_input: Tokens
+  readonly charged_cache_write: Tokens
+  readonly charged_cache_read: Tokens
+  readonly charged_output: Tokens
+  readonly cost_pico: bigint
+  readonly plan_tokens: Tokens
+  readonly plan_value_pico: bigint
+  readonly price_id: string
+}
+
+interface PriceRow {
+  readonly id: string
+  readonly input: Price.PicoPerToken
+  readonly cache_write: Price.PicoPerToken
+  readonly cache_read: Price.PicoPerToken
+  readonly output: Price.PicoPerToken
+}
+
+const BATCH_SIZE = 5_000
+const LOWEST_UUID = "00000000-0000-0000-0000-000000000000"
+
+/**
+ * The number of settlements for which the domain computes another cost. The invariants state the same rule in SQL, so
+ * two implementations must agree. Settlements are read in batches, so that memory stays bounded.
+ */
+const countDisagreements: Effect.Effect<bigint, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const prices = new Map<string, Price.Price>()
+  for (const row of yield* sql<PriceRow>`SELECT id, input, cache_write, cache_read, output FROM price`) {
+    prices.set(row.id, { input: row.input, cacheWrite: row.cache_write, cacheRead: row.cache_read, output: row.output })
+  }
+  let disagreements = 0n
+  let last = LOWEST_UUID
+  for (;;) {
+    const rows = yield* sql<SettlementRow>`
+      SELECT request_id, charged_input, charged_cache_write, charged_cache_read, charged_output, cost_pico,
+        plan_tokens, plan_value_pico, price_id
+      FROM settlement WHERE request_id > ${last} ORDER BY request_id LIMIT ${BATCH_SIZE}`
+    for (const row of rows) if (!agrees(row, prices.get(row.price_id))) disagreements += 1n
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < BATCH_SIZE) return disagreements
+    last = end.request_id
+  }
+})
+
+const agrees = (row: SettlementRow, price: Price.Price | undefined): boolean => {
+  if (price === undefined) return false
+  const charged: TokenUsage = {
+    input: row.charged_input,
+    cacheWrite: row.charged_cache_write,
+    cacheRead: row.charged_cache_read,
+    output: row.charged_output
+  }
+  return (
+    Price.cost(price, charged) === row.cost_pico &&
+    Price.prefixCost(price, charged, row.plan_tokens) === row.plan_value_pico
+  )
 }

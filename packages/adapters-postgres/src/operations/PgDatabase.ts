@@ -1,5 +1,5 @@
 /**
- * The database as operations see it.
+ * The state of the database: reachability, version, clock, identity and migrations.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Database } from "@tollgate/application/operations/Database"
@@ -22,7 +22,7 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
     return {
-      // Cancelling a statement can take longer than a second itself, so it goes on in the background.
+      // Cancelling a statement can take longer than a second, so it continues in the background.
       reachable: sql`SELECT 1`.pipe(
         Effect.disconnect,
         Effect.timeoutOption("1 second"),
@@ -31,26 +31,26 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
       ),
 
       state: Effect.gen(function* () {
-        // The first statement may open a connection; the clocks are compared over an open one.
+        // The first statement may open a connection. The clocks are compared over an open one.
         yield* sql`SELECT 1`
-        const asked = yield* Clock.currentTimeMillis
+        const sentAt = yield* Clock.currentTimeMillis
         const [row] = yield* sql<StateRow>`SELECT current_setting('server_version') AS version,
           current_setting('synchronous_commit') AS synchronous_commit, clock_timestamp() AS now`
-        const answered = yield* Clock.currentTimeMillis
-        if (row === undefined) return yield* Effect.dieMessage("the database did not say its state")
+        const receivedAt = yield* Clock.currentTimeMillis
+        if (row === undefined) return yield* Effect.dieMessage("the database returned no state")
         return {
           serverVersion: row.version,
           pendingMigrations: yield* pending(),
-          clockAheadMillis: Math.round(row.now.getTime() - (asked + answered) / 2),
+          clockAheadMillis: Math.round(row.now.getTime() - (sentAt + receivedAt) / 2),
           synchronousCommit: row.synchronous_commit
         }
       }).pipe(sqlErrorsAreDefects, withSql),
 
-      // The cluster's own number: a name is given again, and so is the address of a host.
+      // The cluster's system identifier, because database names and host addresses are reused.
       identity: sql<{ identity: string }>`SELECT system_identifier || '/' || oid AS identity
         FROM pg_control_system(), pg_database WHERE datname = current_database()`.pipe(
         Effect.flatMap(([row]) =>
-          row === undefined ? Effect.dieMessage("the database did not say which it is") : Effect.succeed(row.identity)
+          row === undefined ? Effect.dieMessage("the database returned no identity") : Effect.succeed(row.identity)
         ),
         sqlErrorsAreDefects
       ),

@@ -1,7 +1,7 @@
 /**
- * This process among the running servers: a row that says when it was last heard of, by the database's clock.
+ * The registration of this process among the running servers: a row with its last heartbeat, by the database's clock.
  *
- * A node without a row is as dead as one that is silent, so rows of long ago can go.
+ * A node without a row counts as dead, so old rows can be deleted.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
@@ -13,7 +13,7 @@ import { sqlErrorsAreDefects } from "../client/Transact.ts"
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const self = (yield* nextUuidV7) as NodeId
-  // A beat also brings back a row that somebody cleaned away while this node was silent.
+  // The upsert also restores a row that another node deleted while this one sent no heartbeat.
   const beat = sqlErrorsAreDefects(sql`
     INSERT INTO gateway_node (id) VALUES (${self})
     ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()`)

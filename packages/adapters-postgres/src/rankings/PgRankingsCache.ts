@@ -1,9 +1,9 @@
 /**
- * The rankings of the present minute, one row a window for all nodes.
+ * The rankings of the present minute in Postgres: one row a window, shared by all nodes.
  *
- * Who finds none of it takes the lock, looks again, and computes. The lock goes with the connection, so whoever dies on
- * the way frees it. A node computes once at a time, so that it holds no more than two connections; who asked may leave,
- * and the making goes on.
+ * A node that finds no rows takes an advisory lock, reads again, and computes. The lock ends with its transaction, so a
+ * node that dies frees it. A node computes at most once at a time, so that it holds no more than two connections. The
+ * computation continues when the request that started it ends.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -20,22 +20,22 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
-const MINUTE = 60_000
-const NANOS = 1_000_000n
-/** Any number, the same in every version of this program. */
-const MAKING = 843_620_177
-/** As long as a statement of the computing may take. */
-const COMPUTING_MILLIS = 30_000
+const MINUTE_MILLIS = 60_000
+const NANOS_PER_MILLI = 1_000_000n
+/** The key of the advisory lock: any number, the same in every version of this program. */
+const COMPUTATION_LOCK = 843_620_177
+/** As long as a statement of the computation may take. */
+const COMPUTATION_TIMEOUT_MILLIS = 30_000
 
 interface Row {
   readonly now: Date
   readonly documents: ReadonlyArray<unknown>
 }
 
-/** Documents, and when on this process's own clock their minute is over at the earliest. */
-interface Kept {
+/** Documents in memory, until their minute ends. The time is by the monotonic clock of this process. */
+interface CachedRankings {
   readonly rankings: RankingsByWindow
-  readonly until: bigint
+  readonly expiresAtNanos: bigint
 }
 
 export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Layer.effect(
@@ -43,68 +43,68 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const oneAtATime = yield* Effect.makeSemaphore(1)
-    let kept: Kept | undefined
+    let cached: CachedRankings | undefined
 
-    const allAtHand = Effect.map(Clock.currentTimeNanos, (now) =>
-      kept !== undefined && now < kept.until ? kept.rankings : undefined
+    const fromMemory = Effect.map(Clock.currentTimeNanos, (now) =>
+      cached !== undefined && now < cached.expiresAtNanos ? cached.rankings : undefined
     )
 
-    /** `askedAt` was no later than the moment `now` is the database's time of. */
-    const keep = (rankings: RankingsByWindow, now: Date, askedAt: bigint): RankingsByWindow => {
-      const left = minuteOf(now).getTime() + MINUTE - now.getTime()
-      kept = { rankings, until: askedAt + BigInt(left) * NANOS }
+    /** Expires early rather than late: `askedAtNanos` is no later than the moment at which the database read `now`. */
+    const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {
+      const leftMillis = minuteOf(now).getTime() + MINUTE_MILLIS - now.getTime()
+      cached = { rankings, expiresAtNanos: askedAtNanos + BigInt(leftMillis) * NANOS_PER_MILLI }
       return rankings
     }
 
     const stored = Effect.gen(function* () {
-      const askedAt = yield* Clock.currentTimeNanos
+      const askedAtNanos = yield* Clock.currentTimeNanos
       const [row] = yield* sql<Row>`
         SELECT clock.now, coalesce(jsonb_agg(kept.document) FILTER (WHERE kept.period IS NOT NULL), '[]') AS documents
         FROM (SELECT clock_timestamp() AS now) AS clock
         LEFT JOIN rankings_document AS kept
           ON date_bin('1 minute', kept.generated_at, 'epoch') = date_bin('1 minute', clock.now, 'epoch')
         GROUP BY clock.now`
-      if (row === undefined) return yield* Effect.dieMessage("the database did not say its time")
+      if (row === undefined) return yield* Effect.dieMessage("the database returned no time")
       const found = yield* Effect.orDie(Effect.forEach(row.documents, decode))
       const rankings =
         found.length === 0
           ? undefined
-          : keep(new Map(found.map((document) => [document.window, document])), row.now, askedAt)
-      return { now: row.now, askedAt, rankings }
+          : keep(new Map(found.map((document) => [document.window, document])), row.now, askedAtNanos)
+      return { now: row.now, askedAtNanos, rankings }
     })
 
-    /** Reading and computing take other connections than the one that holds the lock. */
-    const make = <E>(
+    /** The computation reads over another connection than the one that holds the lock. */
+    const computeOnce = <E>(
       compute: (now: Date) => Effect.Effect<RankingsByWindow, E>
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          // While the computing reads elsewhere, this transaction does nothing, and has no row that anybody waits for.
-          yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTING_MILLIS))}`
-          yield* sql`SELECT pg_advisory_xact_lock(${MAKING})`
-          const { askedAt, now, rankings } = yield* stored
+          // This transaction is idle while the computation reads over another connection. It holds no row locks meanwhile.
+          yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
+          yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
+          const { askedAtNanos, now, rankings } = yield* stored
           if (rankings !== undefined) return Either.right(rankings)
-          const made = yield* Effect.either(
+          const computed = yield* Effect.either(
             Effect.mapInputContext(compute(now), (_: Context.Context<never>) => outside)
           )
-          if (Either.isLeft(made)) return made
-          const documents = yield* Effect.orDie(Effect.forEach(made.right.values(), encode))
+          if (Either.isLeft(computed)) return computed
+          const documents = yield* Effect.orDie(Effect.forEach(computed.right.values(), encode))
           yield* sql`
             INSERT INTO rankings_document AS kept (period, generated_at, document)
             SELECT document ->> 'window', ${now}, document FROM jsonb_array_elements(${JSON.stringify(documents)}::jsonb) AS document
             ON CONFLICT (period) DO UPDATE SET generated_at = excluded.generated_at, document = excluded.document`
-          return Either.right(keep(made.right, now, askedAt))
+          return Either.right(keep(computed.right, now, askedAtNanos))
         }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
       )
 
     return {
-      atHand: (window) => Effect.map(allAtHand, (rankings) => rankings?.get(window)),
+      atHand: (window) => Effect.map(fromMemory, (rankings) => rankings?.get(window)),
       take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) =>
         Effect.gen(function* () {
-          const meanwhile = yield* allAtHand
-          if (meanwhile !== undefined) return meanwhile
+          const computedMeanwhile = yield* fromMemory
+          if (computedMeanwhile !== undefined) return computedMeanwhile
           const { rankings } = yield* sqlErrorsAreDefects(stored)
-          return rankings ?? (yield* yield* make(compute))
+          return rankings ?? (yield* yield* computeOnce(compute))
         }).pipe(Effect.uninterruptible, oneAtATime.withPermits(1), Effect.disconnect)
     }
   })

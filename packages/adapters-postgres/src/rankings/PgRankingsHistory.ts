@@ -1,9 +1,9 @@
 /**
- * The history of usage, put together from sums by the minute, the hour and the day, and what is not folded into them yet:
- * of one snapshot.
+ * The history of usage in Postgres: the sums by the minute, the hour and the day, and the rows that are not folded into
+ * them yet, in one snapshot.
  *
- * Token counts are exact. Speeds come from a histogram whose buckets grow by 1 %: a median is off by less than 1 %, and
- * exact below 100 (10 tokens a second, 100 ms).
+ * Token counts are exact. Speeds come from a histogram with buckets that grow by 1 %: a median is off by less than 1 %,
+ * and exact below 100 (10 tokens a second, 100 ms).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
 import { DELTA_SAMPLES } from "../ledger/SettlementRows.ts"
-import { cellsBetween } from "./UsageGrains.ts"
+import { cellsBetween } from "./UsageCells.ts"
 
 export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = Layer.effect(
   RankingsHistory,
@@ -22,15 +22,15 @@ export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = L
     read: (minute, ask) =>
       Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // Whoever is being served has the other processors.
+        // The other processors serve requests.
         yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
         const firstUse = yield* readFirstUse(minute)
-        const question = ask(firstUse)
+        const query = ask(firstUse)
         const models = yield* sql<ModelRow>`
           SELECT id, public_name, display_name, author, hidden, retired FROM model WHERE kind = 'text'`
-        const tokens = yield* readTokens(question)
-        const speeds = yield* readSpeeds(question.speeds)
-        return toHistory(firstUse, question, models, tokens, speeds)
+        const tokens = yield* readTokens(query)
+        const speeds = yield* readSpeeds(query.speeds)
+        return toHistory(firstUse, query, models, tokens, speeds)
       }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
   }))
 )
@@ -54,7 +54,8 @@ const readFirstUse = (minute: Date) =>
 
 const OF_TEXT = "JOIN model ON model.id = model_id AND model.kind = 'text'"
 
-// The day is found among the days; its minutes may be gone, and then the day is all there is to know.
+// The first day of use is kept for good, its minutes are not. The result is the minute, or the day when the minutes are
+// deleted.
 const FIRST_USE = `
   WITH used AS (
     SELECT min(day) AS day FROM (
@@ -70,7 +71,7 @@ const FIRST_USE = `
 
 interface TokensRow {
   readonly model_id: string
-  /** From 1 on. */
+  /** The number of the piece between two cuts, from 1. */
   readonly piece: number
   readonly tokens: bigint
 }

@@ -1,10 +1,10 @@
 /**
- * Usage by model and minute, hour and day: what transactions have left behind is folded into these cells, or all of it
- * counted again.
+ * Usage by model and minute, hour and day. A fold adds the rows that settlements have left to these cells. A rebuild
+ * counts all cells again from the settlements.
  *
- * A fold takes rows away and adds them to their cells in one statement, so that a crash leaves both or neither, and one
- * folds at a time. A rebuild keeps folds out and sees one moment of everything: the settlements up to it, and exactly
- * the rows that those have added.
+ * A fold deletes rows and adds them to their cells in one statement, so a crash leaves both or neither. One node folds at
+ * a time. A rebuild locks out folds and reads one snapshot: the settlements in it, and exactly the rows that these
+ * settlements have added.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
@@ -12,12 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
-import { wrongSpeeds, wrongTokens } from "../operations/RollUpInvariants.ts"
-import { GRAINS, IS_OLD, SPEED_IS_OLD } from "./UsageGrains.ts"
+import { GRAINS, IS_OLD, SPEED_IS_OLD, wrongSpeeds, wrongTokens } from "./UsageCells.ts"
 
-/** Any number, the same in every version of this program. */
-const FOLDING = 8_436_201_776n
-const AT_ONCE = 20_000
+/** The key of the advisory lock: any number, the same in every version of this program. */
+const FOLD_LOCK = 8_436_201_776n
+const BATCH_SIZE = 20_000
 
 export const layer: Layer.Layer<UsageRollUps, never, SqlClient.SqlClient> = Layer.effect(
   UsageRollUps,
@@ -27,29 +26,29 @@ export const layer: Layer.Layer<UsageRollUps, never, SqlClient.SqlClient> = Laye
   })
 )
 
-/** As much as there is, so many rows a transaction. */
+/** Folds batch by batch, each in its own transaction, until no row is left. */
 const fold: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.suspend(() =>
-  Effect.flatMap(foldSome, (folded) =>
-    folded < AT_ONCE ? Effect.succeed(folded) : Effect.map(fold, (more) => folded + more)
+  Effect.flatMap(foldBatch, (folded) =>
+    folded < BATCH_SIZE ? Effect.succeed(folded) : Effect.map(fold, (more) => folded + more)
   )
 )
 
-const foldSome: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.gen(function* () {
+const foldBatch: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [lock] = yield* sql<{ free: boolean }>`SELECT pg_try_advisory_xact_lock(${FOLDING}) AS free`
+  const [lock] = yield* sql<{ free: boolean }>`SELECT pg_try_advisory_xact_lock(${FOLD_LOCK}) AS free`
   if (lock?.free !== true) return 0
-  const [row] = yield* sql.unsafe<{ folded: number }>(FOLD, [AT_ONCE])
+  const [row] = yield* sql.unsafe<{ folded: number }>(FOLD, [BATCH_SIZE])
   return row?.folded ?? 0
 }).pipe(transact)
 
-/** From `used`: minute, model_id, tokens. */
+/** Reads `used`: minute, model_id, tokens. */
 const TOKENS_INTO_CELLS = `
     INSERT INTO usage_rollup AS kept (grain, start, model_id, tokens)
     SELECT grain, start, model_id, sum(tokens)
     FROM (SELECT grain, cell_of(grain, minute) AS start, model_id, tokens FROM used CROSS JOIN ${GRAINS}) AS cells
     WHERE NOT (${IS_OLD}) GROUP BY 1, 2, 3 HAVING sum(tokens) > 0`
 
-/** From `measured`: minute, model_id, measure, bucket, samples. */
+/** Reads `measured`: minute, model_id, measure, bucket, samples. */
 const SAMPLES_INTO_CELLS = `
     INSERT INTO speed_rollup AS kept (grain, start, model_id, measure, buckets, samples)
     SELECT grain, start, model_id, measure, array_agg(bucket ORDER BY bucket), array_agg(samples ORDER BY bucket)
@@ -81,15 +80,15 @@ const FOLD = `
   ), old_speeds AS (DELETE FROM speed_rollup WHERE ${SPEED_IS_OLD})
   SELECT count(*)::int AS folded FROM taken`
 
-/** A day at a time, each in a transaction of its own: a rebuild that is broken off has done what it has done. */
+/** Rebuilds day by day, each in its own transaction, so an interrupted rebuild keeps the days it has finished. */
 const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const days = yield* transact(Effect.zipRight(unhurried, sql.unsafe<{ day: Date }>(DAYS)))
+  const days = yield* transact(Effect.zipRight(withoutStatementTimeout, sql.unsafe<{ day: Date }>(DAYS)))
   const corrected = yield* Effect.reduce(days, 0, (sum, { day }) => Effect.map(rebuildDay(day), (wrong) => sum + wrong))
   return { days: days.length, corrected }
 })
 
-/** Also days whose settlements are gone, or never were. */
+/** Includes days without settlements, because their cells may be wrong. */
 const DAYS = `
   SELECT generate_series(cell_of('day', min(first)), cell_of('day', max(last)), interval '1 day') AS day
   FROM (
@@ -103,8 +102,8 @@ const rebuildDay = (day: Date): Effect.Effect<number, never, SqlClient.SqlClient
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-    yield* unhurried
-    // The lock comes first: what a transaction sees is settled by its first query.
+    yield* withoutStatementTimeout
+    // The lock comes first, because the first query fixes the snapshot of the transaction.
     yield* sql`LOCK TABLE usage_rollup IN SHARE ROW EXCLUSIVE MODE`
     const params = [day.toISOString()]
     const [row] = yield* sql.unsafe<{ wrong: number }>(WRONG, params)
@@ -118,7 +117,7 @@ const rebuildDay = (day: Date): Effect.Effect<number, never, SqlClient.SqlClient
 
 const inDay = (time: string): string => `${time} >= $1::timestamptz AND ${time} < $1::timestamptz + interval '1 day'`
 
-const inThatDay = (isOld: string) => ({
+const cellsOfDay = (isOld: string) => ({
   settled: inDay("settled_at"),
   added: inDay("minute"),
   cells: `${inDay("start")} AND NOT (${isOld})`
@@ -126,7 +125,7 @@ const inThatDay = (isOld: string) => ({
 
 const WRONG = `
   SELECT count(*)::int AS wrong FROM (
-    ${wrongTokens(inThatDay(IS_OLD))} UNION ${wrongSpeeds(inThatDay(SPEED_IS_OLD))}) AS either`
+    ${wrongTokens(cellsOfDay(IS_OLD))} UNION ${wrongSpeeds(cellsOfDay(SPEED_IS_OLD))}) AS either`
 
 const COUNT_TOKENS = `
   WITH used AS (
@@ -140,5 +139,5 @@ const COUNT_SPEEDS = `
     FROM settlement CROSS JOIN LATERAL ${SAMPLES} WHERE ${inDay("settled_at")} AND ${IS_SAMPLE} GROUP BY 1, 2, 3, 4)
   ${SAMPLES_INTO_CELLS}`
 
-/** Longer than any request may take. */
-const unhurried = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SET LOCAL statement_timeout = 0`)
+/** A rebuild takes longer than the timeout of a request's statement. */
+const withoutStatementTimeout = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SET LOCAL statement_timeout = 0`)

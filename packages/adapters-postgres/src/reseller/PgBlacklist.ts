@@ -1,5 +1,5 @@
 /**
- * Addresses and domains that may not sign up, in Postgres.
+ * The blacklist in Postgres: email addresses and domains that may not sign up.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -40,7 +40,7 @@ export const layer: Layer.Layer<Blacklist, never, SqlClient.SqlClient> = Layer.e
         }
         const [listed] =
           yield* sql<EntryRow>`SELECT pattern, created_at FROM email_blacklist WHERE pattern = ${pattern}`
-        // It may have been taken off just now.
+        // Another session may have removed it since the insert.
         return listed === undefined ? yield* add(pattern, operator) : toEntry(listed)
       })
 

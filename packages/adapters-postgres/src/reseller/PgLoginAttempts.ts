@@ -1,8 +1,8 @@
 /**
- * How often somebody tried to log in lately, in Postgres: one row for each thing that is counted.
+ * Recent login attempts in Postgres: one row for each counter, such as an email or a client address.
  *
- * All rows of an attempt are locked in the order of their keys before any is read, so attempts that share one come one
- * after the other, and no two wait for each other.
+ * An attempt locks all its rows in the order of their keys before it reads one. So attempts that share a row are
+ * serialised, and cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { LoginAttempts } from "@tollgate/application/reseller/ResellerAccess"
@@ -12,8 +12,8 @@ import * as Layer from "effect/Layer"
 import { arrayOf } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
-/** Each attempt that is counted takes away more old rows than it can add. */
-const PRUNED_AT_ONCE = 10
+/** More rows than one attempt can add, so that the table does not grow. */
+const PRUNE_BATCH_SIZE = 10
 
 export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Layer.effect(
   LoginAttempts,
@@ -21,8 +21,8 @@ export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Lay
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** Makes the rows that are not there and locks those that are, in the order given. */
-    const locked = (windows: ReadonlyArray<LoginWindow>) =>
+    /** Inserts the missing rows and locks the existing ones, in the given order. */
+    const lockWindows = (windows: ReadonlyArray<LoginWindow>) =>
       Effect.map(
         sql<{ key: string; hits: ReadonlyArray<Date> }>`
           INSERT INTO login_window ${sql.insert(windows.map(({ key }) => ({ key })))}
@@ -35,7 +35,7 @@ export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Lay
 
     const count = (windows: ReadonlyArray<LoginWindow>) =>
       Effect.gen(function* () {
-        const before = yield* locked(windows)
+        const before = yield* lockWindows(windows)
         const now = yield* databaseTime
         for (const { window, hits } of yield* decideAttempt(before, now)) {
           const countsUntil = new Date(now.getTime() + window.windowMillis)
@@ -46,7 +46,7 @@ export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Lay
 
     const prune = sql`DELETE FROM login_window WHERE key IN (
       SELECT key FROM login_window WHERE counts_until < clock_timestamp()
-      ORDER BY counts_until LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`
+      ORDER BY counts_until LIMIT ${PRUNE_BATCH_SIZE} FOR UPDATE SKIP LOCKED)`
 
     return {
       count: (attempt) => count(windowsOf(attempt)).pipe(transact, withSql, Effect.zipLeft(sqlErrorsAreDefects(prune)))

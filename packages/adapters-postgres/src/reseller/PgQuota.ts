@@ -1,8 +1,8 @@
 /**
- * The prepaid quota of resellers in Postgres, as it is read and as an operator changes it.
+ * The prepaid quota of resellers in Postgres: its balance, and its adjustment by an operator.
  *
- * The account row is locked before the journal is read, so repeats for one reseller come one after the other; repeats of
- * an operation id for different resellers meet at the journal's unique index.
+ * The transaction locks the account row before it reads the journal, so repeats for one reseller are serialised. The
+ * journal's unique index catches repeats of an operation id for different resellers.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Quota } from "@tollgate/application/reseller/Quota"
@@ -57,7 +57,7 @@ export const layer: Layer.Layer<Quota, never, SqlClient.SqlClient> = Layer.effec
           const { quota, booking } = yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
           if (booking === undefined) return adjusted(quota, true)
           if (!(yield* bookOnce(booking, operator.actor))) {
-            // Carried out for another reseller since we looked; the decision is now about that.
+            // Another session has booked this operation for another reseller since the read, so it is decided again.
             yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
             return adjusted(before, true)
           }

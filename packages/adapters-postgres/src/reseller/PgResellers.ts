@@ -1,5 +1,5 @@
 /**
- * Resellers and their reviews in Postgres. Read anew each time, so that a suspension works at the next request.
+ * Resellers and their reviews in Postgres. Nothing is cached, so a suspension takes effect at the next request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"

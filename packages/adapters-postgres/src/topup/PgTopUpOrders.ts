@@ -1,27 +1,48 @@
 /**
  * Top-up orders in Postgres, and the credit of their quota.
  *
- * The order's row is locked before it is decided over, and the quota account after it: whoever credits an order holds
- * both. Reads show `ready` orders only.
+ * A transaction locks the order's row before the decision. To credit the order, it then locks the quota account too.
+ * Reads return `ready` orders only.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
+import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import { type OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { jsonText, nextUuidV7 } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { book, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
-import { makeDrafts } from "./TopUpDrafts.ts"
-import { ORDER, type OrderRow, STORED, type StoredRow, toOrder, toStored, writeStanding } from "./TopUpRows.ts"
+import {
+  DRAFT,
+  type DraftRow,
+  fromAmount,
+  ORDER,
+  type OrderRow,
+  PAYER,
+  type PayerRow,
+  STORED,
+  type StoredRow,
+  toDraft,
+  toOrder,
+  toPayer,
+  toStored,
+  writeStatus
+} from "./TopUpRows.ts"
 
-/** Who credits, whoever looked. */
+type Drafts = Pick<Context.Tag.Service<TopUpOrders>, "draft" | "makeReady" | "abandon" | "abandonStale">
+
+const ABANDON_BATCH_SIZE = 100
+
+/** The actor of every credit, whichever task or request noticed the payment. */
 const ACTOR = "topup"
-/** As many as a row may have. */
-const MOST_REPEATED = 20
+/** The limit of the table's check constraint. */
+const MAX_REPEATED_PAYMENTS = 20
 
 export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer.effect(
   TopUpOrders,
@@ -84,7 +105,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           const before = yield* lockOrder(id)
           const now = yield* databaseTime
           const refreshed = decideRefresh(before, seen, now)
-          yield* writeStanding(refreshed.order, now)
+          yield* writeStatus(refreshed.order, now)
           return refreshed
         }).pipe(transact, withSql),
 
@@ -97,7 +118,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           if (credited === undefined) return before
           yield* writePosted(credited.quota)
           yield* book(credited.booking, ACTOR)
-          yield* writeStanding(credited.order, now)
+          yield* writeStatus(credited.order, now)
           return credited.order
         }).pipe(transact, withSql),
 
@@ -106,7 +127,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           sql<StoredRow>`
             UPDATE topup_order o SET next_look_at = least(next_look_at, clock_timestamp()),
               repeated_payments = CASE
-                WHEN ${paymentId} = ANY (repeated_payments) OR cardinality(repeated_payments) >= ${MOST_REPEATED}
+                WHEN ${paymentId} = ANY (repeated_payments) OR cardinality(repeated_payments) >= ${MAX_REPEATED_PAYMENTS}
                 THEN repeated_payments ELSE repeated_payments || ${paymentId}::text END
             FROM reseller r WHERE r.id = o.reseller_id AND o.provision_state = 'ready' AND o.method = 'crypto'
               AND o.provider = ${provider} AND string_to_array(o.provider_payment_id, ',') @> ARRAY[${originalId}::text]
@@ -132,3 +153,56 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
     }
   })
 )
+
+/**
+ * Drafts: orders that are not shown yet. A draft becomes ready or abandoned. The first transaction that changes its row
+ * decides; the second one finds it no longer `creating`.
+ */
+const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+  return {
+    draft: ({ method, amount, quotaUsdMicro, resellerId, provider, simulated, needsDepositIndex }) =>
+      Effect.gen(function* () {
+        const { amount_idr, fee_idr, total_idr, token_kind } = fromAmount(amount)
+        const depositIndex = needsDepositIndex ? sql`nextval('topup_deposit_index')` : sql`NULL`
+        const [drafted] = yield* sql<DraftRow>`
+          INSERT INTO topup_order AS o (id, reseller_id, method, provider, simulated, amount_idr, fee_idr, total_idr,
+            token_kind, quota_usd_micro, deposit_index)
+          VALUES (${yield* nextUuidV7}, ${resellerId}, ${method}, ${provider}, ${simulated}, ${amount_idr}, ${fee_idr},
+            ${total_idr}, ${token_kind}, ${quotaUsdMicro}, ${depositIndex})
+          RETURNING ${sql.literal(DRAFT)}`
+        return drafted === undefined ? yield* Effect.dieMessage("an inserted draft was not returned") : toDraft(drafted)
+      }).pipe(sqlErrorsAreDefects),
+
+    makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
+      Effect.gen(function* () {
+        const dueAt = firstRefreshAt(yield* databaseTime)
+        const [row] = yield* sql<StoredRow>`
+          UPDATE topup_order o SET provision_state = 'ready', status = 'pending', expires_at = ${expiresAt},
+            provider_payment_id = ${providerPaymentId}, instructions = ${jsonText(instructions)}::jsonb,
+            provider_state = ${jsonText(state)}::jsonb, next_look_at = ${dueAt}
+          FROM reseller r WHERE r.id = o.reseller_id AND o.id = ${id} AND o.provision_state = 'creating'
+          RETURNING ${sql.literal(STORED)}`
+        return Option.map(Option.fromNullable(row), toStored)
+      }).pipe(transact, withSql),
+
+    abandon: (id, reason) =>
+      sql`UPDATE topup_order SET provision_state = 'abandoned', abandoned_because = ${reason.replaceAll("\0", "")}
+        WHERE id = ${id} AND provision_state = 'creating'`.pipe(sqlErrorsAreDefects, Effect.asVoid),
+
+    abandonStale: (olderThan) =>
+      Effect.map(
+        sql<DraftRow & PayerRow>`
+          WITH stale AS MATERIALIZED (
+            SELECT id FROM topup_order WHERE provision_state = 'creating'
+              AND created_at < clock_timestamp() - make_interval(secs => ${Duration.toSeconds(olderThan)})
+            ORDER BY created_at LIMIT ${ABANDON_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
+          UPDATE topup_order o SET provision_state = 'abandoned',
+            abandoned_because = 'its request ended before the payment was created'
+          FROM stale, reseller r WHERE o.id = stale.id AND r.id = o.reseller_id
+          RETURNING ${sql.literal(DRAFT)}, ${sql.literal(PAYER)}`,
+        (rows) => rows.map((row) => ({ draft: toDraft(row), payer: toPayer(row) }))
+      ).pipe(sqlErrorsAreDefects)
+  }
+})

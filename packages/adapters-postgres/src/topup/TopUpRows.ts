@@ -1,5 +1,5 @@
 /**
- * Top-up orders as rows: what was ordered, how it is to be paid, and where it stands.
+ * Top-up orders as rows: the ordered amount, the payment instructions, and the status.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -8,16 +8,15 @@ import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import type { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import type { PaymentInstructions, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { PaymentEvidence } from "@tollgate/domain/topup/PaymentObservation"
 import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type { OrderId, TopUpAmount, TopUpDraft, TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import { jsonText } from "../client/SqlValues.ts"
-import { type StoredInstructions, toInstructions } from "./StoredInstructions.ts"
 
-/** What was ordered; of any order. */
+/** The ordered amount. Every order has these columns, drafts included. */
 export interface DraftRow {
   readonly id: OrderId
   readonly reseller_id: ResellerId
@@ -33,7 +32,7 @@ export interface DraftRow {
   readonly created_at: Date
 }
 
-/** Of one that is `ready`. */
+/** An order that is `ready`. */
 export interface OrderRow extends DraftRow {
   readonly provider_payment_id: string
   readonly instructions: StoredInstructions
@@ -57,12 +56,12 @@ export interface StoredRow extends OrderRow, PayerRow {
   readonly repeated_payments: ReadonlyArray<string>
 }
 
-/** Of the table under the name `o`. */
+/** Columns of `topup_order` under the alias `o`. */
 export const DRAFT = `o.id, o.reseller_id, o.method, o.provider, o.simulated, o.amount_idr, o.fee_idr, o.total_idr,
   o.token_kind, o.quota_usd_micro, o.deposit_index, o.created_at`
 export const ORDER = `${DRAFT}, o.provider_payment_id, o.instructions, o.expires_at, o.status, o.received_raw,
   o.received_usd_micro, o.evidence, o.paid_at, o.credited_at, o.checked_at`
-/** Of `o` and its reseller `r`. */
+/** Columns of the reseller of the order, under the alias `r`. */
 export const PAYER = "r.name AS payer_name, r.email AS payer_email"
 export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
 
@@ -113,8 +112,8 @@ export const fromAmount = (amount: TopUpAmount) =>
     ? { amount_idr: amount.amountIdr, fee_idr: amount.feeIdr, total_idr: amount.totalIdr, token_kind: null }
     : { amount_idr: null, fee_idr: null, total_idr: null, token_kind: amount.tokenKind }
 
-/** Where a locked order stands after a decision, and when it is due again. */
-export const writeStanding = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+/** Writes the decided status of a locked order, and when it is due again. */
+export const writeStatus = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`UPDATE topup_order SET
@@ -128,3 +127,23 @@ export const writeStanding = (order: TopUpOrder, now: Date): Effect.Effect<void,
       next_look_at = ${nextRefreshAt(order, now) ?? null}
       WHERE id = ${order.id}`
   })
+
+/** Payment instructions as `jsonText` writes them: raw amounts as digits, absent members left out. */
+type StoredInstructions = {
+  [Tag in PaymentInstructions["_tag"]]: Stored<Extract<PaymentInstructions, { readonly _tag: Tag }>>
+}[PaymentInstructions["_tag"]]
+
+type Stored<Of> = { readonly [Member in keyof Of]: Of[Member] extends bigint ? string : Of[Member] }
+
+const toInstructions = (stored: StoredInstructions): PaymentInstructions => {
+  switch (stored._tag) {
+    case "Qris":
+      return { ...stored, qrImageUrl: stored.qrImageUrl }
+    case "HostedQris":
+      return stored
+    case "Crypto":
+      return { ...stored, depositAddresses: stored.depositAddresses.map((one) => ({ ...one, memo: one.memo })) }
+    case "Bep20":
+      return { ...stored, expectedRaw: TokenRaw(BigInt(stored.expectedRaw)) }
+  }
+}

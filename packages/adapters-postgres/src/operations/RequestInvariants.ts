@@ -1,0 +1,166 @@
+/**
+ * The invariants of stored requests: their holds, their settlements, the images among them, and the sums that the
+ * rankings keep of them. Each is a sentence and a query that counts the rows that break it.
+ *
+ * The sums hold no money. `tollgate rankings rebuild` corrects them.
+ */
+import { wrongSpeeds, wrongTokens } from "../rankings/UsageCells.ts"
+import type { Invariant } from "./AccountInvariants.ts"
+
+const IN_REVIEW = "('unmetered', 'timeout', 'withheld', 'abandoned')"
+
+const SPEEDS_FROM = "cell_of('day', now()) - interval '7 days'"
+
+export const requestInvariants: ReadonlyArray<Invariant> = [
+  {
+    id: "settlements-add-up",
+    invariant: "The plan value, the pay-as-you-go amount and the write-off of a settlement add up to its cost.",
+    violations: "SELECT count(*) FROM settlement WHERE plan_value_pico + payg_pico + writeoff_pico <> cost_pico"
+  },
+  {
+    id: "cost-is-price",
+    invariant: "The cost of a settlement is its tokens at the price it refers to, and the price belongs to its model.",
+    violations: `SELECT count(*) FROM settlement s LEFT JOIN price p ON p.id = s.price_id AND p.model_id = s.model_id
+      WHERE s.cost_pico IS DISTINCT FROM s.charged_input * p.input + s.charged_cache_write * p.cache_write
+        + s.charged_cache_read * p.cache_read + s.charged_output * p.output`
+  },
+  {
+    id: "failed-is-free",
+    invariant: "A failed request costs nothing and uses no plan.",
+    violations: "SELECT count(*) FROM settlement WHERE ending = 'failed' AND (cost_pico <> 0 OR plan_tokens <> 0)"
+  },
+  {
+    id: "charges-have-sources",
+    invariant: "A settlement without a usage source charges no tokens.",
+    violations: `SELECT count(*) FROM settlement WHERE usage_source = 'none'
+      AND charged_input + charged_cache_write + charged_cache_read + charged_output <> 0`
+  },
+  {
+    id: "charged-was-consumed",
+    invariant: "No settlement charges more tokens than the provider is known to have used.",
+    violations: `SELECT count(*) FROM settlement WHERE charged_input > consumed_input
+      OR charged_cache_write > consumed_cache_write OR charged_cache_read > consumed_cache_read
+      OR charged_output > consumed_output`
+  },
+  {
+    id: "payers-are-owners",
+    invariant: "A settlement is paid from the plan of its user for its model and from the balance of its user.",
+    violations: `SELECT count(*) FROM settlement s
+      LEFT JOIN account plan ON plan.id = s.plan_account AND plan.kind = 'plan'
+        AND plan.user_id = s.user_id AND plan.model_id = s.model_id
+      LEFT JOIN account payg ON payg.id = s.payg_account AND payg.kind = 'payg' AND payg.user_id = s.user_id
+      LEFT JOIN api_key k ON k.id = s.api_key_id AND k.user_id = s.user_id
+      WHERE k.id IS NULL OR (s.plan_account IS NOT NULL AND plan.id IS NULL) OR (s.plan_account IS NULL AND s.plan_tokens <> 0)
+        OR (s.payg_account IS NOT NULL AND payg.id IS NULL) OR (s.payg_account IS NULL AND s.payg_pico <> 0)`
+  },
+  {
+    id: "holders-are-owners",
+    invariant: "A hold is on the plan of its user for its model and on the balance of its user.",
+    violations: `SELECT count(*) FROM inference_hold h
+      LEFT JOIN account plan ON plan.id = h.plan_account AND plan.kind = 'plan'
+        AND plan.user_id = h.user_id AND plan.model_id = h.model_id
+      LEFT JOIN account payg ON payg.id = h.payg_account AND payg.kind = 'payg' AND payg.user_id = h.user_id
+      WHERE (h.plan_account IS NOT NULL AND plan.id IS NULL) OR (h.plan_account IS NULL AND h.plan_tokens <> 0)
+        OR (h.payg_account IS NOT NULL AND payg.id IS NULL) OR (h.payg_account IS NULL AND h.payg_pico <> 0)`
+  },
+  {
+    id: "holds-can-be-settled",
+    invariant: "A hold refers to a key of its user and a price of its model.",
+    violations: `SELECT count(*) FROM inference_hold h
+      LEFT JOIN api_key k ON k.id = h.api_key_id AND k.user_id = h.user_id
+      LEFT JOIN price p ON p.id = h.price_id AND p.model_id = h.model_id
+      WHERE k.id IS NULL OR p.id IS NULL`
+  },
+  {
+    id: "held-or-settled",
+    invariant: "No request is both held and settled.",
+    violations: "SELECT count(*) FROM inference_hold JOIN settlement USING (request_id)"
+  },
+  {
+    id: "no-forgotten-holds",
+    invariant: "No hold belongs to a node that has sent no heartbeat for more than ten minutes.",
+    violations: `SELECT count(*) FROM inference_hold h LEFT JOIN gateway_node n ON n.id = h.node_id
+      WHERE h.held_at < clock_timestamp() - interval '10 minutes'
+        AND coalesce(least(n.beat_at, n.left_at), '-infinity') < clock_timestamp() - interval '10 minutes'`
+  },
+  {
+    id: "models-have-prices",
+    invariant: "The price of a model belongs to that model.",
+    violations: `SELECT count(*) FROM model m LEFT JOIN price p ON p.id = m.price_id AND p.model_id = m.id
+      WHERE p.id IS NULL`
+  },
+  {
+    id: "images-are-accounted",
+    invariant: "An image request that has ended is settled; a running one is held, or settled because its node died.",
+    violations: `SELECT count(*) FROM image_request i
+      LEFT JOIN settlement s ON s.request_id = i.request_id AND s.protocol = 'images' AND s.user_id = i.user_id
+      LEFT JOIN inference_hold h ON h.request_id = i.request_id AND h.protocol = 'images' AND h.user_id = i.user_id
+      WHERE (CASE WHEN i.state = 'running' THEN coalesce(s.request_id, h.request_id) ELSE s.request_id END) IS NULL`
+  },
+  {
+    id: "images-are-requested",
+    invariant: "Every hold and settlement of an image belongs to an image request.",
+    violations: `SELECT count(*) FROM (
+        SELECT request_id FROM settlement WHERE protocol = 'images'
+        UNION ALL SELECT request_id FROM inference_hold WHERE protocol = 'images') AS images
+      WHERE NOT EXISTS (SELECT FROM image_request i WHERE i.request_id = images.request_id)`
+  },
+  {
+    id: "images-cost-when-settled",
+    invariant: "A settled image was metered; any other image request cost nothing and used no plan.",
+    violations: `SELECT count(*) FROM image_request i JOIN settlement s USING (request_id)
+      WHERE CASE i.state WHEN 'settled' THEN s.ending <> 'complete' OR s.usage_source <> 'upstream'
+        ELSE s.usage_source <> 'none' OR s.cost_pico <> 0 OR s.plan_tokens <> 0 END`
+  },
+  {
+    id: "no-forgotten-images",
+    invariant: "No image request runs for more than ten minutes after its lease expired.",
+    violations: `SELECT count(*) FROM image_request
+      WHERE state = 'running' AND lease_until < clock_timestamp() - interval '10 minutes'`
+  },
+  {
+    id: "images-are-reviewed",
+    invariant: "An image request is in the review queue exactly when its state requires it, and for that reason.",
+    violations: `SELECT count(*) FROM image_request i LEFT JOIN image_review r USING (request_id)
+      WHERE r.reason IS DISTINCT FROM CASE WHEN i.state IN ${IN_REVIEW} THEN i.state END`
+  },
+  {
+    id: "image-charges-are-resolved",
+    invariant:
+      "Every charged review moved its amount from its user's balance exactly once, and there is no other image charge.",
+    violations: `SELECT count(*) FROM (
+        SELECT r.request_id::text AS ref, r.charged_usd_micro::numeric * 1000000 AS amount, a.id AS debit_account
+        FROM image_review r JOIN image_request i USING (request_id)
+        LEFT JOIN account a ON a.kind = 'payg' AND a.user_id = i.user_id WHERE r.resolution = 'charged') AS charged
+      FULL JOIN (SELECT ref, amount, debit_account FROM transfer WHERE code = 'image_charge') AS moved USING (ref)
+      WHERE moved.amount IS DISTINCT FROM charged.amount OR moved.debit_account IS DISTINCT FROM charged.debit_account`
+  },
+  {
+    id: "resolutions-are-logged",
+    invariant: "Every resolution of a review is in the audit log, with its amount.",
+    violations: `SELECT count(*) FROM image_review r WHERE r.resolution IS NOT NULL AND NOT EXISTS (
+      SELECT FROM audit_log l WHERE l.subject = r.request_id::text
+        AND l.action = CASE r.resolution WHEN 'waived' THEN 'image.waive' ELSE 'image.charge' END
+        AND l.detail ->> 'usd_micro' IS NOT DISTINCT FROM r.charged_usd_micro::text)`
+  },
+  {
+    id: "usage-is-settled",
+    invariant: "The tokens of every model and minute, hour and day, folded or not, are those of its settlements.",
+    violations: `SELECT count(*) FROM (
+      ${wrongTokens({
+        settled: "true",
+        added: "true",
+        cells: "(grain = 'day' OR start >= now() - interval '61 days')"
+      })}) AS wrong`
+  },
+  {
+    id: "speeds-are-settled",
+    invariant: "The speeds of every model and minute, hour and day of the last week are those of its settlements.",
+    violations: `SELECT count(*) FROM (
+      ${wrongSpeeds({
+        settled: `settled_at >= ${SPEEDS_FROM}`,
+        added: `minute >= ${SPEEDS_FROM}`,
+        cells: `start >= ${SPEEDS_FROM}`
+      })}) AS wrong`
+  }
+]

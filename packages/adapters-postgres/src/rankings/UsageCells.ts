@@ -1,0 +1,83 @@
+/**
+ * Cells of usage: sums by the minute, the hour and the day. Any span of whole minutes is made of few cells: the days in
+ * it, the hours of the days that its ends divide, and the minutes of the hours that its ends divide.
+ *
+ *     span          |----------------------------------------|
+ *     days      ·····[        day        ][        day       ]·····
+ *     hours      [h][h]                                       [h]
+ *     minutes  mmm                                               mmmm
+ */
+import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
+import type { Interval } from "@tollgate/domain/rankings/Window"
+import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
+
+/** The grains as rows. The SQL function `cell_of` returns the start of a cell. */
+export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
+
+/** Cells that are deleted: the longest window and the period before it are sixty days, so no window ends in these. */
+export const IS_OLD = "grain IN ('minute', 'hour') AND start < now() - interval '62 days'"
+
+/** The same for speeds: medians cover seven days, and their start divides an eighth. */
+export const SPEED_IS_OLD = "grain IN ('minute', 'hour', 'day') AND start < now() - interval '9 days'"
+
+/**
+ * Selects these columns of the cells between the first cut and the last, from a table with a `grain` and a `start`. The
+ * cells cover each instant once, and no cell has a cut inside it.
+ */
+export const cellsBetween = (cuts: ReadonlyArray<Date>, columns: string, table: string): string => {
+  const days = bucketsSplitBy(cuts, "day")
+  const hours = bucketsSplitBy(cuts, "hour")
+  const within = `start >= ${instant(cuts.at(0))} AND start < ${instant(cuts.at(-1))}`
+  return [
+    `grain = 'day' AND ${within} AND ${isNone(days)}`,
+    ...days.map((day) => `grain = 'hour' AND ${within} AND ${isIn(day)} AND ${isNone(hours)}`),
+    ...hours.map((hour) => `grain = 'minute' AND ${within} AND ${isIn(hour)}`)
+  ]
+    .map((cells) => `SELECT ${columns} FROM ${table} WHERE ${cells}`)
+    .join("\nUNION ALL ")
+}
+
+const instant = (at: Date | undefined): string => (at === undefined ? "NULL" : `'${at.toISOString()}'`)
+
+const isIn = ({ from, to }: Interval): string => `start >= ${instant(from)} AND start < ${instant(to)}`
+
+const isNone = (cells: ReadonlyArray<Interval>): string =>
+  cells.length === 0 ? "true" : `start NOT IN (${cells.map(({ from }) => instant(from)).join(", ")})`
+
+/** The compared rows, as SQL conditions. Together they must select whole cells: all of a cell or nothing of it. */
+interface Compared {
+  /** Over `settled_at`. */
+  readonly settled: string
+  /** Over `minute`, of rows that are not folded yet. */
+  readonly added: string
+  /** Over `grain` and `start`. */
+  readonly cells: string
+}
+
+/** Selects the cells whose tokens differ from those of the settlements. */
+export const wrongTokens = ({ added, cells, settled }: Compared): string => `
+  SELECT grain, start, model_id FROM (
+    SELECT grain, cell_of(grain, minute) AS start, model_id, tokens FROM (
+      SELECT minute, model_id, sum(tokens) AS tokens FROM (
+        SELECT ${MINUTE_SETTLED} AS minute, model_id, ${COUNTED_TOKENS} AS tokens FROM settlement WHERE ${settled}
+        UNION ALL SELECT minute, model_id, -tokens FROM usage_delta WHERE ${added}) AS used
+      GROUP BY 1, 2) AS to_be_folded
+    CROSS JOIN ${GRAINS}
+    UNION ALL SELECT grain, start, model_id, -tokens FROM usage_rollup
+  ) AS compared WHERE ${cells} GROUP BY 1, 2, 3 HAVING sum(tokens) <> 0`
+
+/** Selects the cells whose speeds differ from those of the settlements. */
+export const wrongSpeeds = ({ added, cells, settled }: Compared): string => `
+  SELECT DISTINCT grain, start, model_id FROM (
+    SELECT grain, start, model_id FROM (
+      SELECT grain, cell_of(grain, minute) AS start, model_id, measure, bucket, samples FROM (
+        SELECT minute, model_id, measure, bucket, sum(samples) AS samples FROM (
+          SELECT ${MINUTE_SETTLED} AS minute, model_id, measure, bucket, 1 AS samples
+          FROM settlement CROSS JOIN LATERAL ${SAMPLES} WHERE ${settled} AND ${IS_SAMPLE}
+          UNION ALL SELECT minute, model_id, measure, bucket, -1
+          FROM usage_delta CROSS JOIN LATERAL ${DELTA_SAMPLES} WHERE ${added}) AS measured
+        GROUP BY 1, 2, 3, 4) AS to_be_folded
+      CROSS JOIN ${GRAINS}
+      UNION ALL SELECT grain, start, model_id, measure, histogram.bucket, -histogram.samples
+      FROM speed_rollup CROSS JOIN LATERAL unnest(buckets, samples) AS histogram (bucket, samples)
+    ) AS compared WHERE ${cells} GROUP BY grain, start, model_id, measure, bucket HAVING sum(samples) <> 0) AS wrong`
