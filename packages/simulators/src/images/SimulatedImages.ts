@@ -6,7 +6,7 @@ import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Js
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../inference/SimulatedProtocol.ts"
+import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../sharing/SimulatedProtocol.ts"
 import { type PictureFormat, pictureOf } from "./SimulatedPicture.ts"
 
 /** The tokens of an image of 1024 by 1024 pixels. */

@@ -6,15 +6,15 @@ import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Effect from "effect/Effect"
-import { lastUserMessage } from "./LastUserMessage.ts"
-import type { PromptMemory } from "./PromptMemory.ts"
-import { type Reply, reply, type SimulatedRequest, silence, speaking, thinking } from "./SimulatedModel.ts"
 import {
   type SimulatedProtocol,
   SimulatedRefusal,
   type SimulatedResponse,
   type TimedFrame
-} from "./SimulatedProtocol.ts"
+} from "../sharing/SimulatedProtocol.ts"
+import { lastUserMessage } from "./LastUserMessage.ts"
+import type { PromptMemory } from "./PromptMemory.ts"
+import { type Reply, reply, type SimulatedRequest, silence, speaking, thinking } from "./SimulatedModel.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({

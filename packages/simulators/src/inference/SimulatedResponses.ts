@@ -7,15 +7,15 @@ import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/d
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { lastUserMessage } from "./LastUserMessage.ts"
-import type { PromptMemory } from "./PromptMemory.ts"
-import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
 import {
   type SimulatedProtocol,
   SimulatedRefusal,
   type SimulatedResponse,
   type TimedFrame
-} from "./SimulatedProtocol.ts"
+} from "../sharing/SimulatedProtocol.ts"
+import { lastUserMessage } from "./LastUserMessage.ts"
+import type { PromptMemory } from "./PromptMemory.ts"
+import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({

@@ -9,10 +9,10 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as SimulatedImages from "../images/SimulatedImages.ts"
+import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../sharing/SimulatedProtocol.ts"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
 import * as SimulatedMessages from "./SimulatedMessages.ts"
-import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "./SimulatedProtocol.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
 
 export interface SimulationOptions {

@@ -3,8 +3,8 @@
  * the model responds with text.
  */
 import * as Effect from "effect/Effect"
+import { SimulatedRefusal } from "../sharing/SimulatedProtocol.ts"
 import type { LastUserMessage } from "./LastUserMessage.ts"
-import { SimulatedRefusal } from "./SimulatedProtocol.ts"
 
 /** A tool, with the schema of its arguments. */
 export interface Tool {
