@@ -95,6 +95,6 @@ describe("an error where an answer should be", () => {
 
   it("keeps the text out of the log, where keys may stand in it", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
-    expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of an answer: invalid_api_key" })
+    expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })
 })

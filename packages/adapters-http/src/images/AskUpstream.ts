@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { providerNames, refusedAttempt, verdictOf } from "../inference/relay/UpstreamFailure.ts"
-import { refusalIn, refusalOfStatus, saidBy, saidIn } from "../wire/UpstreamRefusal.ts"
+import { parseProviderError, providerErrorOf, refusalIn, refusalOfStatus } from "../wire/UpstreamRefusal.ts"
 import { USUAL_BYTES } from "./AnswerMemory.ts"
 import { type Heard, ImageExchange } from "./ImageExchange.ts"
 import { declined } from "./ImageRefusal.ts"
@@ -91,7 +91,7 @@ const refusalMeaning = (
   { status, retryAfter, body }: Heard & { readonly _tag: "Refusal" }
 ): Meaning => {
   const names = providerNames(request.model, candidate)
-  const policy = declined(status, saidIn(body), names)
+  const policy = declined(status, parseProviderError(body), names)
   if (policy !== undefined) return served({ _tag: "Declined", error: policy })
   const error = refusalOfStatus(status, retryAfter, body, names)
   return { verdict: verdictOf(status, error), answer: Effect.fail(refusedAttempt(error)) }
@@ -108,7 +108,7 @@ const answerMeaning = (
     const framed = frameOf(gathered)
     if (framed === undefined)
       return Effect.succeed(failed(new UpstreamFailed({ cause: "answered with no JSON" }), false))
-    const policy = declined(200, saidBy(framed.frame), providerNames(request.model, candidate))
+    const policy = declined(200, providerErrorOf(framed.frame), providerNames(request.model, candidate))
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
     const refusal = refusalIn(framed.frame)
     if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit"))

@@ -2,7 +2,7 @@
  * The one list of the routes that the relay serves. A new protocol is one folder and one line here.
  */
 import { chatProtocol } from "./chat/ChatProtocol.ts"
-import { countTokensRoute } from "./messages/CountTokens.ts"
+import { countTokensRoute } from "./messages/CountTokensRoute.ts"
 import { messagesProtocol } from "./messages/MessagesProtocol.ts"
 import { type RelayRoute, relayRoute } from "./relay/Relay.ts"
 import { responsesProtocol } from "./responses/ResponsesProtocol.ts"

@@ -1,30 +1,30 @@
 /**
- * How much of a body a model reads: text, and attachments beside it.
+ * The size of a body as a model reads it: bytes of text, and the number of attachments.
  *
- * Embedded pictures and sounds are megabytes of base64 that cost a few hundred tokens. They are left out of the text,
- * but only where the protocol has media, and only when they look like base64 to their end: text that merely poses as
- * media must not be admitted for nothing.
+ * Embedded images and sounds are megabytes of base64 that cost a few hundred tokens, so they do not count as text. This
+ * holds only in the media members of the protocol, and only for values that are base64 to their end: text disguised as
+ * media must not be admitted without a hold.
  */
 
-/** Where a protocol's bodies carry pictures, sounds and files. */
+/** The members of a protocol's bodies that carry images, sounds and files. */
 export interface MediaNames {
-  /** Members that hold base64, bare or as a `data:` address. */
+  /** Members that hold base64, bare or as a `data:` URL. */
   readonly members: ReadonlyArray<string>
   /** Values of `type` that make an object an attachment. */
   readonly types: ReadonlyArray<string>
 }
 
-/** Anything shorter is counted as text, whatever it is. */
-const MEDIA_FROM_BYTES = 1024
-const ADDRESS_HEAD_BYTES = 256
+/** A shorter value counts as text, also when it is base64. */
+const MIN_MEDIA_BYTES = 1024
+const MAX_DATA_URL_HEAD_BYTES = 256
 
 const TYPE = Buffer.from("type")
-const DATA_ADDRESS = Buffer.from("data:")
+const DATA_SCHEME = Buffer.from("data:")
 const COMMA = 0x2c
 const SPACE = 0x20
 
 const isBase64 = new Uint8Array(256)
-// Some encoders write a slash as `\/`.
+// The backslash is allowed because some encoders write a slash as `\/`.
 for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\"))
   isBase64[byte] = 1
 
@@ -40,7 +40,7 @@ export const mediaOf = ({ members, types }: MediaNames): Media => ({
 })
 
 export class BodySize {
-  /** Bytes of all string values but media, with escapes undone. */
+  /** Bytes of all string values except media, with escapes decoded. */
   textBytes = 0
   attachments = 0
   readonly #media: Media
@@ -50,12 +50,13 @@ export class BodySize {
   }
 
   /**
-   * One string value: where it stands between its quotes, where the name of its member stands (an empty stretch when
-   * it is an element of an array), and how many bytes its escapes take more than what they stand for.
+   * Adds one string value. `start` and `end` are its position between the quotes; `nameStart` and `nameEnd` that of its
+   * member's name, an empty range for an element of an array. `surplus` is the number of bytes that its escapes take
+   * more than the characters they encode.
    */
   addString(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number, surplus: number): void {
     const length = end - start
-    if (length > MEDIA_FROM_BYTES) {
+    if (length > MIN_MEDIA_BYTES) {
       if (isOneOf(this.#media.members, bytes, nameStart, nameEnd) && isMedia(bytes.subarray(start, end))) return
     } else if (
       nameEnd - nameStart === 4 &&
@@ -79,14 +80,14 @@ const equals = (word: Buffer, bytes: Buffer, start: number): boolean => {
 }
 
 const isMedia = (value: Buffer): boolean => {
-  const data = equals(DATA_ADDRESS, value, 0) ? afterAddressHead(value) : value
+  const data = equals(DATA_SCHEME, value, 0) ? afterDataUrlHead(value) : value
   if (data === undefined) return false
-  for (const byte of data.subarray(0, MEDIA_FROM_BYTES)) if (isBase64[byte] !== 1) return false
+  for (const byte of data.subarray(0, MIN_MEDIA_BYTES)) if (isBase64[byte] !== 1) return false
   return !data.includes(SPACE)
 }
 
-const afterAddressHead = (value: Buffer): Buffer | undefined => {
-  const head = value.subarray(0, ADDRESS_HEAD_BYTES)
+const afterDataUrlHead = (value: Buffer): Buffer | undefined => {
+  const head = value.subarray(0, MAX_DATA_URL_HEAD_BYTES)
   const comma = head.indexOf(COMMA)
   return comma >= 0 && head.subarray(0, comma).toString("latin1").endsWith(";base64")
     ? value.subarray(comma + 1)

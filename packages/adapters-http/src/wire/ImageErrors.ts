@@ -1,9 +1,9 @@
 /**
- * The errors that only image requests have (docs/reference/errors.md#err-5), in the one body of the inference routes
- * (docs/reference/errors.md#a6).
+ * The error table of the image routes: the errors that only image requests have (docs/reference/errors.md#err-5), in
+ * the body of the inference routes (docs/reference/errors.md#a6).
  *
- * Official clients ask again by themselves after 408, 409 and 5xx. Where that could not help, or would have a second
- * image made for nothing, they are told not to.
+ * Official clients retry by themselves after 408, 409 and 5xx. Where a retry cannot help, or would generate a second
+ * image for nothing, `x-should-retry: false` prevents it.
  */
 import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
 import {
@@ -11,16 +11,16 @@ import {
   errorBody,
   invalidRequest,
   type RelayError,
-  retryAfter,
   serverError,
   type WireError,
   type WireErrorBody
 } from "./InferenceErrors.ts"
+import { retryAfter } from "./RetryAfter.ts"
 
-/** Everything an image request can fail with. A defect is told as `InternalError`. */
+/** Every error of an image request. A defect is reported as `InternalError`. */
 export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
 
-/** What no relayed request can fail with. */
+/** The errors that no relayed request has. */
 type ImagesOnly = Exclude<ImageError, RelayError>
 
 const typed = (type: string) => ({ openai: type, anthropic: type })
@@ -58,7 +58,7 @@ const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<Ima
     status: 409,
     code: "idempotency_key_reused",
     type: typed("conflict_error"),
-    message: () => "This Idempotency-Key was already used. Images are not stored, so it cannot be answered again.",
+    message: () => "This Idempotency-Key was already used. Images are not stored, so the response cannot be repeated.",
     headers: doNotRetry
   },
   ImageTooLarge: {
@@ -72,7 +72,7 @@ const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<Ima
     status: 429,
     code: "image_concurrency_limit",
     type: typed("rate_limit_error"),
-    message: () => "Another image request of this account is still running. Try again when it is done.",
+    message: () => "Another image request of this account is still running. Try again when it has ended.",
     headers: retryAfter
   },
   ImageWithheld: {

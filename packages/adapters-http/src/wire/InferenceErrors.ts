@@ -1,6 +1,6 @@
 /**
- * The one error body of every inference route (docs/reference/errors.md#a6): OpenAI's and Anthropic's clients both find
- * in it what they look for.
+ * The error table of the inference routes: status, code, type and message, one row for each error. All routes send one
+ * body (docs/reference/errors.md#a6), which has the members that OpenAI's and Anthropic's clients read.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */
@@ -16,8 +16,9 @@ import type {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { retryAfter } from "./RetryAfter.ts"
 
-/** Everything a relayed request can fail with. A defect is told as `InternalError`. */
+/** Every error of a relayed request. A defect is reported as `InternalError`. */
 export type RelayError =
   | InvalidRequest
   | InvalidApiKey
@@ -31,22 +32,22 @@ export type RelayError =
   | CircuitOpen
   | { readonly _tag: "InternalError" }
 
-/** A response that is an error: status, headers beside the usual ones, JSON body. */
+/** An error response: status, headers besides the common ones, and JSON body. */
 export interface WireErrorBody {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Whose words `error.type` is in: Anthropic's on messages, OpenAI's everywhere else. */
+/** The vocabulary of `error.type`: Anthropic's on the messages routes, OpenAI's on all others. */
 export type ErrorDialect = "openai" | "anthropic"
 
-/** What an error becomes on the wire: its row in a table. */
+/** The row of an error in an error table. */
 export interface WireError<E> {
   readonly status: number
   readonly code: string
   readonly type: { readonly [Dialect in ErrorDialect]: string }
-  /** What the client is told: what happened and what to do, nothing of our insides. */
+  /** For the client: what happened and what to do; never an internal cause. */
   readonly message: (error: E) => string
   readonly param?: (error: E) => string | null
   readonly headers?: (error: E) => Record<string, string>
@@ -55,11 +56,6 @@ export interface WireError<E> {
 export const invalidRequest = { openai: "invalid_request_error", anthropic: "invalid_request_error" }
 const overloaded = { openai: "server_error", anthropic: "overloaded_error" }
 export const serverError = { openai: "server_error", anthropic: "api_error" }
-
-/** Zero would make clients ask again at once. */
-export const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
-  "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
-})
 
 const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<RelayError, { readonly _tag: Tag }>> } = {
   InvalidRequest: {
@@ -79,7 +75,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
   InvalidApiKey: {
     status: 401,
     code: "invalid_api_key",
-    // OpenAI says the same of a wrong key; `authentication_error` is Anthropic's word.
+    // The types that OpenAI and Anthropic send for a wrong key.
     type: { openai: "invalid_request_error", anthropic: "authentication_error" },
     message: ({ reason }) => keyMessages[reason],
     headers: () => ({ "www-authenticate": "Bearer" })
@@ -106,48 +102,48 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     type: invalidRequest,
     message: ({ limitBytes }) =>
       limitBytes === null
-        ? "The request is larger than the model takes. Send less."
+        ? "The request is larger than the model accepts. Send less."
         : `The request body is larger than ${limitBytes} bytes. Send less.`
   },
   TechnicalLimit: {
     status: 429,
     code: "technical_limit",
     type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
-    message: () => "The model takes no more requests at the moment. Try again after the time in `retry-after`.",
+    message: () => "The model accepts no more requests now. Try again after the time in `retry-after`.",
     headers: retryAfter
   },
   UpstreamFailed: {
     status: 502,
     code: "upstream_error",
     type: serverError,
-    message: () => "The model failed to answer. Try again; only what was delivered is charged."
+    message: () => "The model failed to respond. Try again; only delivered content is charged."
   },
   Overloaded: {
     status: 503,
     code: "overloaded",
     type: overloaded,
-    message: () => "The service is at its capacity. Try again after the time in `retry-after`.",
+    message: () => "The service is at capacity. Try again after the time in `retry-after`.",
     headers: retryAfter
   },
   CircuitOpen: {
     status: 503,
     code: "circuit_open",
     type: overloaded,
-    message: () => "The model is failing and gets a rest. Try again after the time in `retry-after`.",
+    message: () => "The model is temporarily unavailable after failures. Try again after the time in `retry-after`.",
     headers: retryAfter
   },
   InternalError: {
     status: 500,
     code: "internal_error",
     type: serverError,
-    message: () => "Something went wrong on our side. Try again, and tell us the request id if it happens again."
+    message: () => "The server failed. Try again. If it happens again, report the request id."
   }
 }
 
 const keyMessages = {
   missing: "An API key is required. Send it as 'Authorization: Bearer <key>' or as 'x-api-key: <key>'.",
   conflicting: "Two different API keys were sent. Send one.",
-  unknown: "The API key is not valid. Check it, or ask whoever issued it for a new one."
+  unknown: "The API key is not valid. Check it, or ask its issuer for a new one."
 }
 
 const MAX_NAME_CHARACTERS = 100
@@ -155,7 +151,7 @@ const MAX_NAME_CHARACTERS = 100
 const shortened = (name: string): string =>
   name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}...` : name
 
-/** The member every client looks for, in a body as in a stream. */
+/** The `error` member that every client reads, in a body and in a stream. */
 export interface ErrorObject {
   readonly type: string
   readonly code: string
@@ -170,7 +166,7 @@ export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObje
 export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody =>
   bodyOf(wireErrorOf(error), error, requestId, dialect)
 
-/** The body of an error by its row, in whichever table that is. */
+/** The body of an error from its row; also for the rows of another table. */
 export const bodyOf = <E>(row: WireError<E>, error: E, requestId: string, dialect: ErrorDialect): WireErrorBody => ({
   status: row.status,
   headers: row.headers?.(error) ?? {},
@@ -185,5 +181,5 @@ const objectOf = <E>({ code, type, message, param }: WireError<E>, error: E, dia
   details: { error_code: code }
 })
 
-/** The row of an error takes that error; the index by its tag loses that connection. */
+/** TypeScript cannot see that the row found by an error's tag takes that error. */
 const wireErrorOf = (error: RelayError): WireError<RelayError> => wireErrors[error._tag] as WireError<RelayError>

@@ -1,13 +1,13 @@
 /**
- * Reads JSON (RFC 8259, nothing more lenient) as bytes, from one position to the next, without building values.
+ * Reads JSON (strictly RFC 8259) as bytes, from one position to the next, without building values.
  *
- * A reading method is told where something begins and returns where it ends, or -1 after noting where it went wrong.
- * Strings are reported to a {@link BodySize} on the way. Nothing here calls itself, so no nesting can exhaust the
- * stack.
+ * A reading method takes the position where an element begins and returns the position where it ends, or -1 after it
+ * has recorded the position of the error. Strings are reported to a {@link BodySize}. No method is recursive, so deep
+ * nesting cannot exhaust the stack.
  */
 import type { BodySize } from "./BodySize.ts"
 
-/** Requests nest a few levels; more than this is an attack on somebody's parser. */
+/** Requests have a few levels; deeper nesting is an attack on a parser behind this one. */
 export const MAX_DEPTH = 512
 
 export const QUOTE = 0x22
@@ -35,15 +35,15 @@ const tableOf = (characters: string): Uint8Array => {
 const isEscapable = tableOf('"\\/bfnrt')
 const isHex = tableOf("0123456789abcdefABCDEF")
 
-/** What is open around a position. Shared by all readers: a reading is done before another begins. */
+/** The kinds of the open brackets. Shared by all readers, because one scan ends before another begins. */
 const NESTING = new Uint8Array(MAX_DEPTH)
 
 export class JsonReader {
   readonly bytes: Buffer
   readonly size: BodySize
-  wrongAt = 0
+  errorAt = 0
   tooDeep = false
-  /** Where the last name of a member ended, before its quote. */
+  /** The end of the last member name, before its closing quote. */
   nameEnd = 0
   readonly #view: DataView
   readonly #length: number
@@ -57,13 +57,13 @@ export class JsonReader {
     this.#length = bytes.length
   }
 
-  wrong(at: number): -1 {
-    this.wrongAt = Math.min(at, this.#length)
+  fail(at: number): -1 {
+    this.errorAt = Math.min(at, this.#length)
     return -1
   }
 
-  /** Where something other than white space begins. */
-  space(at: number): number {
+  /** The position of the next byte that is not white space. */
+  skipSpace(at: number): number {
     let i = at
     while (i < this.#length) {
       const byte = this.bytes[i]
@@ -73,17 +73,17 @@ export class JsonReader {
     return i
   }
 
-  /** The name and the colon of a member: where its value begins. */
+  /** Reads the name and the colon of a member; returns the position of its value. */
   name(at: number): number {
-    if (this.bytes[at] !== QUOTE) return this.wrong(at)
+    if (this.bytes[at] !== QUOTE) return this.fail(at)
     const end = this.#string(at)
     if (end < 0) return -1
     this.nameEnd = end - 1
-    const colon = this.space(end)
-    return this.bytes[colon] === COLON ? this.space(colon + 1) : this.wrong(colon)
+    const colon = this.skipSpace(end)
+    return this.bytes[colon] === COLON ? this.skipSpace(colon + 1) : this.fail(colon)
   }
 
-  /** A whole value inside `depthAbove` others. `nameStart` is where its member's name stands, -1 if it has none. */
+  /** Reads a whole value at the nesting depth `depthAbove`. `nameStart` is the position of its name, -1 without one. */
   value(at: number, depthAbove: number, nameStart: number): number {
     const { bytes } = this
     const isObject = this.#isObject
@@ -100,7 +100,7 @@ export class JsonReader {
       } else if (first === OPEN_OBJECT || first === OPEN_ARRAY) {
         const opensObject = first === OPEN_OBJECT
         if (depth >= MAX_DEPTH) return this.#refuseDepth(i)
-        const inside = this.space(i + 1)
+        const inside = this.skipSpace(i + 1)
         if (bytes[inside] !== (opensObject ? CLOSE_OBJECT : CLOSE_ARRAY)) {
           isObject[depth++] = opensObject ? 1 : 0
           name = opensObject ? inside + 1 : -1
@@ -113,19 +113,19 @@ export class JsonReader {
         i = this.#scalar(i, first)
         if (i < 0) return -1
       }
-      // A value has ended at `i`: close what it was the last of, then go on to the next one.
+      // A value has ended at `i`: close the containers that end with it, then go on to the next value.
       for (;;) {
         if (depth === depthAbove) return i
         const inObject = isObject[depth - 1] === 1
-        i = this.space(i)
+        i = this.skipSpace(i)
         if (bytes[i] === COMMA) {
-          const after = this.space(i + 1)
+          const after = this.skipSpace(i + 1)
           name = inObject ? after + 1 : -1
           i = inObject ? this.name(after) : after
           if (i < 0) return -1
           break
         }
-        if (bytes[i] !== (inObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return this.wrong(i)
+        if (bytes[i] !== (inObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return this.fail(i)
         depth--
         i++
       }
@@ -134,7 +134,7 @@ export class JsonReader {
 
   #refuseDepth(at: number): -1 {
     this.tooDeep = true
-    return this.wrong(at)
+    return this.fail(at)
   }
 
   #scalar(at: number, first: number | undefined): number {
@@ -144,7 +144,7 @@ export class JsonReader {
   }
 
   #word(at: number, word: Buffer): number {
-    for (let i = 0; i < word.length; i++) if (this.bytes[at + i] !== word[i]) return this.wrong(at + i)
+    for (let i = 0; i < word.length; i++) if (this.bytes[at + i] !== word[i]) return this.fail(at + i)
     return at + word.length
   }
 
@@ -167,7 +167,7 @@ export class JsonReader {
       if (byte < 0x30 || byte > 0x39) break
       i++
     }
-    return i === at ? this.wrong(i) : i
+    return i === at ? this.fail(i) : i
   }
 
   #string(at: number): number {
@@ -179,25 +179,24 @@ export class JsonReader {
         this.#surplus = surplus
         return i + 1
       }
-      if (bytes[i] !== BACKSLASH) return this.wrong(i)
+      if (bytes[i] !== BACKSLASH) return this.fail(i)
       const escape = bytes[i + 1] ?? 0
       if (isEscapable[escape] === 1) {
         surplus += 1
         i = this.#plain(i + 2)
       } else {
-        if (escape !== 0x75) return this.wrong(i + 1)
-        for (let digit = i + 2; digit < i + 6; digit++) if (isHex[bytes[digit] ?? 0] !== 1) return this.wrong(digit)
+        if (escape !== 0x75) return this.fail(i + 1)
+        for (let digit = i + 2; digit < i + 6; digit++) if (isHex[bytes[digit] ?? 0] !== 1) return this.fail(digit)
         surplus += surplusOf(Number.parseInt(bytes.toString("latin1", i + 2, i + 6), 16))
         i = this.#plain(i + 6)
       }
     }
-    return this.wrong(i)
+    return this.fail(i)
   }
 
   /**
-   * Where the next byte stands that is a quote, a backslash or a control character. Looks at four bytes at a time:
-   * the subtraction sets the highest bit of a byte that matches (and at times of one above it, which is why the four
-   * in question are then looked at one by one).
+   * The position of the next quote, backslash or control character. Tests four bytes at a time: the subtraction sets
+   * the highest bit of a byte that matches, and sometimes of the byte above it, so a match is then tested byte by byte.
    */
   #plain(at: number): number {
     const view = this.#view
@@ -222,7 +221,7 @@ export class JsonReader {
   }
 }
 
-/** `\uXXXX` takes six bytes for a character of one to three; each half of a pair stands for two. */
+/** `\uXXXX` takes six bytes for a character of one to three; each half of a surrogate pair encodes two. */
 const surplusOf = (codeUnit: number): number => {
   if (codeUnit < 0x80) return 5
   return codeUnit < 0x800 || (codeUnit >= 0xd800 && codeUnit < 0xe000) ? 4 : 3

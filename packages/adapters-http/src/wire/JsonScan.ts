@@ -1,10 +1,10 @@
 /**
- * One look at the bytes of a body: it is well-formed JSON with an object at its root, and here is where the members
- * stand that we route, meter and bill on.
+ * One pass over the bytes of a body: checks that it is well-formed JSON with an object at its root, and finds the
+ * members that routing, metering and billing need.
  *
- * Each of those may be there once, in its right spelling only. A second one, or one that differs in the case of its
- * letters, could mean one thing to us and another to the supplier (some parsers take the last, some ignore case), and
- * is refused (docs/reference/inference.md#f3). All other members pass unseen.
+ * Each of these members may occur once, in its exact spelling. A duplicate, or a member that differs only in case,
+ * could mean one thing to the gateway and another to the provider (some parsers take the last one, some ignore case),
+ * so it is refused (docs/reference/inference.md#f3). All other members are only checked for syntax.
  */
 
 import { isUtf8 } from "node:buffer"
@@ -21,24 +21,24 @@ import {
   OPEN_OBJECT,
   QUOTE
 } from "./JsonReader.ts"
-import { MemberNames, misspelt, NO_MATCH } from "./MemberNames.ts"
+import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 
-/** What is looked for in the bodies of a protocol. */
+/** The members to find in the bodies of a protocol. */
 export interface ScanPlan<Name extends string> {
   readonly members: { readonly [N in Name]: MemberPlan }
   readonly media: MediaNames
 }
 
 export interface MemberPlan {
-  /** If it is an object: the members of it that are looked for in the same way. */
+  /** For an object: the members to find inside it. */
   readonly inside?: { readonly [name: string]: MemberPlan }
-  /** If it is an array: every element must be an object that has this member, a string. */
+  /** For an array: every element must be an object with this member, a string. */
   readonly each?: string
 }
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
 
-/** A member that was looked for and found: its value stands from `start` up to, not including, `end`. */
+/** A member that was found: its value is the bytes from `start` up to, not including, `end`. */
 export interface ScannedMember {
   readonly kind: JsonKind
   readonly start: number
@@ -46,14 +46,14 @@ export interface ScannedMember {
   /** See {@link BodySize}. */
   readonly textBytes: number
   readonly attachments: number
-  /** Of an object or array: there is nothing in it. */
+  /** An object or array without elements. */
   readonly empty: boolean
   readonly inside: { readonly [name: string]: ScannedMember }
 }
 
 export type ScannedBody<Name extends string> = { readonly [N in Name]?: ScannedMember }
 
-/** Prepares a plan once, for all the bodies to come. */
+/** Prepares a plan once for all bodies. */
 export const scanner = <Name extends string>(
   plan: ScanPlan<Name>
 ): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
@@ -99,22 +99,22 @@ class Scan {
 
   root(wanted: Wanted, found: Found): boolean {
     const reader = this.#reader
-    const start = reader.space(0)
+    const start = reader.skipSpace(0)
     if (reader.bytes[start] !== OPEN_OBJECT) {
       this.#refuse("The request body must be a JSON object.", null)
       return false
     }
     const end = this.#object(start, 1, wanted, found, "")
     if (end < 0) return false
-    const rest = reader.space(end)
-    return rest === reader.bytes.length || reader.wrong(rest) > 0
+    const rest = reader.skipSpace(end)
+    return rest === reader.bytes.length || reader.fail(rest) > 0
   }
 
   refusal(): InvalidRequest {
-    const { wrongAt, tooDeep, bytes } = this.#reader
+    const { errorAt, tooDeep, bytes } = this.#reader
     if (this.#refusal !== undefined) return this.#refusal
     if (tooDeep) return notJson(`it is nested more than ${MAX_DEPTH} levels deep`)
-    return notJson(wrongAt >= bytes.length ? "it ends too early" : `unexpected character at byte ${wrongAt}`)
+    return notJson(errorAt >= bytes.length ? "it ends too early" : `unexpected character at byte ${errorAt}`)
   }
 
   #refuse(message: string, param: string | null): -1 {
@@ -129,11 +129,11 @@ class Scan {
       if (value < 0) return -1
       const match = wanted.names.find(reader.bytes, at + 1, reader.nameEnd)
       if (match === NO_MATCH) return reader.value(value, depth, at + 1)
-      const member = wanted.members[match < 0 ? misspelt(match) : match]
+      const member = wanted.members[match < 0 ? nearMatch(match) : match]
       if (member === undefined) return -1
       const name = path + member.name
-      if (match < 0) return this.#refuse(`'${name}' must be spelled exactly so, in lower case.`, name)
-      if (found[member.name] !== undefined) return this.#refuse(`'${name}' is given more than once.`, name)
+      if (match < 0) return this.#refuse(`'${name}' must be spelled exactly like this, in lower case.`, name)
+      if (found[member.name] !== undefined) return this.#refuse(`'${name}' occurs more than once.`, name)
       return this.#member(at + 1, value, depth, member, found, name)
     })
   }
@@ -155,7 +155,7 @@ class Scan {
       end,
       textBytes: reader.size.textBytes - textBytes,
       attachments: reader.size.attachments - attachments,
-      empty: end === reader.space(at + 1) + 1,
+      empty: end === reader.skipSpace(at + 1) + 1,
       inside
     }
     return end
@@ -178,22 +178,22 @@ class Scan {
       })
       if (end < 0 || present) return end
       const param = `${path}[${index}].${required.names[0]}`
-      return this.#refuse(`'${param}' must be there and be a string.`, param)
+      return this.#refuse(`'${param}' is required and must be a string.`, param)
     })
   }
 
-  /** What stands between two brackets, item by item. */
+  /** Reads the items between two brackets. */
   #items(open: number, close: number, read: (at: number) => number): number {
     const reader = this.#reader
-    let at = reader.space(open + 1)
+    let at = reader.skipSpace(open + 1)
     if (reader.bytes[at] === close) return at + 1
     for (;;) {
       const end = read(at)
       if (end < 0) return -1
-      const next = reader.space(end)
+      const next = reader.skipSpace(end)
       if (reader.bytes[next] === close) return next + 1
-      if (reader.bytes[next] !== COMMA) return reader.wrong(next)
-      at = reader.space(next + 1)
+      if (reader.bytes[next] !== COMMA) return reader.fail(next)
+      at = reader.skipSpace(next + 1)
     }
   }
 }

@@ -29,7 +29,7 @@ import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"
-import { retryAfter } from "./InferenceErrors.ts"
+import { retryAfter } from "./RetryAfter.ts"
 
 type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
   ReturnType<UseCase>

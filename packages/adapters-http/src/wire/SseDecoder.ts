@@ -1,9 +1,9 @@
 /**
- * Server-sent events out of the bytes of a body, chunk by chunk, wherever the chunks were cut.
+ * Decodes server-sent events from the chunks of a body; chunks may be cut anywhere.
  *
- * Lines may end in LF, CRLF or CR; a byte order mark, comments, `id:` and `retry:` are passed over. Bytes are kept
- * until their line is whole, so a character cut in two is never damaged. What a body leaves unfinished at its end
- * is an event only when its data is whole: suppliers forget the last blank line, and connections break anywhere.
+ * Lines may end in LF, CRLF or CR; a byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
+ * their line is complete, so a character that was cut in two is not damaged. An unfinished event at the end of a body
+ * counts only when its data is complete: some providers omit the last blank line, and connections break anywhere.
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -16,7 +16,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** A line or an event may have this many bytes; more is a broken supplier. */
+/** The maximum size of a line or an event; a larger one is a failure of the provider. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
@@ -29,7 +29,7 @@ const noEvents: Decoded = Either.right([])
 const nothingCarried = Buffer.alloc(0)
 
 export class SseDecoder {
-  /** Holds the bytes of a line that has not ended yet, with room to grow. */
+  /** The bytes of an incomplete line, with spare capacity. */
   #carried = nothingCarried
   #carriedBytes = 0
   #event = ""
@@ -37,20 +37,20 @@ export class SseDecoder {
   #started = false
   #endedInCarriageReturn = false
 
-  /** The events that end in this chunk. After a failure the body is not to be read on. */
+  /** The events that end in this chunk. After a failure the caller must stop reading the body. */
   push(chunk: Buffer): Decoded {
     const cut = endOfLastLine(chunk)
     if (cut === 0) return this.#carry(chunk)
     const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
     const text = (this.#carriedBytes === 0 ? whole : Buffer.concat([this.#takeCarried(), whole])).toString()
-    const only = this.#onlyEventOf(text)
-    const decoded = only === undefined ? this.#lines(text) : Either.right([only])
+    const single = this.#singleEventOf(text)
+    const decoded = single === undefined ? this.#lines(text) : Either.right([single])
     return cut === chunk.length || Either.isLeft(decoded)
       ? decoded
       : Either.flatMap(this.#carry(chunk.subarray(cut)), () => decoded)
   }
 
-  /** The body is over: its last event, when only the blank line after it is missing. */
+  /** The body has ended: returns the last event when only the blank line after it is missing. */
   end(): ReadonlyArray<SseEvent> {
     const events: Array<SseEvent> = []
     for (const line of this.#takeCarried()
@@ -58,11 +58,11 @@ export class SseDecoder {
       .split(/\r\n?|\n/))
       this.#line(line, events)
     this.#line("", events)
-    return events.filter(({ data }) => isWhole(data))
+    return events.filter(({ data }) => isComplete(data))
   }
 
-  /** Nearly every chunk is exactly one event of one line: worth a way of its own. */
-  #onlyEventOf(text: string): SseEvent | undefined {
+  /** Fast path: nearly every chunk is exactly one event of one line. */
+  #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =
       this.#started &&
       this.#data === undefined &&
@@ -141,15 +141,15 @@ const endOfLastLine = (chunk: Buffer): number => {
   return Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR)) + 1
 }
 
-/** The value of a line if its field has this name; one space after the colon is not part of it. */
+/** The value of a line whose field has this name; one space after the colon is not part of it. */
 const valueOf = (line: string, field: string): string | undefined => {
   if (line.length === field.length) return ""
   if (line[field.length] !== ":") return undefined
   return line.slice(field.length + (line[field.length + 1] === " " ? 2 : 1))
 }
 
-/** The data of every inference protocol is JSON, but for OpenAI's last word. */
-const isWhole = (data: string): boolean => {
+/** The data of every inference protocol is JSON, except for the end mark of the chat protocol. */
+const isComplete = (data: string): boolean => {
   if (data === "[DONE]") return true
   try {
     JSON.parse(data)

@@ -1,6 +1,6 @@
-import { messagesHeadersFor } from "@tollgate/adapters-http/inference/messages/MessagesHeaders"
 import {
   messagesBodyFor,
+  messagesHeadersFor,
   readCountRequest,
   readMessagesRequest
 } from "@tollgate/adapters-http/inference/messages/MessagesRequest"

@@ -1,5 +1,6 @@
 /**
- * `POST /v1/chat/completions`, for the documentation: the relay serves it, and passes on more than stands here.
+ * The OpenAPI declaration of `POST /v1/chat/completions`. The relay serves the route, and passes on more members than
+ * are declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -8,21 +9,23 @@ import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
 import { relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
 
-const anythingElse = { key: Schema.String, value: Schema.Unknown }
+const otherMembers = { key: Schema.String, value: Schema.Unknown }
 
 const Message = Schema.Struct(
   {
     role: Schema.String,
-    content: Schema.Unknown.annotations({ description: "Text, or a list of parts such as text and pictures." })
+    content: Schema.Unknown.annotations({ description: "Text, or a list of parts such as text and images." })
   },
-  anythingElse
+  otherMembers
 )
 
 const ChatCompletionRequest = Schema.Struct(
   {
-    model: Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." }),
+    model: Schema.String.annotations({ description: "The public name of a model, from GET /v1/models." }),
     messages: Schema.NonEmptyArray(Message),
-    stream: Schema.optional(Schema.Boolean).annotations({ description: "True answers with a stream of events." }),
+    stream: Schema.optional(Schema.Boolean).annotations({
+      description: "True for a response in the form of an event stream."
+    }),
     stream_options: Schema.optional(
       Schema.Struct({
         include_usage: Schema.optional(Schema.Boolean).annotations({
@@ -31,7 +34,7 @@ const ChatCompletionRequest = Schema.Struct(
       })
     )
   },
-  anythingElse
+  otherMembers
 ).annotations({
   identifier: "ChatCompletionRequest",
   description: "Any other member is passed on to the model unchanged.",
@@ -69,8 +72,8 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment every 15 seconds of " +
-    "silence. A failure after the first byte is a `data:` line with an `error` object and no `[DONE]`.",
+    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment follows every " +
+    "15 seconds without output. A failure after the first byte is a `data:` line with an `error` object, without `[DONE]`.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
@@ -86,10 +89,10 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
   .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Answer a conversation",
+      summary: "Create a chat completion",
       description:
         "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
-        "what was delivered.",
+        "the content that was delivered.",
       override: requiresApiKey,
       transform: stream
     })

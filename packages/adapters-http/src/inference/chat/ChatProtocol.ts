@@ -1,12 +1,12 @@
 /**
- * The chat-completions protocol, as the relay speaks it.
+ * The descriptor of the chat-completions protocol.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
 import { type ChatRequest, chatBodyFor, readChatRequest } from "./ChatRequest.ts"
-import { chatAnswer, chatAnswerAsStream } from "./ChatResponse.ts"
+import { responseAsStream, translatedResponse } from "./ChatResponse.ts"
 import { ChatStream } from "./ChatStream.ts"
 
 export const chatProtocol: StreamingProtocol<ChatRequest> = {
@@ -15,19 +15,19 @@ export const chatProtocol: StreamingProtocol<ChatRequest> = {
   upstreamPath: "/chat/completions",
   read: readChatRequest,
   bodyFor: chatBodyFor,
-  // Nothing of the client's headers is a supplier's business; answers are read here, so they come uncompressed.
+  // No header of the client is passed on. The gateway reads responses, so it accepts them only uncompressed.
   headersFor: (_clientHeaders, streamed) => ({
     "content-type": "application/json",
     accept: streamed ? "text/event-stream" : "application/json",
     "accept-encoding": "identity"
   }),
-  translate: (_request, context, body) => chatAnswer(context, body),
+  translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
   stream: {
     translator: ({ includeUsage }, context) => new ChatStream(includeUsage, context),
-    fromWholeResponse: ({ includeUsage }, context, body) => chatAnswerAsStream(includeUsage, context, body),
+    fromWholeResponse: ({ includeUsage }, context, body) => responseAsStream(includeUsage, context, body),
     errorFrames: (error) => `data: ${JSON.stringify({ error: errorObject(error, "openai") })}\n\n`
   }
 }

@@ -1,19 +1,17 @@
 /**
- * A chat completion as a client asks for it: understood no further than routing, metering and billing need, and sent
- * on with every other byte as it came.
+ * The request for a chat completion. Only the members for routing, metering and billing are read; every other byte is
+ * sent to the provider unchanged.
  */
-
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
+import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
-import { MemberValues } from "../../wire/MemberValues.ts"
-import { type Splice, splice } from "../../wire/Splice.ts"
 
 export interface ChatRequest extends InferenceRequest {
-  /** The client wants to be told the usage of its stream. */
+  /** The client requests the usage in its stream. */
   readonly includeUsage: boolean
   readonly body: Buffer
   readonly members: ChatMembers
@@ -59,24 +57,25 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
   })
 
 /**
- * The body for a supplier. Streams always ask it for usage, whatever the client did: settlement depends on it. Only
- * `model` and `stream_options.include_usage` change.
+ * The body for a provider. Only `model` and `stream_options.include_usage` change. Streams always request usage,
+ * because the settlement depends on it.
  */
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members
   if (model === undefined) return body
   const splices: Array<Splice> = [replacement(model, JSON.stringify(upstreamModel))]
   if (streamed) {
-    const asked = includeUsageOf(members)
-    if (asked !== undefined) splices.push(replacement(asked, "true"))
-    else if (options?.kind === "object") splices.push(insertion(options.start + 1, options.empty ? ASK : `${ASK},`))
-    else if (options !== undefined) splices.push(replacement(options, `{${ASK}}`))
-    else splices.push(insertion(model.end, `,"stream_options":{${ASK}}`))
+    const includeUsage = includeUsageOf(members)
+    if (includeUsage !== undefined) splices.push(replacement(includeUsage, "true"))
+    else if (options?.kind === "object")
+      splices.push(insertion(options.start + 1, options.empty ? INCLUDE_USAGE : `${INCLUDE_USAGE},`))
+    else if (options !== undefined) splices.push(replacement(options, `{${INCLUDE_USAGE}}`))
+    else splices.push(insertion(model.end, `,"stream_options":{${INCLUDE_USAGE}}`))
   }
   return splice(body, splices)
 }
 
-const ASK = '"include_usage":true'
+const INCLUDE_USAGE = '"include_usage":true'
 
 const includeUsageOf = (members: ChatMembers): ScannedMember | undefined => members.stream_options?.inside.include_usage
 
@@ -84,22 +83,18 @@ const replacement = ({ start, end }: ScannedMember, text: string): Splice => ({ 
 
 const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 
-/** What a model reads: the messages, and the definitions that come with them. */
+/** The size of the members that a model reads: the messages and the definitions. */
 const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
   choices: number
-): RequestSize => {
-  let textBytes = 0
-  let attachments = 0
-  for (const member of [messages, tools, functions, response_format]) {
-    textBytes += member?.textBytes ?? 0
-    attachments += member?.attachments ?? 0
-  }
-  return { textBytes, attachments, maxOutputTokens, choices }
-}
+): RequestSize => ({
+  ...sizeOfMembers([messages, tools, functions, response_format]),
+  maxOutputTokens,
+  choices
+})
 
-/** Suppliers differ in which limit they obey. One below 1 means "none" to some of them. */
+/** Providers differ in which of the limits they obey. Some take a limit below 1 for no limit. */
 const largest = (limits: ReadonlyArray<number | undefined>): number | undefined => {
   const given = limits.filter((limit) => limit !== undefined)
   return given.length === 0 || given.some((limit) => limit < 1) ? undefined : Math.max(...given)

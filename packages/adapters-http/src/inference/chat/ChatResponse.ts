@@ -1,5 +1,5 @@
 /**
- * A whole chat completion, rewritten for the client, or told as the stream it asked for.
+ * A whole chat completion, rewritten for the client, as a body or as the frames of a stream.
  */
 
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
@@ -8,31 +8,30 @@ import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/J
 import * as Either from "effect/Either"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
-import { cleanMessage } from "./ChatDelta.ts"
-import { ChatStream, chatIdOf } from "./ChatStream.ts"
+import { finishReasonOf, normalizedMessage } from "./ChatChoice.ts"
+import { ChatStream, completionIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
-import { finishReasonOf } from "./FinishReason.ts"
 
-export const chatAnswer = (
+export const translatedResponse = (
   { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer
 ): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromCompletion(body, (completion) => {
     const usage = new ChatUsage()
-    const reported = usage.see(completion)
-    const answer = {
-      id: chatIdOf(requestId),
+    const reported = usage.add(completion)
+    const response = {
+      id: completionIdOf(requestId),
       object: "chat.completion",
       created: createdAtSeconds,
       model: publicName,
-      choices: choicesOf(completion).map(cleanChoice),
+      choices: choicesOf(completion).map(normalizedChoice),
       usage: usage.member
     }
-    return Either.right({ body: JSON.stringify(answer), content: contentOf(answer), usage: reported })
+    return Either.right({ body: JSON.stringify(response), content: contentOf(response), usage: reported })
   })
 
 /** Every message becomes one delta. */
-export const chatAnswerAsStream = (
+export const responseAsStream = (
   includeUsage: boolean,
   context: ResponseContext,
   body: Buffer
@@ -40,42 +39,42 @@ export const chatAnswerAsStream = (
   fromCompletion(body, (completion) => {
     const stream = new ChatStream(includeUsage, context)
     const choices = choicesOf(completion).map((choice) => ({ ...choice, delta: choice.message }))
-    const said = stream.chunk({ ...completion, choices })
-    const finish = said.end === undefined ? stream.finish() : said
+    const content = stream.chunk({ ...completion, choices })
+    const finish = content.end === undefined ? stream.finish() : content
     return finish.end === "complete"
-      ? Either.right({ ...said, frames: said.frames + finish.frames, end: "complete" })
-      : Either.left(finish.end ?? noCompletion("an answer that says nothing"))
+      ? Either.right({ ...content, frames: content.frames + finish.frames, end: "complete" })
+      : Either.left(finish.end ?? invalidCompletion("the completion has no content"))
   })
 
-/** Every choice of a completion has a message, and none has failed. */
+/** Accepts a completion of which every choice has a message and none has failed. */
 const fromCompletion = <A>(
   body: Buffer,
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>
 ): Either.Either<A, ResponseFailure> => {
   try {
     const completion = asObject(JSON.parse(body.toString()))
-    if (completion === undefined) return Either.left(noCompletion("an answer that is no JSON object"))
+    if (completion === undefined) return Either.left(invalidCompletion("the response is not a JSON object"))
     const choices = choicesOf(completion)
-    const broken = refusalIn(completion) ?? firstBreak(choices)
-    if (broken !== undefined) return Either.left(broken)
+    const failure = refusalIn(completion) ?? failureIn(choices)
+    if (failure !== undefined) return Either.left(failure)
     return choices.length > 0 && choices.every(({ message }) => asObject(message) !== undefined)
       ? rewrite(completion)
-      : Either.left(noCompletion("an answer without messages"))
+      : Either.left(invalidCompletion("the completion lacks a message"))
   } catch {
-    return Either.left(noCompletion("an answer that is no JSON"))
+    return Either.left(invalidCompletion("the response is not valid JSON"))
   }
 }
 
 const choicesOf = ({ choices }: JsonObject): ReadonlyArray<JsonObject> =>
   asArray(choices).map((choice) => asObject(choice) ?? {})
 
-const firstBreak = (choices: ReadonlyArray<JsonObject>): ResponseFailure | undefined => {
+const failureIn = (choices: ReadonlyArray<JsonObject>): ResponseFailure | undefined => {
   const failed = choices.find((choice) => finishReasonOf(choice.finish_reason) === "error")
   return failed && (refusalIn(failed) ?? refusalOfError(undefined))
 }
 
-const cleanChoice = (choice: JsonObject, position: number): JsonObject => {
-  const message = cleanMessage(asObject(choice.message) ?? {})
+const normalizedChoice = (choice: JsonObject, position: number): JsonObject => {
+  const message = normalizedMessage(asObject(choice.message) ?? {})
   return {
     index: Number.isInteger(choice.index) ? choice.index : position,
     message,
@@ -85,4 +84,4 @@ const cleanChoice = (choice: JsonObject, position: number): JsonObject => {
   }
 }
 
-const noCompletion = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
+const invalidCompletion = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

@@ -1,11 +1,11 @@
 /**
- * Brings the chunks of any supplier to the one form of the reference (docs/reference/inference.md#chat-3), chunk by
- * chunk:
+ * Translates the chunks of a provider's stream into the form of the reference (docs/reference/inference.md#chat-3),
+ * chunk by chunk:
  *
- *     role and content ... ─▶ finish ─▶ usage, if asked for and reported ─▶ [DONE]
+ *     role and content ... ─▶ finish ─▶ usage, if requested and reported ─▶ [DONE]
  *
- * Frames are written from what was understood, never copied, so nothing a supplier adds gets through by accident. The
- * content reported is read off the very deltas that are written.
+ * Frames are written from parsed members, never copied, so no extra member of a provider passes by accident. The
+ * content that is charged is taken from the deltas that are written.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
@@ -16,42 +16,41 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
-import { ChatDeltas } from "./ChatDelta.ts"
+import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts"
 import { ChatUsage } from "./ChatUsage.ts"
-import { type FinishReason, finishReasonOf } from "./FinishReason.ts"
 
 const DONE = "data: [DONE]\n\n"
-/** More choices than any supplier gives. */
+/** No provider sends more choices. */
 const MAX_CHOICES = 1_024
 
 /** The id of a chat completion. */
-export const chatIdOf = (requestId: RequestId): string => `chatcmpl-${withoutHyphens(requestId)}`
+export const completionIdOf = (requestId: RequestId): string => `chatcmpl-${withoutHyphens(requestId)}`
 
-const nothing: Translation = { frames: "", content: "", usage: undefined, end: undefined }
+const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
 interface Choice {
   readonly index: number
-  readonly deltas: ChatDeltas
+  readonly deltas: ChoiceDeltas
   /** Content was passed on. */
-  spoke: boolean
+  hasContent: boolean
   finished: boolean
 }
 
 export class ChatStream implements StreamTranslator {
-  /** What all chunks of a stream have in common, up to their choices. */
+  /** The members that all chunks of a stream share, up to their choices. */
   readonly #head: string
   readonly #includeUsage: boolean
   readonly #usage = new ChatUsage()
   readonly #choices = new Map<number, Choice>()
-  #over = false
-  // Of the chunk at hand.
+  #ended = false
+  // The output of the current chunk.
   #frames = ""
   #content = ""
   #turns: Array<Turn> = []
 
   constructor(includeUsage: boolean, { requestId, createdAtSeconds, publicName }: ResponseContext) {
     const head = {
-      id: chatIdOf(requestId),
+      id: completionIdOf(requestId),
       object: "chat.completion.chunk",
       created: createdAtSeconds,
       model: publicName
@@ -61,54 +60,54 @@ export class ChatStream implements StreamTranslator {
   }
 
   translate(event: SseEvent): Translation {
-    if (this.#over || event.data === "") return nothing
-    if (event.data.startsWith("[DONE]")) return this.#finish(true)
+    if (this.#ended || event.data === "") return noOutput
+    if (event.data.startsWith("[DONE]")) return this.#complete(true)
     try {
       const chunk = asObject(JSON.parse(event.data))
-      if (chunk === undefined) return this.#break(unreadable())
-      return event.event === "error" ? this.#break(refusalOfError(chunk.error ?? chunk)) : this.chunk(chunk)
+      if (chunk === undefined) return this.#fail(unreadable())
+      return event.event === "error" ? this.#fail(refusalOfError(chunk.error ?? chunk)) : this.chunk(chunk)
     } catch {
-      return this.#break(unreadable())
+      return this.#fail(unreadable())
     }
   }
 
   close(): Translation {
-    return this.#over ? nothing : this.#finish(false)
+    return this.#ended ? noOutput : this.#complete(false)
   }
 
-  /** One chunk; also a whole answer in the form of one, after which only {@link finish} is left. */
+  /** Translates one chunk. A whole completion in the form of a chunk is followed by {@link finish}. */
   chunk(chunk: JsonObject): Translation {
-    const usage = this.#usage.see(chunk)
-    const broken = refusalIn(chunk) ?? this.#eachChoice(asArray(chunk.choices))
-    if (broken !== undefined) return this.#break(broken, usage)
-    return this.#frames === "" && usage === undefined ? nothing : this.#take(usage, undefined)
+    const usage = this.#usage.add(chunk)
+    const failure = refusalIn(chunk) ?? this.#writeChoices(asArray(chunk.choices))
+    if (failure !== undefined) return this.#fail(failure, usage)
+    return this.#frames === "" && usage === undefined ? noOutput : this.#takeOutput(usage, undefined)
   }
 
-  /** The supplier said that this was all. */
+  /** The provider marked the end of its stream. */
   finish(): Translation {
-    return this.#finish(true)
+    return this.#complete(true)
   }
 
-  #eachChoice(choices: ReadonlyArray<unknown>): ResponseFailure | undefined {
+  #writeChoices(choices: ReadonlyArray<unknown>): ResponseFailure | undefined {
     for (let position = 0; position < choices.length; position++) {
       const given = asObject(choices[position])
-      const broken = given && this.#choice(given, position)
-      if (broken !== undefined) return broken
+      const failure = given && this.#writeChoice(given, position)
+      if (failure !== undefined) return failure
     }
     return undefined
   }
 
-  #choice(given: JsonObject, position: number): ResponseFailure | undefined {
+  #writeChoice(given: JsonObject, position: number): ResponseFailure | undefined {
     const reason = finishReasonOf(given.finish_reason)
-    if (reason === "error" || isThere(given.error)) return refusalOfError(given.error)
+    if (reason === "error" || isPresent(given.error)) return refusalOfError(given.error)
     const choice = this.#choiceAt(given.index ?? position)
-    if (choice === undefined) return new UpstreamFailed({ cause: "a choice whose index is none" })
-    const logprobs = isThere(given.logprobs) ? given.logprobs : undefined
-    const delta = choice.deltas.clean(asObject(given.delta) ?? {})
-    if (delta !== undefined) this.#speak(choice, delta, logprobs)
-    const left = delta === undefined ? logprobs : undefined
-    if (reason !== undefined) this.#finishChoice(choice, reason, left)
-    else if (left !== undefined) this.#speak(choice, choice.deltas.begin(), left)
+    if (choice === undefined) return new UpstreamFailed({ cause: "a choice has an invalid index" })
+    const logprobs = isPresent(given.logprobs) ? given.logprobs : undefined
+    const delta = choice.deltas.normalize(asObject(given.delta) ?? {})
+    if (delta !== undefined) this.#writeDelta(choice, delta, logprobs)
+    const unwritten = delta === undefined ? logprobs : undefined
+    if (reason !== undefined) this.#finishChoice(choice, reason, unwritten)
+    else if (unwritten !== undefined) this.#writeDelta(choice, choice.deltas.start(), unwritten)
     return undefined
   }
 
@@ -116,15 +115,15 @@ export class ChatStream implements StreamTranslator {
     const known = this.#choices.get(index as number)
     if (known !== undefined) return known
     if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) return undefined
-    const choice = { index, deltas: new ChatDeltas(), spoke: false, finished: false }
+    const choice = { index, deltas: new ChoiceDeltas(), hasContent: false, finished: false }
     this.#choices.set(index, choice)
     return choice
   }
 
-  #speak(choice: Choice, delta: JsonObject, logprobs: unknown): void {
+  #writeDelta(choice: Choice, delta: JsonObject, logprobs: unknown): void {
     const content = deltaContent(delta)
     if (content !== "") {
-      choice.spoke = true
+      choice.hasContent = true
       if (choice.index > 0 || this.#turns.length > 0) {
         this.#turns.push({ choice: choice.index, from: this.#content.length })
       }
@@ -136,7 +135,7 @@ export class ChatStream implements StreamTranslator {
   #finishChoice(choice: Choice, reason: FinishReason, logprobs?: unknown): void {
     if (choice.finished) return
     choice.finished = true
-    if (!choice.deltas.begun) this.#speak(choice, choice.deltas.begin(), undefined)
+    if (!choice.deltas.started) this.#writeDelta(choice, choice.deltas.start(), undefined)
     this.#write(choice.index, "{}", `"${reason}"`, logprobs)
   }
 
@@ -145,27 +144,29 @@ export class ChatStream implements StreamTranslator {
     this.#frames += `${this.#head}{"index":${index},"delta":${delta},"finish_reason":${reason}${tail}}]}\n\n`
   }
 
-  /** A supplier that says it is done may have left out the finish; one that just stops must have sent it. */
-  #finish(saidSo: boolean): Translation {
-    const begun = [...this.#choices.values()].filter(({ deltas }) => deltas.begun)
-    const answered = begun.some(({ finished, spoke }) => finished || spoke)
-    if (!answered || (!saidSo && begun.some(({ finished }) => !finished))) {
-      return this.#break(new UpstreamFailed({ cause: answered ? "ended in mid-answer" : "ended without an answer" }))
+  /** A provider that marks the end may omit the finish reasons; a provider that only closes its stream must not. */
+  #complete(marked: boolean): Translation {
+    const started = [...this.#choices.values()].filter(({ deltas }) => deltas.started)
+    const hasOutput = started.some(({ finished, hasContent }) => finished || hasContent)
+    if (!hasOutput || (!marked && started.some(({ finished }) => !finished))) {
+      return this.#fail(
+        new UpstreamFailed({ cause: hasOutput ? "the stream ended early" : "the stream has no content" })
+      )
     }
-    for (const choice of begun) this.#finishChoice(choice, choice.deltas.callsTools ? "tool_calls" : "stop")
+    for (const choice of started) this.#finishChoice(choice, choice.deltas.hasToolCalls ? "tool_calls" : "stop")
     const usage = this.#includeUsage ? this.#usage.member : undefined
     if (usage !== undefined) this.#frames += `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`
     this.#frames += DONE
-    this.#over = true
-    return this.#take(undefined, "complete")
+    this.#ended = true
+    return this.#takeOutput(undefined, "complete")
   }
 
-  #break(end: ResponseFailure, usage?: ReportedUsage): Translation {
-    this.#over = true
+  #fail(end: ResponseFailure, usage?: ReportedUsage): Translation {
+    this.#ended = true
     return { frames: "", content: "", usage, end }
   }
 
-  #take(usage: ReportedUsage | undefined, end: "complete" | undefined): Translation {
+  #takeOutput(usage: ReportedUsage | undefined, end: "complete" | undefined): Translation {
     const turns = this.#turns.length === 0 ? undefined : this.#turns
     const translation = { frames: this.#frames, content: this.#content, turns, usage, end }
     this.#frames = ""
@@ -175,6 +176,6 @@ export class ChatStream implements StreamTranslator {
   }
 }
 
-const unreadable = (): UpstreamFailed => new UpstreamFailed({ cause: "a frame that is no JSON object" })
+const unreadable = (): UpstreamFailed => new UpstreamFailed({ cause: "an event is not a JSON object" })
 
-const isThere = (value: unknown): boolean => value !== undefined && value !== null
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null

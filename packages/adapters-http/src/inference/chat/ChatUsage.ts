@@ -1,6 +1,6 @@
 /**
- * The usage a client is told: what the supplier reported last, brought to the three figures and the breakdowns that
- * OpenAI's clients know. The total is always prompt plus completion.
+ * The usage member of a chat completion: the provider's last report, reduced to the three counts and the breakdowns of
+ * OpenAI's specification. The total is always prompt plus completion.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -20,21 +20,21 @@ export class ChatUsage {
   #reported = ReportedUsage.unreported
   #breakdowns: { [Name in (typeof BREAKDOWNS)[number]]?: JsonObject } = {}
 
-  /** Takes note of the usage in a chunk or an answer, if there is any. */
-  see(frame: JsonObject): ReportedUsage.ReportedUsage | undefined {
+  /** Records the usage in a chunk or a whole completion, if it has any, and returns it. */
+  add(frame: JsonObject): ReportedUsage.ReportedUsage | undefined {
     const usage = asObject(frame.usage) ?? asObject(asObject(frame.x_groq)?.usage)
     if (usage === undefined) return undefined
-    const seen = usageOf(usage)
-    if (seen.prompt === undefined && seen.output === undefined) return undefined
-    this.#reported = ReportedUsage.merge(this.#reported, seen)
+    const reported = usageOf(usage)
+    if (reported.prompt === undefined && reported.output === undefined) return undefined
+    this.#reported = ReportedUsage.merge(this.#reported, reported)
     for (const name of BREAKDOWNS) {
       const breakdown = asObject(usage[name])
       if (breakdown !== undefined) this.#breakdowns[name] = countsIn(breakdown)
     }
-    return seen
+    return reported
   }
 
-  /** Undefined unless both figures are known: none is made up. */
+  /** Undefined unless both counts were reported: no count is invented. */
   get member(): ChatUsageMember | undefined {
     const { prompt, output } = this.#reported
     if (prompt === undefined || output === undefined) return undefined
@@ -49,7 +49,7 @@ export class ChatUsage {
   }
 }
 
-/** Breakdowns hold counts of tokens; what else a supplier puts there is not for clients. */
+/** Clients see only the token counts of a breakdown; other members may identify the provider. */
 const countsIn = (breakdown: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(breakdown).filter(([name, count]) => name.endsWith("_tokens") && asCount(count) !== undefined)

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/messages` and its count of tokens, for the documentation: the relay serves them, and passes on more than
- * stands here.
+ * The OpenAPI declarations of `POST /v1/messages` and of its token count. The relay serves the routes, and passes on
+ * more members than are declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -9,36 +9,40 @@ import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
 import { refusal, relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
 
-const anythingElse = { key: Schema.String, value: Schema.Unknown }
+const otherMembers = { key: Schema.String, value: Schema.Unknown }
 
-const model = Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." })
+const model = Schema.String.annotations({ description: "The public name of a model, from GET /v1/models." })
 
 const messages = Schema.NonEmptyArray(
   Schema.Struct(
     {
       role: Schema.String,
-      content: Schema.Unknown.annotations({ description: "Text, or a list of blocks such as text and pictures." })
+      content: Schema.Unknown.annotations({ description: "Text, or a list of blocks such as text and images." })
     },
-    anythingElse
+    otherMembers
   )
 )
 
 const system = Schema.optional(Schema.Unknown).annotations({ description: "Text, or a list of text blocks." })
 
-const passedOn = "Any other member is passed on to the model unchanged."
+const otherMembersPass = "Any other member is passed on to the model unchanged."
 
 const MessageRequest = Schema.Struct(
   {
     model,
     messages,
-    max_tokens: Schema.Int.pipe(Schema.positive()).annotations({ description: "How long the answer may get." }),
+    max_tokens: Schema.Int.pipe(Schema.positive()).annotations({
+      description: "The maximum number of tokens in the response."
+    }),
     system,
-    stream: Schema.optional(Schema.Boolean).annotations({ description: "True answers with a stream of events." })
+    stream: Schema.optional(Schema.Boolean).annotations({
+      description: "True for a response in the form of an event stream."
+    })
   },
-  anythingElse
+  otherMembers
 ).annotations({
   identifier: "MessageRequest",
-  description: passedOn,
+  description: otherMembersPass,
   examples: [{ model: "claude-sonnet", max_tokens: 1024, messages: [{ role: "user", content: "Hello" }], stream: true }]
 })
 
@@ -48,11 +52,11 @@ const Message = Schema.Struct(
     type: Schema.Literal("message"),
     role: Schema.Literal("assistant"),
     model: Schema.String,
-    content: Schema.Array(Schema.Struct({ type: Schema.String }, anythingElse)),
+    content: Schema.Array(Schema.Struct({ type: Schema.String }, otherMembers)),
     stop_reason: Schema.NullOr(Schema.String),
-    usage: Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, anythingElse)
+    usage: Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers)
   },
-  anythingElse
+  otherMembers
 ).annotations({
   identifier: "Message",
   examples: [
@@ -70,8 +74,8 @@ const Message = Schema.Struct(
 
 const stream = withEventStream({
   description:
-    "Events from `message_start` to `message_stop`, each with its `event:` line, `ping` among them. A comment every " +
-    "15 seconds of silence. A failure after the first byte is an `error` event and no `message_stop`.",
+    "Events from `message_start` to `message_stop`, each with its `event:` line; `ping` may occur. A comment " +
+    "follows every 15 seconds without output. A failure after the first byte is an `error` event, without `message_stop`.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
       '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
@@ -92,18 +96,18 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
   .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Answer a conversation, the way Anthropic's clients ask",
+      summary: "Create a message, in Anthropic's protocol",
       description:
         "`anthropic-version` and `anthropic-beta` are passed on. Charged to the Token Plan for the model first, then " +
-        "to the pay-as-you-go balance. A stream is charged for what was delivered.",
+        "to the pay-as-you-go balance. A stream is charged for the content that was delivered.",
       override: requiresApiKey,
       transform: stream
     })
   )
 
-const CountRequest = Schema.Struct({ model, messages, system }, anythingElse).annotations({
+const CountRequest = Schema.Struct({ model, messages, system }, otherMembers).annotations({
   identifier: "MessageCountRequest",
-  description: passedOn,
+  description: otherMembersPass,
   examples: [{ model: "claude-sonnet", messages: [{ role: "user", content: "Hello" }] }]
 })
 
@@ -122,8 +126,8 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
   .addError(refusal(503, "overloaded"))
   .annotateContext(
     OpenApi.annotations({
-      summary: "Count the tokens of a conversation before it is sent",
-      description: "What the model's supplier says, or an estimate where it says nothing. Free of charge.",
+      summary: "Count the tokens of a message request",
+      description: "The provider's count, or an estimate when the provider has none. Free of charge.",
       override: requiresApiKey
     })
   )

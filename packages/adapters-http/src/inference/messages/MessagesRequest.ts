@@ -1,20 +1,21 @@
 /**
- * A message as a client asks for it: understood no further than routing, metering and billing need, and sent on with
- * every other byte as it came.
+ * The request for a message, or for the token count of one. Only the members for routing, metering and billing are
+ * read; every other byte is sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
-import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import { asArray, asObject, asText } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
+import { MemberValues, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
 import { type ScannedBody, scanner } from "../../wire/JsonScan.ts"
-import { MemberValues } from "../../wire/MemberValues.ts"
-import { splice } from "../../wire/Splice.ts"
-import { otherModel } from "./OtherModels.ts"
 
 export interface MessagesRequest extends InferenceRequest {
   readonly body: Buffer
-  readonly members: ScannedBody<keyof typeof members>
+  readonly members: MessagesMembers
 }
+
+type MessagesMembers = ScannedBody<keyof typeof members>
 
 const members = {
   model: {},
@@ -33,19 +34,19 @@ const scan = scanner({ members, media: { members: ["data"], types: ["image", "do
 export const readMessagesRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
 
-/** The same without an answer: it has no limit, and no stream. */
+/** A request for a token count has no `max_tokens`. */
 export const readCountRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, () => undefined)
 
 const read = (
   body: Buffer,
-  limitOf: (values: MemberValues, members: MessagesRequest["members"]) => number | undefined
+  maxTokensOf: (values: MemberValues, members: MessagesMembers) => number | undefined
 ): Either.Either<MessagesRequest, InvalidRequest> =>
   Either.flatMap(scan(body), (members) => {
     const values = new MemberValues(body)
     const model = values.name(members.model, "model")
     values.filledArray(members.messages, "messages")
-    const maxOutputTokens = limitOf(values, members)
+    const maxOutputTokens = maxTokensOf(values, members)
     const streamed = values.flag(members.stream, "stream")
     const fault = values.fault ?? otherModel(body, members)
     if (fault !== undefined) return Either.left(fault)
@@ -59,17 +60,53 @@ const read = (
     })
   })
 
-/** The body for a supplier: only the name of the model changes. */
+/**
+ * Refuses a request that names a second model, as a fallback or as an advisor. A provider would run that model on the
+ * gateway's account, outside the catalog and at another price than the request is charged at.
+ */
+const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
+  if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
+  return tools !== undefined && hasAdvisor(body.subarray(tools.start, tools.end)) ? namesOtherModel("tools") : undefined
+}
+
+/** Tool definitions are long, so they are parsed only when they contain the prefix, or an escape that may hide it. */
+const hasAdvisor = (tools: Buffer): boolean =>
+  (tools.includes("advisor_") || tools.includes("\\u")) &&
+  asArray(JSON.parse(tools.toString())).some((tool) => asText(asObject(tool)?.type).startsWith("advisor_"))
+
+const namesOtherModel = (param: string): InvalidRequest =>
+  new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })
+
+/** The body for a provider: only the value of `model` changes. */
 export const messagesBodyFor = ({ body, members }: MessagesRequest, upstreamModel: string): Uint8Array =>
   members.model === undefined ? body : splice(body, [{ ...members.model, text: JSON.stringify(upstreamModel) }])
 
-/** What a model reads: the messages, and what is said and defined before them. */
-const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesRequest["members"]) => {
-  let textBytes = 0
-  let attachments = 0
-  for (const member of [system, messages, tools, output_config, output_format]) {
-    textBytes += member?.textBytes ?? 0
-    attachments += member?.attachments ?? 0
+/** The size of the members that a model reads: the messages, the system prompt and the definitions. */
+const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesMembers) =>
+  sizeOfMembers([system, messages, tools, output_config, output_format])
+
+/** The version of a client that sends none. */
+const DEFAULT_VERSION = "2023-06-01"
+
+/**
+ * The headers for a provider (docs/reference/inference.md#f4). Of the client's headers, only the protocol version and
+ * the betas are passed on.
+ */
+export const messagesHeadersFor = (
+  clientHeaders: NodeJS.Dict<string | Array<string>>,
+  streamed: boolean
+): Record<string, string> => {
+  const beta = valueOf(clientHeaders["anthropic-beta"])
+  return {
+    "content-type": "application/json",
+    accept: streamed ? "text/event-stream" : "application/json",
+    // The gateway reads responses, so it accepts them only uncompressed.
+    "accept-encoding": "identity",
+    "anthropic-version": valueOf(clientHeaders["anthropic-version"]) ?? DEFAULT_VERSION,
+    ...(beta === undefined ? {} : { "anthropic-beta": beta })
   }
-  return { textBytes, attachments }
 }
+
+/** An empty header counts as absent. */
+const valueOf = (header: string | Array<string> | undefined): string | undefined =>
+  (Array.isArray(header) ? header.join(",") : header) || undefined

@@ -1,19 +1,23 @@
 /**
- * A whole message, rewritten for the client, or told as the stream it asked for.
+ * A whole message, rewritten for the client, as a body or as the events of a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
-import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import { contentOfMessage, noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
-import type { ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
+import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
+import { eventsOf } from "./MessagesEvents.ts"
+import { publicNamesOf, redactedMessage } from "./MessagesRedaction.ts"
 import { MessagesStream } from "./MessagesStream.ts"
-import { messageWithoutTraces, type OurNames } from "./ProviderTraces.ts"
 
-export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<TranslatedResponse, ResponseFailure> =>
+export const translatedResponse = (
+  context: ResponseContext,
+  body: Buffer
+): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromMessage(body, (given) => {
-    const message = messageWithoutTraces(given, names)
+    const message = redactedMessage(given, publicNamesOf(context))
     const figures = withFigures(noFigures, message.usage)
     return Either.right({
       body: message.content === given.content ? withContentOf(body, message) : JSON.stringify(message),
@@ -22,17 +26,17 @@ export const messagesAnswer = (names: OurNames, body: Buffer): Either.Either<Tra
     })
   })
 
-/** The events a supplier would have sent, passed on as those of a stream. */
-export const messagesAnswerAsStream = (names: OurNames, body: Buffer): Either.Either<Translation, ResponseFailure> =>
+/** The events that a provider would have sent, translated as those of a stream. */
+export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromMessage(body, (message) => {
-    const stream = new MessagesStream(names)
-    let told: Translation = { frames: "", content: "", usage: undefined, end: undefined }
+    const stream = new MessagesStream(context)
+    let all: Translation = { frames: "", content: "", usage: undefined, end: undefined }
     for (const event of eventsOf(message)) {
       const { frames, content, usage, end } = stream.translate({ event: "", data: JSON.stringify(event) })
       if (end !== undefined && end !== "complete") return Either.left(end)
-      told = { frames: told.frames + frames, content: told.content + content, usage: usage ?? told.usage, end }
+      all = { frames: all.frames + frames, content: all.content + content, usage: usage ?? all.usage, end }
     }
-    return Either.right(told)
+    return Either.right(all)
   })
 
 const fromMessage = <A>(
@@ -41,14 +45,14 @@ const fromMessage = <A>(
 ): Either.Either<A, ResponseFailure> => {
   try {
     const message = asObject(JSON.parse(body.toString()))
-    if (message === undefined) return Either.left(noMessage("an answer that is no JSON object"))
-    const broken = refusalIn(message)
-    if (broken !== undefined) return Either.left(broken)
+    if (message === undefined) return Either.left(invalidMessage("the response is not a JSON object"))
+    const refusal = refusalIn(message)
+    if (refusal !== undefined) return Either.left(refusal)
     return message.type === "message" && isContent(message.content)
       ? rewrite(message)
-      : Either.left(noMessage("an answer that is no message"))
+      : Either.left(invalidMessage("the response is not a message"))
   } catch {
-    return Either.left(noMessage("an answer that is no JSON"))
+    return Either.left(invalidMessage("the response is not valid JSON"))
   }
 }
 
@@ -57,57 +61,16 @@ const isContent = (content: unknown): boolean =>
 
 const scan = scanner({ members: { content: {} }, media: { members: [], types: [] } })
 
-/** The inputs of tools may hold numbers that would not survive being read and written: the content stays as it came. */
+/** Keeps the bytes of the content, because parsing and writing can change the numbers in the inputs of tools. */
 const withContentOf = (body: Buffer, message: JsonObject): string => {
   const scanned = scan(body)
-  const at = scanned._tag === "Right" ? scanned.right.content : undefined
-  if (at === undefined) return JSON.stringify(message)
-  const content = body.toString("utf8", at.start, at.end)
+  const member = scanned._tag === "Right" ? scanned.right.content : undefined
+  if (member === undefined) return JSON.stringify(message)
+  const content = body.toString("utf8", member.start, member.end)
   const members = Object.entries(message).map(
     ([name, value]) => `${JSON.stringify(name)}:${name === "content" ? content : JSON.stringify(value)}`
   )
   return `{${members.join(",")}}`
 }
 
-const eventsOf = ({ content, stop_reason, stop_sequence, stop_details, container, ...message }: JsonObject) => [
-  { type: "message_start", message: { ...message, content: [], stop_reason: null, stop_sequence: null } },
-  ...asArray(content).flatMap((block, index) => eventsOfBlock(asObject(block) ?? {}, index)),
-  {
-    type: "message_delta",
-    delta: { stop_reason: stop_reason ?? "end_turn", stop_sequence: stop_sequence ?? null, stop_details, container },
-    usage: message.usage
-  },
-  { type: "message_stop" }
-]
-
-const eventsOfBlock = (block: JsonObject, index: number): ReadonlyArray<JsonObject> => [
-  { type: "content_block_start", index, content_block: emptied(block) },
-  ...deltasOf(block).map((delta) => ({ type: "content_block_delta", index, delta })),
-  { type: "content_block_stop", index }
-]
-
-/** As a block stands in a stream before its deltas; those of hosted tools have none and stand there whole. */
-const emptied = (block: JsonObject): JsonObject => {
-  if (block.type === "text") return { ...block, text: "", citations: undefined }
-  if (block.type === "thinking") return { ...block, thinking: "", signature: "" }
-  return asObject(block.input) === undefined ? block : { ...block, input: {} }
-}
-
-const deltasOf = (block: JsonObject): ReadonlyArray<JsonObject> => {
-  if (block.type === "text") {
-    const citations = asArray(block.citations).map((citation) => ({ type: "citations_delta", citation }))
-    return [...citations, { type: "text_delta", text: asText(block.text) }]
-  }
-  if (block.type === "thinking") {
-    return [
-      { type: "thinking_delta", thinking: asText(block.thinking) },
-      { type: "signature_delta", signature: asText(block.signature) }
-    ]
-  }
-  const input = asObject(block.input)
-  return input === undefined || Object.keys(input).length === 0
-    ? []
-    : [{ type: "input_json_delta", partial_json: JSON.stringify(input) }]
-}
-
-const noMessage = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
+const invalidMessage = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

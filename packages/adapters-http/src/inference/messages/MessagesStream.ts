@@ -1,11 +1,11 @@
 /**
- * Passes on the events of a message, each as it came but for what names the supplier:
+ * Passes on the events of a message; an event changes only where it identifies the provider:
  *
  *     message_start ─▶ content_block_start, _delta, _stop ... ─▶ message_delta ─▶ message_stop
  *
- * Anthropic's clients go by the `event:` line, so it is written whether or not the supplier did; what is no event of
- * the protocol, as the tail some suppliers add, would break them and is dropped. The content reported is read off the
- * very events that are written.
+ * Anthropic's clients read the `event:` line, so it is always written. Events outside the protocol, such as the end
+ * marks of other protocols, would break clients and are dropped. The content that is charged is taken from the events
+ * that are written.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -18,8 +18,8 @@ import {
 } from "@tollgate/domain/inference/MessagesDelivered"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
-import type { ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
-import { eventWithoutTraces, type OurNames } from "./ProviderTraces.ts"
+import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
+import { type PublicNames, publicNamesOf, redactedEvent } from "./MessagesRedaction.ts"
 
 const EVENTS: ReadonlySet<string> = new Set([
   "message_start",
@@ -31,62 +31,64 @@ const EVENTS: ReadonlySet<string> = new Set([
   "ping"
 ])
 
-const nothing: Translation = { frames: "", content: "", usage: undefined, end: undefined }
+const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
 export class MessagesStream implements StreamTranslator {
-  readonly #names: OurNames
+  readonly #names: PublicNames
   #figures: Figures = noFigures
   #started = false
-  /** Why the message ends was said: all that is missing is the last event. */
+  /** The stop reason was passed on; only the last event may still be missing. */
   #stopped = false
-  #over = false
+  #ended = false
 
-  constructor(names: OurNames) {
-    this.#names = names
+  constructor(context: ResponseContext) {
+    this.#names = publicNamesOf(context)
   }
 
   translate(event: SseEvent): Translation {
-    if (this.#over) return nothing
+    if (this.#ended) return noOutput
     const given = read(event.data)
-    if (given === undefined) return isForeign(event) ? nothing : this.#break(failure("an event that is no JSON object"))
-    if (event.event === "error") return this.#break(refusalOfError(given.error ?? given))
-    const broken = refusalIn(given)
-    if (broken !== undefined) return this.#break(broken)
+    if (given === undefined) return isForeign(event) ? noOutput : this.#fail(failure("an event is not a JSON object"))
+    if (event.event === "error") return this.#fail(refusalOfError(given.error ?? given))
+    const refusal = refusalIn(given)
+    if (refusal !== undefined) return this.#fail(refusal)
     const type = asText(given.type) || event.event
-    if (!EVENTS.has(type)) return nothing
+    if (!EVENTS.has(type)) return noOutput
     try {
       return this.#event(type, given, event.data)
     } catch {
-      return this.#break(failure("an event that nests too deep"))
+      return this.#fail(failure("an event is nested too deep"))
     }
   }
 
   close(): Translation {
-    if (this.#over) return nothing
-    return this.#stopped ? this.#event("message_stop", STOP, JSON.stringify(STOP)) : this.#break(failure("ended early"))
+    if (this.#ended) return noOutput
+    return this.#stopped
+      ? this.#event("message_stop", STOP, JSON.stringify(STOP))
+      : this.#fail(failure("the stream ended early"))
   }
 
   #event(type: string, given: JsonObject, data: string): Translation {
-    if (type === "ping" && !this.#started) return nothing
-    if ((type === "message_start") === this.#started) return this.#break(failure(`${type} out of turn`))
+    if (type === "ping" && !this.#started) return noOutput
+    if ((type === "message_start") === this.#started) return this.#fail(failure(`${type} out of order`))
     const typed = given.type === type ? given : { ...given, type }
-    const event = eventWithoutTraces(complete(typed), this.#names)
+    const event = redactedEvent(complete(typed), this.#names)
     const known = this.#figures
     this.#started = true
     this.#figures = foldFigures(known, typed)
-    this.#stopped ||= type === "message_delta" && isThere(asObject(event.delta)?.stop_reason)
-    this.#over = type === "message_stop"
+    this.#stopped ||= type === "message_delta" && isPresent(asObject(event.delta)?.stop_reason)
+    this.#ended = type === "message_stop"
     return {
       frames: `event: ${type}\ndata: ${event === given ? inOneLine(data) : JSON.stringify(event)}\n\n`,
       content: contentOfEvent(event),
       usage: this.#figures === known ? undefined : reportedBy(this.#figures),
-      end: this.#over ? "complete" : undefined
+      end: this.#ended ? "complete" : undefined
     }
   }
 
-  #break(end: ResponseFailure): Translation {
-    this.#over = true
-    return { ...nothing, end }
+  #fail(end: ResponseFailure): Translation {
+    this.#ended = true
+    return { ...noOutput, end }
   }
 }
 
@@ -101,21 +103,18 @@ const read = (data: string): JsonObject | undefined => {
   }
 }
 
-/** OpenAI's last word, or an event that says itself that it is none of ours. */
+/** The end mark of the chat protocol, or an event with a type outside this protocol. */
 const isForeign = ({ event, data }: SseEvent): boolean =>
   data.startsWith("[DONE]") || (event !== "" && event !== "error" && !EVENTS.has(event))
 
-/**
- * With the members that clients cannot do without. Usage that was not reported is told as none; it is counted for the
- * charge all the same.
- */
+/** Adds the members that clients require. Usage that was not reported is shown as 0; the charge does not use this 0. */
 const complete = (event: JsonObject): JsonObject => {
-  if (event.type === "message_start") return { ...event, message: beginning(asObject(event.message) ?? {}) }
+  if (event.type === "message_start") return { ...event, message: startOf(asObject(event.message) ?? {}) }
   const lacksUsage = event.type === "message_delta" && asObject(event.usage) === undefined
   return lacksUsage ? { ...event, usage: { output_tokens: 0 } } : event
 }
 
-const beginning = (message: JsonObject): JsonObject => ({
+const startOf = (message: JsonObject): JsonObject => ({
   ...message,
   type: "message",
   role: "assistant",
@@ -123,9 +122,9 @@ const beginning = (message: JsonObject): JsonObject => ({
   usage: asObject(message.usage) ?? { input_tokens: 0, output_tokens: 0 }
 })
 
-/** A line break can only stand between the tokens of JSON, where a blank is as good. */
+/** Line breaks in JSON occur only between tokens, where a space is equivalent. */
 const inOneLine = (data: string): string => (data.includes("\n") ? data.replaceAll("\n", " ") : data).trim()
 
 const failure = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
 
-const isThere = (value: unknown): boolean => value !== undefined && value !== null
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null

@@ -9,12 +9,12 @@ import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRe
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Either from "effect/Either"
-import type { ProviderNames } from "../../wire/CleanText.ts"
 import type { RelayError, WireErrorBody } from "../../wire/InferenceErrors.ts"
+import type { ProviderNames } from "../../wire/Redaction.ts"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import type { UpstreamRefusal } from "../../wire/UpstreamRefusal.ts"
 
-export type { ProviderNames } from "../../wire/CleanText.ts"
+export type { ProviderNames } from "../../wire/Redaction.ts"
 
 /** The failure of a response after a 2xx status. Some providers refuse a request only then. */
 export type ResponseFailure = UpstreamRefusal

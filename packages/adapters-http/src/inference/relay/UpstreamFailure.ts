@@ -7,7 +7,7 @@ import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { asObject } from "@tollgate/domain/inference/Json"
 import { type ReportedUsage, unreported } from "@tollgate/domain/inference/ReportedUsage"
-import type { ProviderNames } from "../../wire/CleanText.ts"
+import type { ProviderNames } from "../../wire/Redaction.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**

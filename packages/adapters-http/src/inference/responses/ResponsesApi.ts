@@ -1,5 +1,6 @@
 /**
- * `POST /v1/responses`, for the documentation: the relay serves it, and passes on more than stands here.
+ * The OpenAPI declaration of `POST /v1/responses`. The relay serves the route, and passes on more members than are
+ * declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -8,33 +9,33 @@ import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
 import { relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
 
-const anythingElse = { key: Schema.String, value: Schema.Unknown }
+const otherMembers = { key: Schema.String, value: Schema.Unknown }
 
 const ResponseRequest = Schema.Struct(
   {
-    model: Schema.String.annotations({ description: "The public name of a model, as GET /v1/models lists it." }),
+    model: Schema.String.annotations({ description: "The public name of a model, from GET /v1/models." }),
     input: Schema.Union(Schema.NonEmptyString, Schema.NonEmptyArray(Schema.Unknown)).annotations({
-      description: "Text, or a list of items such as messages, pictures, calls and their results."
+      description: "Text, or a list of items such as messages, images, tool calls and their results."
     }),
     stream: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
-      description: "True answers with a stream of events."
+      description: "True for a response in the form of an event stream."
     }),
     max_output_tokens: Schema.optional(Schema.NullOr(Schema.Int)).annotations({
-      description: "How long the answer may get."
+      description: "The maximum number of tokens in the response."
     })
   },
-  anythingElse
+  otherMembers
 ).annotations({
   identifier: "ResponseRequest",
   description:
     "Any other member is passed on to the model unchanged, except that `background` must not be true: responses are " +
-    "not stored, so nobody could fetch one later.",
+    "not stored, so none can be fetched later.",
   examples: [{ model: "gpt-5-mini", input: "Hello", stream: true }]
 })
 
 const Usage = Schema.Struct(
   { input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int },
-  anythingElse
+  otherMembers
 )
 
 const ResponseObject = Schema.Struct(
@@ -43,10 +44,10 @@ const ResponseObject = Schema.Struct(
     object: Schema.Literal("response"),
     created_at: Schema.Int,
     model: Schema.String,
-    output: Schema.Array(Schema.Struct({ type: Schema.String }, anythingElse)),
+    output: Schema.Array(Schema.Struct({ type: Schema.String }, otherMembers)),
     usage: Schema.optional(Schema.NullOr(Usage))
   },
-  anythingElse
+  otherMembers
 ).annotations({
   identifier: "Response",
   examples: [
@@ -78,8 +79,8 @@ const response = (status: string, rest: string): string =>
 const stream = withEventStream({
   description:
     "`response.*` events, each with its `event:` line, up to `response.completed` or `response.incomplete`. A " +
-    "comment every 15 seconds of silence. A failure after the first byte is a `response.failed` event and then an " +
-    "`error` event.",
+    "comment follows every 15 seconds without output. A failure after the first byte is a `response.failed` event and " +
+    "then an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
     event(
@@ -109,10 +110,10 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
   .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Answer a conversation, the way OpenAI's newer clients and codex ask",
+      summary: "Create a response, in OpenAI's Responses protocol",
       description:
         "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
-        "what was delivered. Responses are not stored: GET and DELETE of `/v1/responses/{id}` answer 404.",
+        "the content that was delivered. Responses are not stored: GET and DELETE of `/v1/responses/{id}` return 404.",
       override: requiresApiKey,
       transform: stream
     })

@@ -1,13 +1,13 @@
 /**
- * The responses protocol, as the relay speaks it.
+ * The descriptor of the responses protocol.
  */
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { errorBody } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
-import { responsesAnswer, responsesAnswerAsStream } from "./ResponsesBody.ts"
-import { errorFrame } from "./ResponsesFailure.ts"
+import { errorFrame } from "./ResponsesErrors.ts"
 import { type ResponsesRequest, readResponsesRequest, responsesBodyFor } from "./ResponsesRequest.ts"
+import { responseAsStream, translatedResponse } from "./ResponsesResponse.ts"
 import { ResponsesStream } from "./ResponsesStream.ts"
 
 export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
@@ -16,19 +16,19 @@ export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
   upstreamPath: "/responses",
   read: readResponsesRequest,
   bodyFor: responsesBodyFor,
-  // Nothing of the client's headers is a supplier's business; answers are read here, so they come uncompressed.
+  // No header of the client is passed on. The gateway reads responses, so it accepts them only uncompressed.
   headersFor: (_clientHeaders, streamed) => ({
     "content-type": "application/json",
     accept: streamed ? "text/event-stream" : "application/json",
     "accept-encoding": "identity"
   }),
-  translate: (_request, context, body) => responsesAnswer(context, body),
+  translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "openai"),
   stream: {
     translator: (_request, context) => new ResponsesStream(context),
-    fromWholeResponse: (_request, context, body) => responsesAnswerAsStream(context, body),
+    fromWholeResponse: (_request, context, body) => responseAsStream(context, body),
     errorFrames: (error, requestId) => errorFrame(error, 0, requestId)
   }
 }

@@ -1,39 +1,37 @@
 /**
- * Relays the events of a responses stream, one by one, as they are: a frame changes only where it names the model or
- * the supplier.
+ * Passes on the events of a responses stream; an event changes only where it names the model or identifies the
+ * provider:
  *
  *     response.created ... ─▶ response.completed | response.incomplete
  *
- * Events of other kinds are left out: pings, and whatever a supplier tells its own clients.
+ * Events of other types are dropped: pings, and the events that a provider sends to its own clients.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent, contentOfResponse, usageOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
-import { withoutSupplierMembers } from "../../wire/ProviderMembers.ts"
+import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
-import { frameOf, frameWith } from "./ResponseFrame.ts"
-import { cleanItem, cleanPart, cleanResponse } from "./ResponseObject.ts"
-import { begunResponse, failureFrames } from "./ResponsesFailure.ts"
-import { refusalInEvent } from "./ResponsesRefusal.ts"
+import { failureFrames, refusalInEvent, startedResponse } from "./ResponsesErrors.ts"
+import { frameOf, frameWith } from "./ResponsesEvents.ts"
+import { redactedItem, redactedPart, redactedResponse } from "./ResponsesRedaction.ts"
 
-/** Anything else could break out of the `event:` line. */
+/** No other character may occur: a line break in a type could start a second line of the frame. */
 const EVENT_TYPE = /^response\.[\w.-]+$/
 const COMPLETE: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"])
 
-const nothing: Translation = { frames: "", content: "", usage: undefined, end: undefined }
+const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
 export class ResponsesStream implements StreamTranslator {
   readonly #context: ResponseContext
-  /** As the client was told first, without what is long in it. */
+  /** The first response object that was sent, without its long members. */
   #response: JsonObject | undefined
-  /** Of the last event told. */
+  /** The sequence number of the last event that was sent. */
   #number = -1
-  #begun = false
-  /** Content was told. */
-  #spoke = false
-  #over = false
+  #started = false
+  #hasContent = false
+  #ended = false
   #fault: string | undefined
 
   constructor(context: ResponseContext) {
@@ -41,23 +39,23 @@ export class ResponsesStream implements StreamTranslator {
   }
 
   translate({ event: name, data }: SseEvent): Translation {
-    if (this.#over || data === "" || data.startsWith("[DONE]")) return nothing
+    if (this.#ended || data === "" || data.startsWith("[DONE]")) return noOutput
     try {
       const given = asObject(JSON.parse(data))
-      return given === undefined ? this.#break(unreadable()) : this.#event(given, name, data)
+      return given === undefined ? this.#fail(unreadable()) : this.#event(given, name, data)
     } catch {
-      return this.#break(unreadable())
+      return this.#fail(unreadable())
     }
   }
 
   close(): Translation {
-    return this.#over ? nothing : this.#break(new UpstreamFailed({ cause: "ended in mid-answer" }))
+    return this.#ended ? noOutput : this.#fail(new UpstreamFailed({ cause: "the stream ended early" }))
   }
 
   fail(error: RelayError, requestId: string): string {
-    const response = this.#response ?? begunResponse(this.#context)
-    const told = { response, begun: this.#begun, nextNumber: this.#number + 1 }
-    return failureFrames(told, error, requestId, this.#fault)
+    const response = this.#response ?? startedResponse(this.#context)
+    const sent = { response, started: this.#started, nextNumber: this.#number + 1 }
+    return failureFrames(sent, error, requestId, this.#fault)
   }
 
   #event(given: JsonObject, name: string, data: string): Translation {
@@ -67,54 +65,54 @@ export class ResponsesStream implements StreamTranslator {
     const refusal = refusalInEvent(event, name)
     if (refusal !== undefined) {
       this.#fault = refusal.fault
-      return this.#break(refusal.error, usage)
+      return this.#fail(refusal.error, usage)
     }
-    if (!EVENT_TYPE.test(type)) return nothing
-    const cleaned = this.#clean(event)
-    const frames = cleaned === given ? frameWith(type, data) : frameOf({ ...cleaned, type })
+    if (!EVENT_TYPE.test(type)) return noOutput
+    const redacted = this.#redacted(event)
+    const frames = redacted === given ? frameWith(type, data) : frameOf({ ...redacted, type })
     if (!COMPLETE.has(type)) {
-      this.#tell(cleaned)
-      return { frames, content: this.#say(contentOfEvent(cleaned)), usage, end: undefined }
+      this.#recordSent(redacted)
+      return { frames, content: this.#recordContent(contentOfEvent(redacted)), usage, end: undefined }
     }
-    const response = asObject(cleaned.response)
-    if (response === undefined) return this.#break(new UpstreamFailed({ cause: `${type} without a response` }))
-    this.#over = true
-    // Nothing was said piece by piece: what the whole says is delivered with it.
-    return { frames, content: this.#spoke ? "" : contentOfResponse(response), usage, end: "complete" }
+    const response = asObject(redacted.response)
+    if (response === undefined) return this.#fail(new UpstreamFailed({ cause: `${type} has no response` }))
+    this.#ended = true
+    // A stream without deltas delivers its content in the final response.
+    return { frames, content: this.#hasContent ? "" : contentOfResponse(response), usage, end: "complete" }
   }
 
-  #say(content: string): string {
-    this.#spoke ||= content !== ""
+  #recordContent(content: string): string {
+    this.#hasContent ||= content !== ""
     return content
   }
 
-  /** The event itself when there is nothing to change. */
-  #clean(event: JsonObject): JsonObject {
-    let cleaned = withoutSupplierMembers(event)
+  /** The event itself when there is nothing to remove. */
+  #redacted(event: JsonObject): JsonObject {
+    let redacted = withoutProviderMembers(event)
     const response = asObject(event.response)
-    if (response !== undefined) cleaned = { ...cleaned, response: cleanResponse(response, this.#context) }
-    if (event.model !== undefined) cleaned = { ...cleaned, model: this.#context.publicName }
-    const item = cleanItem(event.item, this.#context)
-    if (item !== event.item) cleaned = { ...cleaned, item }
-    const part = cleanPart(event.part, this.#context)
-    return part === event.part ? cleaned : { ...cleaned, part }
+    if (response !== undefined) redacted = { ...redacted, response: redactedResponse(response, this.#context) }
+    if (event.model !== undefined) redacted = { ...redacted, model: this.#context.publicName }
+    const item = redactedItem(event.item, this.#context)
+    if (item !== event.item) redacted = { ...redacted, item }
+    const part = redactedPart(event.part, this.#context)
+    return part === event.part ? redacted : { ...redacted, part }
   }
 
-  #tell(event: JsonObject): void {
+  #recordSent(event: JsonObject): void {
     const { sequence_number: number } = event
     this.#number = Number.isInteger(number) ? (number as number) : this.#number + 1
-    this.#begun = true
+    this.#started = true
     const response = asObject(event.response)
     if (response !== undefined) this.#response ??= { ...response, instructions: null, tools: [], output: [] }
   }
 
-  #break(end: ResponseFailure, usage?: Translation["usage"]): Translation {
-    this.#over = true
+  #fail(end: ResponseFailure, usage?: Translation["usage"]): Translation {
+    this.#ended = true
     return { frames: "", content: "", usage, end }
   }
 }
 
-const unreadable = (): UpstreamFailed => new UpstreamFailed({ cause: "a frame that is no JSON object" })
+const unreadable = (): UpstreamFailed => new UpstreamFailed({ cause: "an event is not a JSON object" })
 
 const reportedIn = (event: JsonObject): Translation["usage"] => {
   const usage = usageOfEvent(event)

@@ -1,6 +1,6 @@
 /**
- * What clients do with a response after it was answered: nothing is stored here, so there is none to be fetched,
- * listed, cancelled or deleted, and the answer says what to do instead.
+ * The routes of stored responses. Responses are not stored, so fetching, cancelling and deleting one is refused with
+ * 404 and a message that says what to do instead.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -16,10 +16,10 @@ import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 const notStored: SurfaceError = {
   code: "not_found",
   message:
-    "Responses are not stored by this service, so there is none with this id. Send the whole conversation in 'input'."
+    "Responses are not stored by this service, so no response has this id. Send the whole conversation in 'input'."
 }
 
-const answer = Effect.gen(function* () {
+const refusal = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   yield* caller
   return refusalResponse(surfaceErrorBody(notStored, pathOf(request.originalUrl), requestIdOf(request)))
@@ -34,7 +34,7 @@ const answer = Effect.gen(function* () {
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const authenticator = yield* Effect.context<ApiKeyAuthenticator>()
-    const notFound = Effect.provide(answer, authenticator)
+    const notFound = Effect.provide(refusal, authenticator)
     yield* router.get("/v1/responses/:id", notFound)
     yield* router.del("/v1/responses/:id", notFound)
     yield* router.post("/v1/responses/:id/cancel", notFound)

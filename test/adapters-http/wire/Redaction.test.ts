@@ -1,10 +1,10 @@
-import { cleanParam, cleanText } from "@tollgate/adapters-http/wire/CleanText"
+import { redactedParam, redactedText } from "@tollgate/adapters-http/wire/Redaction"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
 const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
-const clean = (text: string) => cleanText(text, names)
+const clean = (text: string) => redactedText(text, names)
 
 describe("the words of a supplier", () => {
   it.each([
@@ -56,8 +56,8 @@ describe("the words of a supplier", () => {
 
   it("are not searched for in our own name of the model", () => {
     const openai = { publicName: "openai/gpt-5", upstreamModel: "gpt-5-2025", secretWords: ["openai"] }
-    expect(cleanText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
-    expect(cleanText("OpenAI takes no images", openai)).toBeUndefined()
+    expect(redactedText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
+    expect(redactedText("OpenAI takes no images", openai)).toBeUndefined()
   })
 
   it("are cut to a bearable length", () => {
@@ -70,7 +70,7 @@ describe("the words of a supplier", () => {
     [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
       const said = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
-      const shown = cleanText(said, { publicName: "ours", upstreamModel, secretWords: [secret] })
+      const shown = redactedText(said, { publicName: "ours", upstreamModel, secretWords: [secret] })
       return shown === undefined || !shown.toLowerCase().includes(secret)
     }
   )
@@ -86,6 +86,6 @@ describe("the member a supplier finds at fault", () => {
     [7, null],
     [undefined, null]
   ])("%s is told as %s", (param, told) => {
-    expect(cleanParam(param, names)).toBe(told)
+    expect(redactedParam(param, names)).toBe(told)
   })
 })

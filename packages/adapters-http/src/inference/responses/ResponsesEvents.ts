@@ -1,16 +1,27 @@
 /**
- * A whole response told as the stream that would have led to it, for clients that asked for one.
+ * The events of a responses stream: their frames, and the events of a whole response for a client that requested a
+ * stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
-import type { ResponseEvent } from "./ResponseFrame.ts"
 
+export interface ResponseEvent extends JsonObject {
+  readonly type: string
+}
+
+export const frameOf = (event: ResponseEvent): string => frameWith(event.type, JSON.stringify(event))
+
+/** `data` is JSON. Line breaks in JSON occur only between tokens, where a space is equivalent. */
+export const frameWith = (type: string, data: string): string =>
+  `event: ${type}\ndata: ${data.includes("\n") ? data.replaceAll("\n", " ") : data}\n\n`
+
+/** The events that a provider would have sent. */
 export const eventsOf = (given: JsonObject): ReadonlyArray<ResponseEvent> => {
   const output = asArray(given.output).map((item, i) => ({ id: `item_${i}`, ...asObject(item) }))
   const response = { ...given, output }
-  const begun = { ...given, status: "in_progress", incomplete_details: null, output: [], usage: null }
+  const started = { ...given, status: "in_progress", incomplete_details: null, output: [], usage: null }
   return [
-    { type: "response.created", response: begun },
-    { type: "response.in_progress", response: begun },
+    { type: "response.created", response: started },
+    { type: "response.in_progress", response: started },
     ...output.flatMap(itemEvents),
     { type: given.status === "incomplete" ? "response.incomplete" : "response.completed", response }
   ].map(({ type, ...members }, sequence_number) => ({ type, sequence_number, ...members }))
@@ -27,7 +38,7 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
   ]
 }
 
-/** The members that a stream tells piece by piece, and the events that tell them. */
+/** The members that a stream sends in deltas, and the prefix of the events that carry them. */
 const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   function_call: ["arguments", "response.function_call_arguments"],
   mcp_call: ["arguments", "response.mcp_call_arguments"],
@@ -65,7 +76,7 @@ const textEvents = (event: string, at: JsonObject, member: string, given: unknow
   return text === "" ? [done] : [delta, done]
 }
 
-/** The item before anything was said in it. */
+/** An item before its first delta. */
 const emptied = (item: JsonObject): JsonObject => {
   const [member] = CALLS[asText(item.type)] ?? []
   return {

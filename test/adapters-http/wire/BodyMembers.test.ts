@@ -1,4 +1,4 @@
-import { splice } from "@tollgate/adapters-http/wire/Splice"
+import { splice } from "@tollgate/adapters-http/wire/BodyMembers"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"

@@ -1,34 +1,35 @@
 /**
- * A supplier's words, made safe for a client (docs/reference/inference.md#f15).
+ * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account there or
+ * its costs (docs/reference/inference.md#f15).
  *
- * Clients act on the wording of refusals ("prompt is too long: ..."), so it is kept where it can be: the supplier's
- * name of the model becomes ours, and if anything is left that could tell who the supplier is, which account we have
- * there or what it costs us, nothing of the text is kept.
+ * Clients act on the wording of refusals ("prompt is too long: ..."), so a text is kept where possible: the upstream
+ * model is replaced by the public name. If anything else in the text could identify the provider, the whole text is
+ * dropped.
  */
 
-/** Names that must never reach a client: the supplier's, its host's, its models'. */
+/** Names that must never reach a client: those of the provider, of its host and of its models. */
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
   readonly secretWords: ReadonlyArray<string>
 }
 
-/** The text as a client may see it; undefined when none of it can be shown. */
-export const cleanText = (text: string, names: ProviderNames): string | undefined => {
-  // No refusal is that long; what is may be an attempt to keep the patterns below busy.
+/** The text as a client may see it; undefined when it must be dropped. */
+export const redactedText = (text: string, names: ProviderNames): string | undefined => {
+  // No refusal is that long; a longer text may be an attack on the patterns below.
   if (text.length > MAX_SEARCHED_CHARACTERS) return undefined
   const visible = text.replace(INVISIBLE, " ").trim()
   const renamed = visible.replace(modelPattern([names.publicName, ...idsOf(names.upstreamModel)]), PLACEHOLDER)
   const searched = renamed.replace(CALL_IDS, " ")
-  if (renamed === "" || TELLING.some((pattern) => pattern.test(searched))) return undefined
+  if (renamed === "" || IDENTIFYING.some((pattern) => pattern.test(searched))) return undefined
   if (names.secretWords.some((word) => wordPattern(word).test(searched))) return undefined
   const shown = renamed.replaceAll(PLACEHOLDER, () => names.publicName)
   return shown.length > MAX_SHOWN_CHARACTERS ? `${shown.slice(0, MAX_SHOWN_CHARACTERS)}...` : shown
 }
 
-/** The path of a member, if it is nothing else. */
-export const cleanParam = (param: unknown, names: ProviderNames): string | null =>
-  typeof param === "string" && PARAM.test(param) && cleanText(param, names) === param ? param : null
+/** The path of a member; null for any other value. */
+export const redactedParam = (param: unknown, names: ProviderNames): string | null =>
+  typeof param === "string" && PARAM.test(param) && redactedText(param, names) === param ? param : null
 
 const MAX_SHOWN_CHARACTERS = 1_000
 const MAX_SEARCHED_CHARACTERS = 2_000
@@ -36,14 +37,14 @@ const PARAM = /^[\w.[\]-]{1,100}$/
 
 /** Control and formatting characters; a placeholder can be one of them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
-/** Stands for our name of the model while the rest is searched. */
+/** Stands for the public name of the model while the rest of the text is searched. */
 const PLACEHOLDER = "\u0001"
 
 /** Ids of tool calls come from the client's own messages. */
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
-/** Who runs models for others. A supplier behind a supplier is in no catalog. */
-const SUPPLIERS = new RegExp(
+/** Companies and software that serve models. A provider behind a provider is in no catalog. */
+const PROVIDERS = new RegExp(
   [
     "alibaba|amazon|anthropic|anyscale|azure|baidu|baseten|bedrock|bytedance|cerebras|cloudflare|coreweave|dashscope",
     "databricks|deepinfra|deepseek|doubao|fireworks|friendli|google|groq|hugging ?face|hyperbolic|inference\\.net",
@@ -55,9 +56,9 @@ const SUPPLIERS = new RegExp(
   "i"
 )
 
-const TELLING: ReadonlyArray<RegExp> = [
-  SUPPLIERS,
-  // Addresses of the web, of mail, of machines.
+const IDENTIFYING: ReadonlyArray<RegExp> = [
+  PROVIDERS,
+  // URLs, mail addresses, host names, IP addresses.
   /:\/\/\w|\bwww\.|\S@\S/i,
   /\b[a-z0-9-]+\.(?:ai|app|cloud|cn|co|com|dev|eu|io|local|internal|net|org|run|so|tech|us|xyz)\b/i,
   /\b\d{1,3}(?:\.\d{1,3}){3}\b/,
@@ -67,7 +68,7 @@ const TELLING: ReadonlyArray<RegExp> = [
   /\b(?:request|trace|correlation|generation|organi[sz]ation|account|project|tenant|deployment|resource|subscription)[\s_-]?ids?\b/i,
   /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}\b/i,
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{24,}/i,
-  // Money, and the terms we have there.
+  // Money, and the terms of the gateway's account.
   /[$€£¥]\s?\d|\d\s?[€£¥]|\b(?:usd|eur|cny|rmb)\b|\d\s?(?:cents?|dollars?|credits?)\b/i,
   /\b(?:billing|billed|invoice|payment|price[ds]?|pricing|credit balance|(?:current|insufficient) (?:balance|credits?|funds|quota)|your plan|(?:free|paid|usage) (?:plan|tier)|upgrade|subscription|api[ _-]?key)\b/i
 ]
@@ -78,7 +79,7 @@ const modelPattern = (ids: ReadonlyArray<string>): RegExp => {
   return new RegExp(`(?<![\\w/.-])(?:[\\w.-]{1,64}/){0,6}(?:${alternatives.join("|")})(?:[-_.:@/]?[a-z0-9])*`, "gi")
 }
 
-/** A model called `max` is not meant by `maximum`. */
+/** A model named `max` does not match `maximum`. */
 const isWord = (id: string): boolean => /^[a-z]+$/i.test(id)
 const END = "(?![a-z])"
 
@@ -88,8 +89,41 @@ const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]
 }
 
-/** Short names are words of their own only; long ones are seen inside other words as well. */
+/** A short name must be a whole word; a long name also matches inside other words. */
 const wordPattern = (word: string): RegExp =>
   new RegExp(word.length < 5 ? `(?<![a-z0-9])${escaped(word)}(?![a-z0-9])` : escaped(word), "i")
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+
+/** Members of responses that identify the provider, its internals or its price for the gateway. */
+const PROVIDER_MEMBERS: ReadonlySet<string> = new Set([
+  "content_filter_offsets",
+  "content_filter_result",
+  "content_filter_results",
+  "cost",
+  "cost_details",
+  "inference_geo",
+  "is_byok",
+  "kv_transfer_params",
+  "obfuscation",
+  "prompt_filter_results",
+  "queue_time",
+  "service_tier",
+  "system_fingerprint",
+  "time_info"
+])
+
+const PROVIDER_MEMBER_PREFIXES =
+  /^(?:x[_-]|provider|vendor|native_|upstream|gateway|openrouter|litellm|amazon|azure|groq|bedrock|vertex)/i
+
+const isProviderMember = (name: string): boolean => PROVIDER_MEMBERS.has(name) || PROVIDER_MEMBER_PREFIXES.test(name)
+
+/** The same object when it has no such member. */
+export const withoutProviderMembers = <A extends { readonly [member: string]: unknown }>(object: A): A => {
+  for (const name in object) {
+    if (isProviderMember(name)) {
+      return Object.fromEntries(Object.entries(object).filter(([member]) => !isProviderMember(member))) as A
+    }
+  }
+  return object
+}

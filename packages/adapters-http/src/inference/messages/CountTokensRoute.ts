@@ -1,17 +1,21 @@
 /**
- * `POST /v1/messages/count_tokens`: served beside the relay, by the same rules for keys, bodies and errors, but neither
- * metered nor charged.
+ * `POST /v1/messages/count_tokens`: keys, bodies and errors follow the rules of the relay, but a count is neither
+ * metered nor charged. The count comes from a provider, or from an estimate when no provider returns one.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { countPrompt } from "@tollgate/application/inference/CountPrompt"
+import type { UpstreamExchange, UpstreamRequest, Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type * as Tokens from "@tollgate/domain/money/Tokens"
+import { asCount, asObject } from "@tollgate/domain/inference/Json"
+import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
@@ -23,21 +27,22 @@ import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
-import { messagesHeadersFor } from "./MessagesHeaders.ts"
-import { type MessagesRequest, messagesBodyFor, readCountRequest } from "./MessagesRequest.ts"
-import { supplierCount } from "./UpstreamCount.ts"
+import { type MessagesRequest, messagesBodyFor, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
 
-/** Suppliers are asked so often at a time: what is free must not take the place of what is paid for. */
-const ASKED_AT_A_TIME = 16
+/** Counts are free, so they must not take the connections of requests that are charged. */
+const MAX_CONCURRENT_COUNTS = 16
 
-/** Told to those whom draining does not wait for. */
-const cutOff = new Overloaded({ retryAfterSeconds: 1 })
+/** The largest response to a count that is read. */
+const MAX_COUNT_BYTES = 64 * 1024
+
+/** The refusal of the requests that are open when draining ends. */
+const drained = new Overloaded({ retryAfterSeconds: 1 })
 
 export const countTokensRoute = (): RelayRoute => {
-  const turns = Effect.unsafeMakeSemaphore(ASKED_AT_A_TIME)
+  const permits = Effect.unsafeMakeSemaphore(MAX_CONCURRENT_COUNTS)
   return {
     path: "/v1/messages/count_tokens",
-    open: (request, response, requestId, settings) => new CountTokens(request, response, requestId, settings, turns)
+    open: (request, response, requestId, settings) => new CountTokens(request, response, requestId, settings, permits)
   }
 }
 
@@ -47,7 +52,7 @@ class CountTokens {
   readonly #response: ClientResponse
   readonly #requestId: RequestId
   readonly #settings: ExchangeSettings
-  readonly #turns: Effect.Semaphore
+  readonly #permits: Effect.Semaphore
   readonly #reservation: MemoryReservation
   #fiber: Fiber.RuntimeFiber<unknown, RelayError> | undefined
 
@@ -56,13 +61,13 @@ class CountTokens {
     response: ServerResponse,
     requestId: RequestId,
     settings: ExchangeSettings,
-    turns: Effect.Semaphore
+    permits: Effect.Semaphore
   ) {
     this.#request = request
     this.#nodeResponse = response
     this.#requestId = requestId
     this.#settings = settings
-    this.#turns = turns
+    this.#permits = permits
     this.#response = new ClientResponse(request, response, requestId, settings, performance.now())
     this.#reservation = new MemoryReservation(settings.counters.bodyMemory, settings.limits.allBodiesBytes)
   }
@@ -71,17 +76,17 @@ class CountTokens {
     readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
   )
 
-  /** When too many are being asked, this one is not. */
+  /** None when no permit is free: a count does not wait for a permit. */
   #providerCount(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
-    const asking = Effect.suspend(() =>
-      supplierCount(this.#settings.upstreams, {
+    const counting = Effect.suspend(() =>
+      upstreamCount(this.#settings.upstreams, {
         candidate,
         path: "/messages/count_tokens",
         headers: messagesHeadersFor(this.#request.headers, false),
         body: messagesBodyFor(request, candidate.route.upstreamModel)
       })
     )
-    return Effect.map(this.#turns.withPermitsIfAvailable(1)(asking), Option.flatten)
+    return Effect.map(this.#permits.withPermitsIfAvailable(1)(counting), Option.flatten)
   }
 
   start(onOver: () => void): void {
@@ -94,7 +99,7 @@ class CountTokens {
     })
     this.#fiber = this.#settings.fork(counted)
     this.#fiber.addObserver((exit) => {
-      if (Exit.isFailure(exit)) this.#tell(exit.cause)
+      if (Exit.isFailure(exit)) this.#report(exit.cause)
       this.#reservation.release()
       onOver()
     })
@@ -107,11 +112,11 @@ class CountTokens {
 
   cut(): void {
     if (this.#response.ended) return
-    this.#refuse(cutOff)
+    this.#refuse(drained)
     this.#interrupt()
   }
 
-  #tell(cause: Cause.Cause<RelayError>): void {
+  #report(cause: Cause.Cause<RelayError>): void {
     if (!Chunk.isEmpty(Cause.defects(cause))) this.#settings.alarm(this.#requestId, cause)
     const failure = Cause.failureOption(cause)
     if (!this.#response.gone && !this.#response.ended) {
@@ -125,5 +130,58 @@ class CountTokens {
 
   #interrupt(): void {
     this.#fiber?.unsafeInterruptAsFork(FiberId.none)
+  }
+}
+
+/**
+ * The count of one provider. Not all providers support counts, and only this client needs it, so every other response
+ * means no count and does not count as a failure of the provider.
+ */
+const upstreamCount = (
+  upstreams: Context.Tag.Service<Upstreams>,
+  request: UpstreamRequest
+): Effect.Effect<Option.Option<Tokens.Tokens>> =>
+  Effect.async((resume) => {
+    const chunks: Array<Buffer> = []
+    let bytes = 0
+    let status = 0
+    let exchange: UpstreamExchange | undefined
+    let ended = false
+    const close = () => {
+      ended = true
+      exchange?.close("undecided")
+    }
+    const end = (count: Option.Option<Tokens.Tokens>) => {
+      if (ended) return
+      close()
+      resume(Effect.succeed(count))
+    }
+    const sent = upstreams.send(request, {
+      onHead: (head) => {
+        status = head.status
+      },
+      onData: (chunk) => {
+        bytes += chunk.length
+        if (bytes > MAX_COUNT_BYTES) end(Option.none())
+        else chunks.push(chunk)
+        return true
+      },
+      onEnd: () => end(status >= 200 && status < 300 ? countIn(Buffer.concat(chunks)) : Option.none()),
+      onBroken: () => end(Option.none())
+    })
+    if (Either.isLeft(sent)) end(Option.none())
+    else {
+      exchange = sent.right
+      if (ended) exchange.close("undecided")
+    }
+    return Effect.sync(close)
+  })
+
+const countIn = (body: Buffer): Option.Option<Tokens.Tokens> => {
+  try {
+    const count = asCount(asObject(JSON.parse(body.toString()))?.input_tokens)
+    return count === undefined ? Option.none() : Option.some(Tokens.fromCount(count))
+  } catch {
+    return Option.none()
   }
 }

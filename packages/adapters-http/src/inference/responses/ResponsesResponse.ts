@@ -1,5 +1,5 @@
 /**
- * A whole response, as a client may see it, or told as the stream it asked for.
+ * A whole response, rewritten for the client, as a body or as the events of a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -7,26 +7,22 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { contentOfEvent, contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Either from "effect/Either"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
-import { eventsOf } from "./ResponseEvents.ts"
-import { frameOf } from "./ResponseFrame.ts"
-import { cleanResponse } from "./ResponseObject.ts"
-import { refusalInResponse } from "./ResponsesRefusal.ts"
+import { refusalInResponse } from "./ResponsesErrors.ts"
+import { eventsOf, frameOf } from "./ResponsesEvents.ts"
+import { redactedResponse } from "./ResponsesRedaction.ts"
 
-export const responsesAnswer = (
+export const translatedResponse = (
   context: ResponseContext,
   body: Buffer
 ): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromResponse(body, (given) => {
-    const response = cleanResponse(given, context)
+    const response = redactedResponse(given, context)
     return { body: JSON.stringify(response), content: contentOfResponse(response), usage: reportedIn(given) }
   })
 
-export const responsesAnswerAsStream = (
-  context: ResponseContext,
-  body: Buffer
-): Either.Either<Translation, ResponseFailure> =>
+export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromResponse(body, (given) => {
-    const events = eventsOf(cleanResponse(given, context))
+    const events = eventsOf(redactedResponse(given, context))
     return {
       frames: events.map(frameOf).join(""),
       content: events.map(contentOfEvent).join(""),
@@ -35,19 +31,19 @@ export const responsesAnswerAsStream = (
     }
   })
 
-/** A response that has come to its end, one way or the other, but did not fail. */
+/** Accepts a response that ended, complete or incomplete, but did not fail. */
 const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
     const response = asObject(JSON.parse(body.toString()))
-    if (response === undefined) return Either.left(noResponse("an answer that is no JSON object"))
+    if (response === undefined) return Either.left(invalidResponse("the response is not a JSON object"))
     const refusal = refusalInResponse(response)
     if (refusal !== undefined) return Either.left(refusal.error)
-    if (!Array.isArray(response.output)) return Either.left(noResponse("an answer without output"))
+    if (!Array.isArray(response.output)) return Either.left(invalidResponse("the response has no output"))
     return response.status === "in_progress" || response.status === "queued"
-      ? Either.left(noResponse("an answer that is not there yet"))
+      ? Either.left(invalidResponse("the response has not ended"))
       : Either.right(rewrite(response))
   } catch {
-    return Either.left(noResponse("an answer that is no JSON"))
+    return Either.left(invalidResponse("the response is not valid JSON"))
   }
 }
 
@@ -56,4 +52,4 @@ const reportedIn = (response: JsonObject): ReportedUsage | undefined => {
   return usage.prompt === undefined && usage.output === undefined ? undefined : usage
 }
 
-const noResponse = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
+const invalidResponse = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

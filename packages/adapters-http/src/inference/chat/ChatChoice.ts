@@ -1,0 +1,143 @@
+/**
+ * One choice of a chat completion: its deltas or its message, its tool calls and its finish reason.
+ *
+ * Members that identify the provider are removed; members that clients require and some providers omit are added.
+ */
+import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { withoutProviderMembers } from "../../wire/Redaction.ts"
+
+/** The deltas of one choice, in order. */
+export class ChoiceDeltas {
+  readonly #toolCalls = new ToolCallDeltas()
+  /** A delta was passed on. */
+  started = false
+
+  get hasToolCalls(): boolean {
+    return this.#toolCalls.any
+  }
+
+  /** The delta to pass on; undefined when it is empty. The first delta has the role, all others have none. */
+  normalize(given: JsonObject): JsonObject | undefined {
+    let delta = redacted(given)
+    if (Array.isArray(delta.tool_calls)) delta = { ...delta, tool_calls: this.#toolCalls.complete(delta.tool_calls) }
+    if (this.started && delta.role === undefined) return isEmpty(delta) ? undefined : delta
+    const { role, ...rest } = delta
+    if (isEmpty(rest) && (this.started || typeof role !== "string")) return undefined
+    return { ...this.start(), ...rest }
+  }
+
+  /** The members that the next delta needs besides its content: the role on the first one. */
+  start(): JsonObject {
+    if (this.started) return {}
+    this.started = true
+    return { role: "assistant" }
+  }
+}
+
+/** The message of a whole completion. */
+export const normalizedMessage = (given: JsonObject): JsonObject => {
+  const message = { ...redacted(given), role: "assistant" }
+  if (!Array.isArray(given.tool_calls)) return message
+  return { ...message, tool_calls: given.tool_calls.map(withType) }
+}
+
+const withType = (call: unknown): JsonObject => ({ type: "function", ...withoutProviderMembers(asObject(call) ?? {}) })
+
+/** Clients send reasoning back with the next request, so its details keep all other members. */
+const redacted = (given: JsonObject): JsonObject => {
+  const cleaned = withoutProviderMembers(given)
+  if (!Array.isArray(cleaned.reasoning_details)) return cleaned
+  const details = cleaned.reasoning_details.map((detail) => withoutProviderMembers(asObject(detail) ?? {}))
+  return { ...cleaned, reasoning_details: details }
+}
+
+const isEmpty = (delta: JsonObject): boolean => {
+  for (const name in delta) {
+    const value = delta[name]
+    if (value !== null && value !== "" && !(Array.isArray(value) && value.length === 0)) return false
+  }
+  return true
+}
+
+/** No response has more tool calls; ids beyond this number are not remembered. */
+const MAX_REMEMBERED_CALLS = 1_000
+
+/**
+ * The tool calls of one choice, delta by delta. Clients join the deltas of a call by `index` and require a `type` on
+ * the first one; some providers omit one or the other.
+ */
+class ToolCallDeltas {
+  readonly #indexOfId = new Map<string, number>()
+  readonly #started = new Set<number>()
+  #last = -1
+
+  get any(): boolean {
+    return this.#last >= 0
+  }
+
+  complete(deltas: ReadonlyArray<unknown>): ReadonlyArray<JsonObject> {
+    const completed: Array<JsonObject> = []
+    for (const item of deltas) {
+      const object = asObject(item)
+      if (object === undefined) continue
+      const delta = withoutProviderMembers(object)
+      const index = this.#indexOf(delta)
+      const first = !this.#started.has(index)
+      if (this.#started.size < MAX_REMEMBERED_CALLS) this.#started.add(index)
+      const type = delta.type ?? (first ? callTypeOf(delta) : undefined)
+      completed.push(
+        delta.index === index && type === delta.type
+          ? delta
+          : { ...delta, index, ...(type === undefined ? {} : { type }) }
+      )
+    }
+    return completed
+  }
+
+  #indexOf(delta: JsonObject): number {
+    const id = asText(delta.id)
+    const known = id === "" ? undefined : this.#indexOfId.get(id)
+    const index = asIndex(delta.index) ?? known ?? (this.#startsCall(delta, id) ? this.#last + 1 : this.#last)
+    if (id !== "" && known === undefined && this.#indexOfId.size < MAX_REMEMBERED_CALLS) this.#indexOfId.set(id, index)
+    this.#last = index
+    return index
+  }
+
+  /** A delta without an index starts a new call when it has an id or a name, or is the first one. */
+  #startsCall(delta: JsonObject, id: string): boolean {
+    return this.#last < 0 || id !== "" || asText(asObject(delta.function)?.name) !== ""
+  }
+}
+
+const asIndex = (index: unknown): number | undefined =>
+  typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined
+
+const callTypeOf = (delta: JsonObject): string => (delta.custom === undefined ? "function" : "custom")
+
+/** The finish reasons of OpenAI's specification. */
+export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "function_call"
+
+/** The values that providers send. */
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "tool_calls"],
+  ["content_filter", "content_filter"],
+  ["function_call", "function_call"],
+  ["max_tokens", "length"],
+  ["max_output_tokens", "length"],
+  ["model_length", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["tool_use", "tool_calls"],
+  ["safety", "content_filter"],
+  ["prohibited_content", "content_filter"],
+  ["recitation", "content_filter"],
+  ["refusal", "content_filter"]
+])
+
+/** `error` is a failure; undefined means that the choice is not finished. An unknown value means `stop`. */
+export const finishReasonOf = (given: unknown): FinishReason | "error" | undefined => {
+  if (typeof given !== "string" || given === "") return undefined
+  const reason = given.toLowerCase()
+  return reason === "error" ? "error" : (FINISH_REASONS.get(reason) ?? "stop")
+}

@@ -1,0 +1,92 @@
+/**
+ * Removes from messages and their events everything that identifies the provider (docs/reference/inference.md#f15): its
+ * name of the model, the marks of cloud platforms in ids, and the members that every protocol hides. An object without
+ * such members is returned itself, so that its bytes can be passed on unchanged.
+ */
+import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
+import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { withoutProviderMembers } from "../../wire/Redaction.ts"
+import type { ResponseContext } from "../relay/RelayProtocol.ts"
+
+/** The names that replace those of the provider. */
+export interface PublicNames {
+  readonly publicName: string
+  /** For a message with an id that is not in Anthropic's form. */
+  readonly messageId: string
+}
+
+export const publicNamesOf = ({ requestId, publicName }: ResponseContext): PublicNames => ({
+  publicName,
+  messageId: `msg_${withoutHyphens(requestId)}`
+})
+
+/** An event of a stream. */
+export const redactedEvent = (given: JsonObject, names: PublicNames): JsonObject => {
+  let event = shallow(given, names)
+  if (event.message !== undefined) event = withMember(event, "message", ifObject(event.message, redactedMessage, names))
+  if (event.content_block !== undefined)
+    event = withMember(event, "content_block", ifObject(event.content_block, redactedBlock, names))
+  if (event.delta !== undefined) event = withMember(event, "delta", ifObject(event.delta, shallow, names))
+  return event.usage === undefined ? event : withMember(event, "usage", deep(event.usage, names))
+}
+
+/** A whole message, or the message of a `message_start` event. */
+export const redactedMessage = (given: JsonObject, names: PublicNames): JsonObject => {
+  const id = asText(given.id)
+  let message = withMember(shallow(given, names), "id", id.startsWith("msg_") ? plainId(id) : names.messageId)
+  message = withMember(message, "model", names.publicName)
+  if (Array.isArray(message.content)) {
+    const blocks = each(message.content, (item) => ifObject(item, redactedBlock, names))
+    message = withMember(message, "content", blocks)
+  }
+  return message.usage === undefined ? message : withMember(message, "usage", deep(message.usage, names))
+}
+
+/** The input and the results of a tool belong to the conversation, so they are left unchanged. */
+const redactedBlock = (given: JsonObject, names: PublicNames): JsonObject => {
+  // A fallback block names the models before and after the change.
+  if (given.type === "fallback") return redactedMembers(given, names)
+  let redacted = shallow(given, names)
+  for (const name of ["id", "tool_use_id"]) {
+    const id = redacted[name]
+    if (typeof id === "string") redacted = withMember(redacted, name, plainId(id))
+  }
+  return redacted
+}
+
+const shallow = (given: JsonObject, { publicName }: PublicNames): JsonObject => {
+  const redacted = withoutProviderMembers(given)
+  return typeof redacted.model === "string" ? withMember(redacted, "model", publicName) : redacted
+}
+
+/** Redacts at every depth; only for parts without content of the conversation. */
+const deep = (value: unknown, names: PublicNames): unknown =>
+  Array.isArray(value) ? each(value, (item) => deep(item, names)) : ifObject(value, redactedMembers, names)
+
+const redactedMembers = (given: JsonObject, names: PublicNames): JsonObject => {
+  let redacted = shallow(given, names)
+  for (const name in redacted) redacted = withMember(redacted, name, deep(redacted[name], names))
+  return redacted
+}
+
+const ifObject = (
+  value: unknown,
+  redact: (object: JsonObject, names: PublicNames) => JsonObject,
+  names: PublicNames
+): unknown => {
+  const object = asObject(value)
+  return object === undefined ? value : redact(object, names)
+}
+
+const each = (items: ReadonlyArray<unknown>, redact: (item: unknown) => unknown): ReadonlyArray<unknown> => {
+  const redacted = items.map(redact)
+  return redacted.every((item, i) => item === items[i]) ? items : redacted
+}
+
+const withMember = (object: JsonObject, name: string, value: unknown): JsonObject =>
+  object[name] === value ? object : { ...object, [name]: value }
+
+/** Clients send the ids of tool calls back. Removing the mark keeps ids unique, and the same in call and result. */
+const plainId = (id: string): string => id.replace(PLATFORM_MARK, "$1_")
+
+const PLATFORM_MARK = /^([a-z]{2,16})_(?:bdrk|vrtx)_/

@@ -1,0 +1,122 @@
+/**
+ * The errors of the responses protocol: reads those of a provider, and writes those that end a stream.
+ */
+import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { errorObject, type RelayError } from "../../wire/InferenceErrors.ts"
+import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
+import type { ResponseContext, ResponseFailure } from "../relay/RelayProtocol.ts"
+import { frameOf } from "./ResponsesEvents.ts"
+import { responseIdOf } from "./ResponsesRedaction.ts"
+
+/** Codes of permanent faults in a request. Clients know these codes and act on some of them. */
+const REQUEST_FAULTS: ReadonlySet<string> = new Set([
+  "bio_policy",
+  "context_length_exceeded",
+  "empty_image_file",
+  "failed_to_download_image",
+  "image_content_policy_violation",
+  "image_file_not_found",
+  "image_file_too_large",
+  "image_parse_error",
+  "image_too_large",
+  "image_too_small",
+  "invalid_base64_image",
+  "invalid_image",
+  "invalid_image_format",
+  "invalid_image_mode",
+  "invalid_image_url",
+  "invalid_prompt",
+  "unsupported_image_media_type"
+])
+
+export interface ResponsesRefusal {
+  readonly error: ResponseFailure
+  /** The provider's code of a fault in the request. */
+  readonly fault: string | undefined
+}
+
+/** The refusal in an event: an error by type or by `event:` name, or a response that failed. */
+export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
+  const response = asObject(event.response)
+  const inResponse = response && refusalInResponse(response)
+  if (inResponse !== undefined) return inResponse
+  if (event.type === "response.failed") return { error: refusalOfError(undefined), fault: undefined }
+  const error = refusalIn(event) ?? (name === "error" ? refusalOfError(event) : undefined)
+  return error && withFault(error, asObject(event.error) ?? event)
+}
+
+/** The refusal in a response that failed or was cancelled, or in an error object sent instead of a response. */
+export const refusalInResponse = (response: JsonObject): ResponsesRefusal | undefined => {
+  const error = refusalIn(response)
+  if (error !== undefined) return withFault(error, asObject(response.error))
+  return response.status === "failed" || response.status === "cancelled"
+    ? { error: new UpstreamFailed({ cause: `the response is ${response.status}` }), fault: undefined }
+    : undefined
+}
+
+const withFault = (error: ResponseFailure, object: JsonObject | undefined): ResponsesRefusal => {
+  const code = asText(object?.code)
+  return REQUEST_FAULTS.has(code) ? { error: refusalOfError({ code: 400 }), fault: code } : { error, fault: undefined }
+}
+
+/** The part of a stream that was sent to the client. */
+export interface SentStream {
+  readonly response: JsonObject
+  /** The first event was sent. */
+  readonly started: boolean
+  /** The sequence number of the next event. */
+  readonly nextNumber: number
+}
+
+/**
+ * The frames that end a stream with an error: `response.failed`, then `error`.
+ *
+ * Some clients read the first and some the second; of the second, some read its members and some the `error` object
+ * inside. Most clients take a stream that only closes for a complete one. `fault` is the provider's code of a fault in
+ * the request.
+ */
+export const failureFrames = (
+  { response, started, nextNumber }: SentStream,
+  error: RelayError,
+  requestId: string,
+  fault?: string
+): string => {
+  const { code, message } = errorObject(error, "openai")
+  // Clients that accumulate a response need `response.created` before `response.failed`.
+  const created = started ? "" : frameOf({ type: "response.created", sequence_number: nextNumber, response })
+  const number = started ? nextNumber : nextNumber + 1
+  const failed = { ...response, status: "failed", error: { code: fault ?? code, message } }
+  return (
+    created +
+    frameOf({ type: "response.failed", sequence_number: number, response: failed }) +
+    errorFrame(error, number + 1, requestId)
+  )
+}
+
+export const errorFrame = (error: RelayError, number: number, requestId: string): string => {
+  const object = errorObject(error, "openai")
+  const { code, message, param } = object
+  return frameOf({ type: "error", sequence_number: number, code, message, param, error: object, request_id: requestId })
+}
+
+/** The response object of a stream that fails before the provider sent one. */
+export const startedResponse = (context: ResponseContext): JsonObject => ({
+  id: responseIdOf(context),
+  object: "response",
+  created_at: context.createdAtSeconds,
+  status: "in_progress",
+  error: null,
+  incomplete_details: null,
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  model: context.publicName,
+  output: [],
+  parallel_tool_calls: true,
+  temperature: null,
+  tool_choice: "auto",
+  tools: [],
+  top_p: null,
+  usage: null
+})
