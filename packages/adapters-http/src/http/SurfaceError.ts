@@ -3,7 +3,8 @@
  * the inference routes (docs/reference/errors.md#a6), and in the plain error body everywhere else
  * (docs/reference/errors.md#a5).
  */
-import { type ErrorDialect, retryAfter, type WireErrorBody } from "../wire/InferenceErrors.ts"
+import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
+import { retryAfter } from "../wire/RetryAfter.ts"
 
 export type SurfaceErrorCode =
   | "invalid_request"
