@@ -11,7 +11,6 @@ import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
-import type { Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import {
   type Admission,
   InferenceLedger,
@@ -21,6 +20,7 @@ import {
 } from "@tollgate/application/ledger/InferenceLedger"
 import { Nodes } from "@tollgate/application/operations/Nodes"
 import type { Model } from "@tollgate/domain/catalog/Model"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { User } from "@tollgate/domain/customer/User"
 import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"

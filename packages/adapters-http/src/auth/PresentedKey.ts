@@ -6,8 +6,8 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { ApiKeyAuthenticator, type Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import { MAX_LENGTH } from "@tollgate/domain/customer/ApiKey"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { MAX_LENGTH, type Principal } from "@tollgate/domain/customer/ApiKey"
 import { InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

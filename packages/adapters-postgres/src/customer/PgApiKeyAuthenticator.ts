@@ -8,9 +8,9 @@
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { ApiKeyAuthenticator, type Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
-import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, parse } from "@tollgate/domain/customer/ApiKey"
+import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, type Principal, parse } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"

@@ -1,19 +1,12 @@
 /**
  * Authenticates API keys, at the speed of the hot path.
  */
-
-import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
-import type { UserId } from "@tollgate/domain/customer/User"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
-
-export interface Principal {
-  readonly keyId: ApiKeyId
-  readonly userId: UserId
-}
 
 export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiKeyAuthenticator")<
   ApiKeyAuthenticator,

@@ -12,6 +12,7 @@
  * the steps together.
  */
 import { type Callable, type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import {
@@ -28,7 +29,6 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { type Admission, type Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import type { Principal } from "./ApiKeyAuthenticator.ts"
 import { Delivery } from "./Delivery.ts"
 import { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"

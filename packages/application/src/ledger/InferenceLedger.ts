@@ -6,6 +6,7 @@
  */
 
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { Ending } from "@tollgate/domain/inference/Charge"
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -16,7 +17,6 @@ import type { Charge, Settlement } from "@tollgate/domain/ledger/Settlement"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
-import type { Principal } from "../inference/ApiKeyAuthenticator.ts"
 
 export interface Admission {
   readonly requestId: RequestId

@@ -26,6 +26,12 @@ export interface ApiKey {
   readonly revokedAt: Date | undefined
 }
 
+/** The key and the user that an authenticated request acts for. */
+export interface Principal {
+  readonly keyId: ApiKeyId
+  readonly userId: UserId
+}
+
 /** No key has this id. */
 export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", { keyId: Schema.String }) {}
 

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { ApiKeyAuthenticator, Principal } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
@@ -17,6 +17,7 @@ import type { Attempt, FailedAttempt } from "@tollgate/application/inference/Rou
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Callback, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
