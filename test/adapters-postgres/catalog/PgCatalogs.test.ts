@@ -17,10 +17,10 @@ const count = (table: string) =>
 const tier = (cents: number, tokens: number) => ({ tier_usd_cents: cents, granted_tokens: tokens })
 const price = (each: number) => ({ input: each, cache_read: each, cache_write: each, output: each })
 
-// The tests tell one story: each begins with a catalog of its own.
+// The tests run in order: each applies its own catalog over that of the test before.
 describe("the catalog in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("is stored as the file says", () =>
+    it.effect("is stored as in the file", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         expect(yield* apply(terms)).toEqual({ version: 1, added: ["a", "b", "provider lab"], changed: [], retired: [] })
@@ -32,7 +32,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("does not change when the same file is applied again", () =>
+    it.effect("keeps its version when the same file is applied again", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         yield* apply(terms)
@@ -46,7 +46,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a model that is no longer in the file, and takes it back under the same id", () =>
+    it.effect("retires a model that is missing from the file, and restores it under the same id", () =>
       Effect.gen(function* () {
         const both = Stores.catalogOf({ public_name: "a" }, { public_name: "b", tiers: [tier(100, 1)] })
         yield* apply(both)
@@ -60,7 +60,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("gives a new price a row of its own and leaves the old one as it was", () =>
+    it.effect("stores a new price as a new row and keeps the old row unchanged", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
@@ -71,34 +71,36 @@ describe("the catalog in Postgres", () => {
         expect(now?.price.input).toBe(8n)
         expect(now?.priceId).not.toBe(old?.priceId)
         expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
-        // Back to the earlier price: back to the earlier row.
+        // The earlier price has a row already, which is used again.
         yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
         expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
       })
     )
 
-    it.effect("replaces routes, changes tiers in place, and takes tiers off the list that the file leaves out", () =>
-      Effect.gen(function* () {
-        const route = (upstream_model: string, priority: number) => ({ provider: "lab", upstream_model, priority })
-        yield* apply(
-          Stores.catalogOf({
-            public_name: "r",
-            routes: [route("x", 1), route("y", 2)],
-            tiers: [tier(100, 1), tier(200, 2)]
-          })
-        )
-        const before = (yield* load).tiers.filter(({ publicName }) => publicName === "r")
-        yield* apply(Stores.catalogOf({ public_name: "r", routes: [route("y", 1)], tiers: [tier(200, 3)] }))
-        expect((yield* stored("r"))?.routes).toMatchObject([{ upstreamModel: "y", priority: 1 }])
-        const [first, second] = before
-        expect((yield* load).tiers.filter(({ publicName }) => publicName === "r")).toEqual([
-          { ...first, forSale: false },
-          { ...second, grantedTokens: 3n }
-        ])
-      })
+    it.effect(
+      "replaces routes, updates tiers in place, and stops the sale of tiers that are missing from the file",
+      () =>
+        Effect.gen(function* () {
+          const route = (upstream_model: string, priority: number) => ({ provider: "lab", upstream_model, priority })
+          yield* apply(
+            Stores.catalogOf({
+              public_name: "r",
+              routes: [route("x", 1), route("y", 2)],
+              tiers: [tier(100, 1), tier(200, 2)]
+            })
+          )
+          const before = (yield* load).tiers.filter(({ publicName }) => publicName === "r")
+          yield* apply(Stores.catalogOf({ public_name: "r", routes: [route("y", 1)], tiers: [tier(200, 3)] }))
+          expect((yield* stored("r"))?.routes).toMatchObject([{ upstreamModel: "y", priority: 1 }])
+          const [first, second] = before
+          expect((yield* load).tiers.filter(({ publicName }) => publicName === "r")).toEqual([
+            { ...first, forSale: false },
+            { ...second, grantedTokens: 3n }
+          ])
+        })
     )
 
-    it.effect("does not take another order of routes, tiers or capabilities for a change", () =>
+    it.effect("ignores the order of routes, tiers and capabilities", () =>
       Effect.gen(function* () {
         const routes = ["x", "y"].map((upstream_model) => ({ provider: "lab", upstream_model }))
         const tiers = [tier(100, 1), tier(200, 2)]
@@ -114,7 +116,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a provider that is no longer in the file, and takes it back", () =>
+    it.effect("retires a provider that is missing from the file, and restores it", () =>
       Effect.gen(function* () {
         const lab = Stores.catalogOf({ public_name: "p" })
         const elsewhere: CatalogTerms = {
@@ -131,7 +133,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("takes files one at a time: the last one is what stands", () =>
+    it.effect("applies concurrent files one at a time, so that the last one is stored", () =>
       Effect.gen(function* () {
         const before = yield* load
         const files = Array.from({ length: 6 }, (_, i) =>
@@ -147,11 +149,11 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("changes whole or not at all", () =>
+    it.effect("applies all changes of a file or none", () =>
       Effect.gen(function* () {
         const before = yield* load
         const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
-        // No file says this; the database refuses it after half the catalog was written.
+        // A file cannot contain this value; the database rejects it after half of the catalog was written.
         const broken = {
           ...terms,
           models: terms.models.map((model) =>
@@ -163,7 +165,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("logs who changed what", () =>
+    it.effect("logs the operator, the reason and the changed names", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const change = yield* apply(Stores.catalogOf({ public_name: "logged" }))

@@ -11,7 +11,7 @@ import { Cable } from "../client/Cable.ts"
 
 const HOUR = 3_600_000
 
-/** The catalog as a node at the end of a cable serves it. */
+/** The catalog that a node serves. The node is connected through a cable, which a test can cut. */
 const aNode = (pollMillis: number) =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.TestDatabase
@@ -40,7 +40,7 @@ const apply = (...publicNames: ReadonlyArray<string>) =>
 
 describe("the current catalog", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is read at the start, retired models too", () =>
+    it.scoped("is read at the start, with retired models", () =>
       Effect.gen(function* () {
         yield* apply("early", "old")
         const { version } = yield* apply("early")
@@ -52,21 +52,23 @@ describe("the current catalog", () => {
       })
     )
 
-    it.scoped("is swapped whole on every node when one applies another, and stays the same otherwise", () =>
-      Effect.gen(function* () {
-        yield* apply("first")
-        const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
-        const before = nodes[0].get()
-        yield* apply("first")
-        expect(nodes[0].get()).toBe(before)
-        const { version } = yield* apply("second")
-        for (const { get } of nodes) yield* until(() => get().version === version)
-        expect(before.models.has("second")).toBe(false)
-        expect(nodes[1].get().models.get("second")?.retired).toBe(false)
-      })
+    it.scoped(
+      "is replaced on every node when one node applies a new catalog, and stays the same object otherwise",
+      () =>
+        Effect.gen(function* () {
+          yield* apply("first")
+          const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
+          const before = nodes[0].get()
+          yield* apply("first")
+          expect(nodes[0].get()).toBe(before)
+          const { version } = yield* apply("second")
+          for (const { get } of nodes) yield* until(() => get().version === version)
+          expect(before.models.has("second")).toBe(false)
+          expect(nodes[1].get().models.get("second")?.retired).toBe(false)
+        })
     )
 
-    it.scoped("stays while the database is away, and is caught up with when it is back", () =>
+    it.scoped("stays while the database is unavailable, and is refreshed when it is back", () =>
       Effect.gen(function* () {
         const { version } = yield* apply("before")
         const { cable, get, listening } = yield* aNode(HOUR)
@@ -79,7 +81,7 @@ describe("the current catalog", () => {
       })
     )
 
-    it.scoped("is looked at now and then even if nobody says a word", () =>
+    it.scoped("is refreshed periodically without a notification", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* apply("quiet")

@@ -8,8 +8,8 @@ const [old, fresh] = [Redacted.make("old pepper"), Redacted.make("fresh pepper")
 const before = KeyMac.make({ prefix: "tg", peppers: new Map([[1, old]]), currentVersion: 1 })
 const key = mint("tg", randomBytes(44))
 
-describe("the seal of a key", () => {
-  it("survives a change of the pepper while the old one is kept", () => {
+describe("the MAC of a key", () => {
+  it("verifies after a change of the pepper while the old pepper is configured", () => {
     const peppers = new Map([
       [1, old],
       [2, fresh]
@@ -20,22 +20,22 @@ describe("the seal of a key", () => {
     expect(before.verify(key, after.seal(key))).toBe(false)
   })
 
-  it("is worth nothing without its pepper", () => {
+  it("does not verify without its pepper", () => {
     const without = KeyMac.make({ prefix: "tg", peppers: new Map([[2, fresh]]), currentVersion: 2 })
     expect(without.verify(key, before.seal(key))).toBe(false)
     expect(without.verify(key, { ...before.seal(key), pepperVersion: 2 })).toBe(false)
   })
 
-  it("belongs to its public id", () => {
+  it("does not verify for another public id", () => {
     const other = { ...key, publicId: mint("tg", randomBytes(44)).publicId }
     expect(before.verify(other, before.seal(key))).toBe(false)
   })
 
-  it("of nothing is nobody's", () => {
+  it("does not verify when no MAC is stored", () => {
     expect(before.verify(key, undefined)).toBe(false)
   })
 
-  it("cannot be made without a pepper", () => {
+  it("cannot be configured without the current pepper", () => {
     expect(() => KeyMac.make({ prefix: "tg", peppers: new Map(), currentVersion: 1 })).toThrow("version 1")
   })
 })

@@ -20,16 +20,16 @@ const HOUR = 3_600_000
 const unknown = new InvalidApiKey({ reason: "unknown" })
 const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 
-/** Remembers for so long that only a notification can explain that something was forgotten. */
-const faithful = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
+/** Lifetimes so long that only a notification can remove an entry. */
+const longLived = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
 
 /**
- * The key ring of a node at the end of a cable; counts how often it asked the database. Make keys first: the news of a
- * new key keeps a ring from remembering what it reads at that moment.
+ * The authenticator of a node that is connected through a cable, with a count of its lookups. Create keys first, because
+ * the notification of a new key prevents caching of a row that is read at the same time.
  */
-const aRing = (
+const anAuthenticator = (
   options: Partial<PgApiKeyAuthenticator.KeyCacheOptions> = {},
-  hearing: Partial<PgNotifications.PgNotifications["Type"]> = {}
+  overrides: Partial<PgNotifications.PgNotifications["Type"]> = {}
 ) =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.TestDatabase
@@ -50,14 +50,14 @@ const aRing = (
     )
     const notifications = Context.get(wire, PgNotifications.PgNotifications)
     yield* until(notifications.listening)
-    const ring = yield* Layer.build(PgApiKeyAuthenticator.layer({ ...faithful, ...options })).pipe(
-      Effect.provide(Context.add(wire, PgNotifications.PgNotifications, { ...notifications, ...hearing })),
+    const built = yield* Layer.build(PgApiKeyAuthenticator.layer({ ...longLived, ...options })).pipe(
+      Effect.provide(Context.add(wire, PgNotifications.PgNotifications, { ...notifications, ...overrides })),
       Effect.provideService(KeyMac, counting)
     )
     return {
       cable,
       notifications,
-      authenticate: Context.get(ring, ApiKeyAuthenticator).authenticate,
+      authenticate: Context.get(built, ApiKeyAuthenticator).authenticate,
       lookups: () => lookups
     }
   })
@@ -71,7 +71,7 @@ const aKey = Effect.gen(function* () {
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
-/** Again and again, while a notification or a connection is on its way. */
+/** Retries while a notification or a connection is on its way. */
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: Schedule.spaced("10 millis"), times: 500 })
 
@@ -84,32 +84,32 @@ const elsewhere = (statement: string) =>
     })
   )
 
-/** What happens while nobody can read a key. */
+/** Runs the effect while another session has locked the table of keys. */
 const whileKeysAreLocked = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(Effect.zipRight(sql`LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE`, effect))
   )
 
-describe("the key ring in Postgres", () => {
+describe("the API key authenticator in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("knows whose key it is, asks once, and then answers without waiting", () =>
+    it.scoped("finds the owner of a key with one lookup, and then returns it without waiting", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
-        const { authenticate, lookups } = yield* aRing()
-        const answers = yield* Effect.all(
+        const { authenticate, lookups } = yield* anAuthenticator()
+        const principals = yield* Effect.all(
           Array.from({ length: 50 }, () => authenticate(secret)),
           { concurrency: "unbounded" }
         )
-        expect(answers).toEqual(answers.map(() => principal))
+        expect(principals).toEqual(principals.map(() => principal))
         expect(Effect.runSync(authenticate(secret))).toEqual(principal)
         expect(lookups()).toBe(1)
       })
     )
 
-    it.scoped("looks a key up for the others though the first who asked has left", () =>
+    it.scoped("completes a shared lookup when its first request is interrupted", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
-        const { authenticate, lookups } = yield* aRing()
+        const { authenticate, lookups } = yield* anAuthenticator()
         const second = yield* whileKeysAreLocked(
           Effect.gen(function* () {
             const first = yield* Effect.fork(authenticate(secret))
@@ -124,51 +124,51 @@ describe("the key ring in Postgres", () => {
       })
     )
 
-    it.scoped("does not know a key of nobody, nor something that is no key", () =>
+    it.scoped("refuses an unknown key and malformed keys", () =>
       Effect.gen(function* () {
-        const { authenticate, lookups } = yield* aRing()
-        const stranger = render("tg", mint("tg", randomBytes(44)))
-        expect(yield* Effect.flip(authenticate(stranger))).toEqual(unknown)
-        expect(yield* Effect.flip(authenticate(stranger))).toEqual(unknown)
-        const text = Redacted.value(stranger)
+        const { authenticate, lookups } = yield* anAuthenticator()
+        const unknownKey = render("tg", mint("tg", randomBytes(44)))
+        expect(yield* Effect.flip(authenticate(unknownKey))).toEqual(unknown)
+        expect(yield* Effect.flip(authenticate(unknownKey))).toEqual(unknown)
+        const text = Redacted.value(unknownKey)
         for (const malformed of ["", "tg_", text.slice(0, -1), `x${text}`, "tg_".repeat(400)]) {
           expect(yield* Effect.flip(authenticate(Redacted.make(malformed)))).toEqual(unknown)
         }
-        // Who is unknown is compared with something too, and remembered.
+        // An unknown key is compared with a placeholder MAC, and cached.
         expect(lookups()).toBe(1)
       })
     )
 
-    it.scoped("does not take another secret for a known public id", () =>
+    it.scoped("refuses a wrong secret with a known public id", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key } = yield* aKey
         const other = mint("tg", randomBytes(44))
         yield* sql`UPDATE api_key SET public_id = ${other.publicId} WHERE id = ${key.id}`
-        const { authenticate } = yield* aRing()
+        const { authenticate } = yield* anAuthenticator()
         expect(yield* Effect.flip(authenticate(render("tg", other)))).toEqual(unknown)
       })
     )
 
-    it.scoped("does not know the key of a blocked user", () =>
+    it.scoped("refuses the key of a blocked user", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { secret, principal } = yield* aKey
         yield* sql`UPDATE app_user SET status = 'blocked' WHERE id = ${principal.userId}`
-        const { authenticate } = yield* aRing()
+        const { authenticate } = yield* anAuthenticator()
         expect(yield* Effect.flip(authenticate(secret))).toEqual(unknown)
       })
     )
 
-    it.scoped("forgets a key on every node when it is revoked on one", () =>
+    it.scoped("removes a key from the caches of all nodes when one node revokes it", () =>
       Effect.gen(function* () {
         const [revoked, other] = yield* Effect.all([aKey, aKey])
-        const rings = yield* Effect.all([aRing(), aRing()])
-        for (const { authenticate } of rings) {
+        const authenticators = yield* Effect.all([anAuthenticator(), anAuthenticator()])
+        for (const { authenticate } of authenticators) {
           yield* Effect.all([authenticate(revoked.secret), authenticate(other.secret)])
         }
         yield* (yield* ApiKeys).revoke(revoked.key.id, Stores.operator)
-        for (const { authenticate, lookups } of rings) {
+        for (const { authenticate, lookups } of authenticators) {
           expect(yield* soon(Effect.flip(authenticate(revoked.secret)))).toEqual(unknown)
           expect(Effect.runSync(authenticate(other.secret))).toEqual(other.principal)
           expect(lookups()).toBe(3)
@@ -176,11 +176,11 @@ describe("the key ring in Postgres", () => {
       })
     )
 
-    it.scoped("forgets a stranger when there is news of such a key", () =>
+    it.scoped("removes an unknown key from the cache when its public id is notified", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret, principal } = yield* aKey
-        const { authenticate } = yield* aRing()
+        const { authenticate } = yield* anAuthenticator()
         yield* sql`UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = ${key.id}`
         expect(yield* Effect.flip(authenticate(secret))).toEqual(unknown)
         yield* sql`UPDATE api_key SET revoked_at = NULL WHERE id = ${key.id}`
@@ -190,34 +190,34 @@ describe("the key ring in Postgres", () => {
       })
     )
 
-    it.scoped("remembers nothing that it read before it heard of a change", () =>
+    it.scoped("does not cache a row that was read before a notification", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
-        const { authenticate, lookups, notifications } = yield* aRing()
-        let heard = false
+        const { authenticate, lookups, notifications } = yield* anAuthenticator()
+        let received = false
         const notified = () => {
-          heard = true
+          received = true
         }
         yield* notifications.subscribe(KEYS_CHANNEL, { notified, missed: () => {} })
-        const asked = yield* whileKeysAreLocked(
+        const request = yield* whileKeysAreLocked(
           Effect.gen(function* () {
-            const asked = yield* Effect.fork(authenticate(secret))
+            const request = yield* Effect.fork(authenticate(secret))
             yield* Effect.repeat(lockWaits, { until: (count) => count === 1n })
-            yield* elsewhere(`NOTIFY ${KEYS_CHANNEL}, 'somebody'`)
-            yield* until(() => heard)
-            return asked
+            yield* elsewhere(`NOTIFY ${KEYS_CHANNEL}, 'another'`)
+            yield* until(() => received)
+            return request
           })
         )
-        expect(yield* Fiber.join(asked)).toEqual(principal)
+        expect(yield* Fiber.join(request)).toEqual(principal)
         yield* Effect.all([authenticate(secret), authenticate(secret)])
         expect(lookups()).toBe(2)
       })
     )
 
-    it.scoped("with its connection forgets everything, and then is overloaded rather than ignorant", () =>
+    it.scoped("clears the cache with a lost connection, and then reports overload instead of an unknown key", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
-        const { authenticate, cable, notifications } = yield* aRing()
+        const { authenticate, cable, notifications } = yield* anAuthenticator()
         yield* authenticate(secret)
         cable.cut()
         yield* until(() => !notifications.listening())
@@ -227,31 +227,40 @@ describe("the key ring in Postgres", () => {
       })
     )
 
-    it.scoped("remembers only for a moment while it cannot hear", () =>
+    it.scoped("caches a key only briefly while notifications cannot arrive", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
-        const deaf = yield* aRing({ ttlWithoutNotificationsMillis: 0 }, { listening: () => false })
-        const hearing = yield* aRing({ ttlWithoutNotificationsMillis: 0 })
-        for (const { authenticate } of [deaf, deaf, hearing, hearing]) yield* authenticate(secret)
-        expect([deaf.lookups(), hearing.lookups()]).toEqual([2, 1])
+        const withoutNotifications = yield* anAuthenticator(
+          { ttlWithoutNotificationsMillis: 0 },
+          { listening: () => false }
+        )
+        const withNotifications = yield* anAuthenticator({ ttlWithoutNotificationsMillis: 0 })
+        for (const { authenticate } of [
+          withoutNotifications,
+          withoutNotifications,
+          withNotifications,
+          withNotifications
+        ])
+          yield* authenticate(secret)
+        expect([withoutNotifications.lookups(), withNotifications.lookups()]).toEqual([2, 1])
       })
     )
 
-    it.scoped("does not wait for ever for a database that hangs", () =>
+    it.scoped("stops waiting for a database that hangs", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
-        const { authenticate, cable } = yield* aRing({ lookupTimeoutMillis: 100 })
+        const { authenticate, cable } = yield* anAuthenticator({ lookupTimeoutMillis: 100 })
         cable.freeze()
         expect(yield* Effect.timeout(Effect.flip(authenticate(secret)), "2 seconds")).toEqual(overloaded)
         cable.mend()
       })
     )
 
-    it.scoped("looks up only so many at a time", () =>
+    it.scoped("bounds the number of concurrent lookups", () =>
       Effect.gen(function* () {
         const keys = yield* Effect.all([aKey, aKey])
         const late = yield* aKey
-        const { authenticate } = yield* aRing({ maxConcurrentLookups: 2 })
+        const { authenticate } = yield* anAuthenticator({ maxConcurrentLookups: 2 })
         const waiting = yield* whileKeysAreLocked(
           Effect.gen(function* () {
             const waiting = yield* Effect.all(

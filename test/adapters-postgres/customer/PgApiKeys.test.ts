@@ -2,10 +2,14 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { KeyMac } from "@tollgate/adapters-postgres/customer/KeyMac"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
 import { ApiKeyId, ApiKeyNotFound, parse } from "@tollgate/domain/customer/ApiKey"
-import { UserNotFound } from "@tollgate/domain/customer/User"
+import { UserId, UserNotFound } from "@tollgate/domain/customer/User"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import { Effect, Either, Redacted } from "effect"
 import * as Pg from "pg"
+import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
@@ -15,22 +19,22 @@ const aKey = Effect.gen(function* () {
   return { user, ...created }
 })
 
-/** What LISTEN hears while this runs. */
-const heard = <A, E, R>(channel: string, effect: Effect.Effect<A, E, R>) =>
+/** The notifications of a channel while the effect runs. */
+const notificationsDuring = <A, E, R>(channel: string, effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const client = new Pg.Client((yield* TestDatabase).settings)
     const payloads: Array<string | undefined> = []
     client.on("notification", ({ payload }) => payloads.push(payload))
     yield* Effect.promise(() => client.connect().then(() => client.query(`LISTEN ${channel}`)))
     yield* effect
-    // Notifications of earlier commits arrive before the answer to a later statement.
+    // Notifications of earlier commits arrive before the result of a later statement.
     yield* Effect.promise(() => client.query("SELECT 1").then(() => client.end()))
     return payloads
   })
 
 describe("API keys in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("a new key verifies, and any other does not", () =>
+    it.effect("a new key verifies, and another key does not", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -46,7 +50,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("the secret is in no table, whole or in part", () =>
+    it.effect("no table contains the secret or a part of it", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -59,7 +63,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("keys are listed newest first, revoked ones too", () =>
+    it.effect("keys are listed newest first, with revoked keys", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { user, key: first } = yield* aKey
@@ -69,7 +73,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("revoking again changes nothing and tells the same", () =>
+    it.effect("a second revocation changes nothing and returns the same key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const keys = yield* ApiKeys
@@ -85,16 +89,16 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("a revocation is announced to every node when it commits", () =>
+    it.effect("a revocation notifies every node when it commits", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { key } = yield* aKey
         const revoke = keys.revoke(key.id, Stores.operator)
-        expect(yield* heard("tollgate_keys", revoke)).toEqual([key.publicId])
+        expect(yield* notificationsDuring("tollgate_keys", revoke)).toEqual([key.publicId])
       })
     )
 
-    it.effect("there are no keys of nobody, and no unknown key to revoke", () =>
+    it.effect("an unknown email has no keys, and an unknown key cannot be revoked", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const email = Stores.anEmail()
@@ -102,6 +106,108 @@ describe("API keys in Postgres", () => {
         expect(yield* Effect.flip(keys.create(email, "k", Stores.operator))).toEqual(new UserNotFound({ email }))
         expect(yield* Effect.flip(keys.list(email))).toEqual(new UserNotFound({ email }))
         expect(yield* Effect.flip(keys.revoke(id, Stores.operator))).toEqual(new ApiKeyNotFound({ keyId: id }))
+      })
+    )
+  })
+})
+
+const { aCustomer, aReseller } = Programme
+const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
+const noKey = new NotFound({ what: "key" })
+const noCustomer = new NotFound({ what: "customer" })
+
+const create = (resellerId: ResellerId, userId: UserId, name = "laptop") =>
+  Effect.flatMap(CustomerKeys, (keys) => keys.create(resellerId, userId, name))
+const revoke = (resellerId: ResellerId, keyId: ApiKeyId) =>
+  Effect.flatMap(CustomerKeys, (keys) => keys.revoke(resellerId, keyId))
+
+describe("API keys of customers in Postgres", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.effect(
+      "a key that a reseller creates for its customer verifies, and is in the audit log without its secret",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const reseller = yield* aReseller()
+          const { userId, email } = yield* aCustomer(reseller.id)
+          const { key, secret } = yield* create(reseller.id, userId)
+          expect(key).toMatchObject({ userId, name: "laptop", revokedAt: undefined })
+          const material = Either.getOrThrow(parse("tg", Redacted.value(secret)))
+          const [row] = yield* sql<{ secret_mac: Buffer; pepper_version: number }>`
+          SELECT secret_mac, pepper_version FROM api_key WHERE id = ${key.id}`
+          const { verify } = yield* KeyMac
+          expect(verify(material, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })).toBe(true)
+          expect(yield* Programme.audited(key.id)).toEqual([
+            {
+              actor: `reseller:${reseller.id}`,
+              reason: "asked by the reseller",
+              action: "key.create",
+              detail: { public_id: key.publicId, user_id: userId, email, name: "laptop" }
+            }
+          ])
+        })
+    )
+
+    it.effect("a name that Postgres cannot store is stored with replacement characters", () =>
+      Effect.gen(function* () {
+        const reseller = yield* aReseller()
+        const { userId } = yield* aCustomer(reseller.id)
+        expect((yield* create(reseller.id, userId, "half \ud800")).key.name).toBe("half \ufffd")
+      })
+    )
+
+    it.effect("no key is created for another reseller's customer, an unlinked user, or an unknown user", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [one, other] = [yield* aReseller(), yield* aReseller()]
+        const { userId } = yield* aCustomer(other.id)
+        const unlinked = yield* Stores.aUser
+        for (const id of [userId, unlinked.id, UserId.make(NO_ID)]) {
+          expect(yield* Effect.flip(create(one.id, id))).toEqual(noCustomer)
+        }
+        expect(yield* sql`SELECT FROM api_key WHERE user_id IN (${userId}, ${unlinked.id})`).toHaveLength(0)
+      })
+    )
+
+    it.effect("twenty concurrent revocations revoke once and return the same time", () =>
+      Effect.gen(function* () {
+        const reseller = yield* aReseller()
+        const { userId } = yield* aCustomer(reseller.id)
+        const { key } = yield* create(reseller.id, userId)
+        const [first, ...more] = yield* Effect.all(
+          Array.from({ length: 20 }, () => revoke(reseller.id, key.id)),
+          { concurrency: "unbounded" }
+        )
+        expect(first).toEqual({ keyId: key.id, revokedAt: expect.any(Date) })
+        for (const again of more) expect(again).toEqual(first)
+        expect((yield* Programme.audited(key.id)).map(({ action, actor }) => [action, actor])).toEqual([
+          ["key.create", `reseller:${reseller.id}`],
+          ["key.revoke", `reseller:${reseller.id}`]
+        ])
+      })
+    )
+
+    it.effect("a key can be revoked by its id in capitals; the result and the audit log contain the stored id", () =>
+      Effect.gen(function* () {
+        const reseller = yield* aReseller()
+        const { userId } = yield* aCustomer(reseller.id)
+        const { key } = yield* create(reseller.id, userId)
+        const inCapitals = ApiKeyId.make(key.id.toUpperCase())
+        for (let i = 0; i < 2; i++) expect((yield* revoke(reseller.id, inCapitals)).keyId).toBe(key.id)
+        expect((yield* Programme.audited(key.id)).map(({ action }) => action)).toEqual(["key.create", "key.revoke"])
+      })
+    )
+
+    it.effect("a key is revoked only by a reseller of its owner, even if an operator created it", () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* aReseller(), yield* aReseller()]
+        const { userId, email } = yield* aCustomer(one.id)
+        const { key } = yield* (yield* ApiKeys).create(email, "by the house", Stores.operator)
+        expect(yield* Effect.flip(revoke(other.id, key.id))).toEqual(noKey)
+        expect(yield* Effect.flip(revoke(one.id, ApiKeyId.make(NO_ID)))).toEqual(noKey)
+        expect((yield* (yield* ApiKeys).list(email)).map(({ revokedAt }) => revokedAt)).toEqual([undefined])
+        yield* revoke(one.id, key.id)
+        expect((yield* (yield* ApiKeys).list(email))[0]).toMatchObject({ userId, revokedAt: expect.any(Date) })
       })
     )
   })

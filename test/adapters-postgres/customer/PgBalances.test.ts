@@ -17,7 +17,7 @@ const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
 
 describe("balances of customers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("are what was credited and minted less what was used, by customer and by key, a revoked one too", () =>
+    it.effect("are the credits and mints less the usage, by customer and by key, also for a revoked key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const balances = yield* Balances
@@ -57,7 +57,7 @@ describe("balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("of a customer who has nothing are nothing", () =>
+    it.effect("of a customer without accounts are zero", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -65,7 +65,7 @@ describe("balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("of somebody else's customer, or of nobody, are not found", () =>
+    it.effect("of another reseller's customer or an unknown customer are not found", () =>
       Effect.gen(function* () {
         const balances = yield* Balances
         const [one, other] = [yield* aReseller(), yield* aReseller()]

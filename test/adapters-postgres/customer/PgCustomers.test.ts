@@ -10,7 +10,7 @@ import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
 const { aReseller } = Programme
-const NOBODY = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
+const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
 const resolve = (resellerId: ResellerId, email: Email, policy: "closed" | "open" = "closed") =>
   Effect.flatMap(Customers, (customers) => customers.resolve(resellerId, email, policy))
@@ -18,7 +18,7 @@ const list = (resellerId: ResellerId) => Effect.flatMap(Customers, (customers) =
 
 describe("customers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("a new email becomes a user and a customer; the same again is the same customer", () =>
+    it.effect("a new email becomes a user and a customer, and a repeat returns the same customer", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const email = Stores.anEmail()
@@ -37,7 +37,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("somebody else's user is known by the email, and nobody's customer for that", () =>
+    it.effect("an existing user is found by email without becoming a customer", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const theirs = yield* Programme.aCustomer(other.id)
@@ -49,7 +49,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("is linked where the policy is open", () =>
+    it.effect("an existing user is linked when the policy is open", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const { userId, email } = yield* Programme.aCustomer(other.id)
@@ -60,7 +60,7 @@ describe("customers in Postgres", () => {
     )
 
     it.scoped(
-      "of two resellers that resolve one new email at once, on two nodes, one creates and has the customer",
+      "two resellers that resolve one new email concurrently on two nodes create one customer of one reseller",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -85,7 +85,7 @@ describe("customers in Postgres", () => {
         })
     )
 
-    it.effect("are listed by email", () =>
+    it.effect("customers are listed in the order of their emails", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const domain = `${reseller.id.slice(-12)}.example`
@@ -96,7 +96,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("an operator links by hand, once, and leaves one entry in the audit log", () =>
+    it.effect("concurrent links by an operator link once, with one entry in the audit log", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const reseller = yield* aReseller()
@@ -114,13 +114,13 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("nobody is linked to nobody", () =>
+    it.effect("an unknown reseller and an unknown email are refused", () =>
       Effect.gen(function* () {
         const { link } = yield* Customers
         const reseller = yield* aReseller()
         const email = Stores.anEmail()
-        expect(yield* Effect.flip(link(NOBODY, email, Stores.operator))).toEqual(
-          new ResellerNotFound({ reseller: NOBODY })
+        expect(yield* Effect.flip(link(UNKNOWN_RESELLER, email, Stores.operator))).toEqual(
+          new ResellerNotFound({ reseller: UNKNOWN_RESELLER })
         )
         expect(yield* Effect.flip(link(reseller.id, email, Stores.operator))).toEqual(new UserNotFound({ email }))
       })

@@ -20,7 +20,7 @@ const credit = (email: Email, usdMicro: bigint, operationId: OperationId) =>
 
 describe("pay-as-you-go credits in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("the first credit opens the account, the next adds to it", () =>
+    it.effect("the first credit creates the account and the next one adds to it", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         expect(yield* credit(user.email, 5n, anOperation())).toEqual({
@@ -35,7 +35,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("a repeat moves nothing and says so", () =>
+    it.effect("a repeat moves nothing and reports that it was applied already", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const operationId = anOperation()
@@ -44,7 +44,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("the same operation for another user or amount is a conflict, and moves nothing", () =>
+    it.effect("the same operation id with another user or amount is a conflict and moves nothing", () =>
       Effect.gen(function* () {
         const [user, other] = [yield* Stores.aUser, yield* Stores.aUser]
         const operationId = anOperation()
@@ -57,7 +57,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("twenty at once with one operation id credit once", () =>
+    it.effect("twenty concurrent credits with one operation id credit once", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const operationId = anOperation()
@@ -71,7 +71,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("of several users credited at once under one operation id, one is, and the others are told", () =>
+    it.effect("concurrent credits of several users with one operation id credit one user and refuse the others", () =>
       Effect.gen(function* () {
         const users = yield* Effect.all(Array.from({ length: 8 }, () => Stores.aUser))
         const operationId = anOperation()
@@ -88,7 +88,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("forty different credits at once all arrive, and each tells the balance it made", () =>
+    it.effect("forty different concurrent credits are all booked, and each returns its own balance", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const outcomes = yield* Effect.all(
@@ -100,7 +100,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("what is held is not taken off the balance shown", () =>
+    it.effect("the returned balance includes held amounts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(9n)
@@ -110,7 +110,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("a credit stands in the audit log once, with who and why", () =>
+    it.effect("a credit is in the audit log once, with its operator and reason", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aUser
@@ -124,7 +124,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("nobody is credited where nobody is", () =>
+    it.effect("a credit of an unknown email is refused", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* Effect.flip(credit(email, 1n, anOperation()))).toEqual(new UserNotFound({ email }))

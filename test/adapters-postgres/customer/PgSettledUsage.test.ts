@@ -15,7 +15,7 @@ import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
 import * as Programme from "../../support/Programme.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** A customer, with the columns of a settlement of theirs that takes no money. */
+/** A customer, and the columns of a settlement of this customer that moves no money. */
 const aUsage = Effect.map(aLedger, (ledger) => ({
   ledger,
   resellerId: ledger.resellerId as ResellerId,
@@ -32,7 +32,7 @@ const aUsage = Effect.map(aLedger, (ledger) => ({
     })
 }))
 
-/** A session of its own, as a lane of the ledger has. */
+/** A database session of its own, as a queue of the ledger has. */
 const aSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(
@@ -50,13 +50,13 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 
 const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.requestId)
 
-/** All pages of this size, one after the other, each from where the one before ended. */
+/** All items, read page by page, each page from the last position of the page before. */
 const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
   Effect.gen(function* () {
     const { read } = usage ?? (yield* SettledUsage)
     const items: Array<UsageItem> = []
     for (;;) {
-      // As a cursor carries it.
+      // The position as a cursor contains it.
       const after =
         items.at(-1) &&
         Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
@@ -72,7 +72,7 @@ const newest = (resellerId: ResellerId) =>
 
 describe("settled usage in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("is whose, of which model, all tokens and the whole cost, whoever paid", () =>
+    it.effect("contains the user, the model, all tokens and the whole cost, from whatever balance it was paid", () =>
       Effect.gen(function* () {
         const { ledger, resellerId } = yield* aUsage
         const [item, ...more] = yield* newest(resellerId)
@@ -84,7 +84,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("is of this reseller's customers, of all of them, and not of anybody else's", () =>
+    it.effect("contains all customers of the reseller and no customers of another one", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         expect(idsOf(yield* newest(one.resellerId))).toEqual([one.ledger.settled])
@@ -94,7 +94,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("leaves out requests that were charged no token, and keeps free ones that were", () =>
+    it.effect("omits requests without charged tokens, and includes free requests with charged tokens", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const nothing = { charged_input: "0", charged_output: "0", cost_pico: "0", writeoff_pico: "0" }
@@ -105,7 +105,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("pages to the microsecond, and by request where even that is the same", () =>
+    it.effect("is paged by microsecond, and by request id within one microsecond", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
@@ -122,7 +122,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("ends where a transaction that is still open may write", () =>
+    it.scoped("ends where an open transaction may still write", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const slow = yield* aSession
@@ -136,7 +136,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("is not held up by who only reads, nor by who settles nothing", () =>
+    it.scoped("is not held back by transactions that only read or settle nothing", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const [backup, minter] = [yield* aSession, yield* aSession]
@@ -150,7 +150,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("below an item that was read stays as it is, whatever is written meanwhile and by whom", () =>
+    it.scoped("does not change below an item that was read, while other sessions write", () =>
       Effect.gen(function* () {
         const { resellerId, settlement } = yield* aUsage
         const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
@@ -181,12 +181,12 @@ describe("settled usage in Postgres", () => {
         expect(all.length).toBeGreaterThan(100)
         expect(new Set(all).size).toBe(all.length)
         expect(chains.length).toBeGreaterThan(3)
-        // What was read, in one go or in several, is the end of what there is now.
+        // Each chain of pages is the tail of the final list.
         for (const chain of chains) expect(idsOf(chain)).toEqual(all.slice(all.length - chain.length))
       })
     )
 
-    it.scoped("waits a minute for transactions of a role it may not look at", () =>
+    it.scoped("ends a minute ago when it cannot see the transactions of another role", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

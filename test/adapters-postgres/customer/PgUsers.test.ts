@@ -7,7 +7,7 @@ import * as Stores from "../../support/Stores.ts"
 
 describe("users in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("a user is created once per address, and found by it", () =>
+    it.effect("a user is created once for an email, and found by it", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -18,7 +18,7 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("of two that create the same user at once, one is told that it exists", () =>
+    it.effect("one of two concurrent creations of a user is refused", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -28,14 +28,14 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("nobody is found where nobody is", () =>
+    it.effect("an unknown email is not found", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* Effect.flip((yield* Users).find(email))).toEqual(new UserNotFound({ email }))
       })
     )
 
-    it.effect("creating a user stands in the audit log", () =>
+    it.effect("the creation of a user is in the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aUser
@@ -45,14 +45,14 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("who bought nothing has nothing", () =>
+    it.effect("a new user has no balances", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         expect(yield* (yield* Users).balances(user)).toEqual({ paygPico: 0n, plans: [] })
       })
     )
 
-    it.effect("balances are what was credited less what was used; what is held is still shown", () =>
+    it.effect("balances are the credits less the usage, and include held amounts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(3n)

@@ -1,5 +1,5 @@
 /**
- * States of the ledger that must not be, tried one by one against the schema.
+ * Impossible states of the ledger, each tried against the schema.
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
@@ -13,7 +13,7 @@ const UNIQUE = "23505"
 const FOREIGN_KEY = "23503"
 const RESTRICT = "23001"
 
-// The checks that a refusal must name, so that none is refused for the wrong reason.
+// The constraints that a refusal must name, so that no statement is refused for the wrong reason.
 const OVERSPENT = "account_available"
 const ADDS_UP = "settlement_adds_up"
 const FAILED_IS_FREE = "settlement_failed_is_free"
@@ -48,7 +48,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     by: OVERSPENT
   },
   {
-    what: "a hold given back twice",
+    what: "a hold that is released twice",
     statement: ({ plan }) => `UPDATE account SET debits_pending = debits_pending - 4 WHERE id = '${plan}'`,
     refusedWith: CHECK
   },
@@ -63,7 +63,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: RESTRICT
   },
   {
-    what: "an account that changes hands",
+    what: "an account that changes its owner",
     statement: ({ plan, userId }) =>
       `UPDATE account SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${plan}'`,
     refusedWith: RESTRICT
@@ -74,7 +74,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: RESTRICT
   },
   {
-    what: "a stored balance of an account outside",
+    what: "a stored balance of a system account",
     statement: () => `UPDATE account SET credits_posted = 1 WHERE id = '${FUNDING}'`,
     refusedWith: CHECK
   },
@@ -91,12 +91,12 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan of more tokens than a JSON number can say",
+    what: "a plan of more tokens than a JSON number can represent",
     statement: ({ plan }) => `UPDATE account SET credits_posted = 9007199254740992 WHERE id = '${plan}'`,
     refusedWith: CHECK
   },
   {
-    what: "a kind of account nobody knows",
+    what: "an unknown kind of account",
     statement: () => "INSERT INTO account (id, kind, unit) VALUES (gen_random_uuid(), 'wallet', 'usd_pico')",
     refusedWith: CHECK
   },
@@ -162,7 +162,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a settlement whose parts are not its cost",
+    what: "a settlement with parts that do not add up to its cost",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", writeoff_pico: "1" }),
     refusedWith: CHECK,
     by: ADDS_UP
@@ -197,7 +197,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a settlement with the key of somebody else",
+    what: "a settlement with another user's key",
     statement: (ledger) =>
       settlementOf(ledger, {
         request_id: "gen_random_uuid()",
@@ -220,12 +220,12 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a settlement whose plan is nobody's",
+    what: "a settlement with a plan that does not exist",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_account: "gen_random_uuid()" }),
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a settlement whose plan is a pay-as-you-go account",
+    what: "a settlement with a pay-as-you-go account as its plan",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_account: `'${ledger.payg}'` }),
     refusedWith: FOREIGN_KEY
   },
@@ -240,7 +240,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a settlement paid from the pay-as-you-go account of somebody else",
+    what: "a settlement paid from another user's pay-as-you-go account",
     statement: (ledger) =>
       settlementOf(ledger, {
         request_id: "gen_random_uuid()",
@@ -249,18 +249,18 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a key that is taken away",
+    what: "a key that is deleted",
     statement: ({ keyId }) => `DELETE FROM api_key WHERE id = '${keyId}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "a key that becomes somebody else's",
+    what: "a key that changes its owner",
     statement: ({ keyId, userId }) =>
       `UPDATE api_key SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${keyId}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "a model at the price of another one",
+    what: "a model at another model's price",
     statement: ({ modelId, priceId }) =>
       `UPDATE model SET price_id = (SELECT id FROM price WHERE id <> '${priceId}' LIMIT 1) WHERE id = '${modelId}';
         SET CONSTRAINTS ALL IMMEDIATE`,
@@ -283,7 +283,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a key without the seal of a secret",
+    what: "a key without the MAC of a secret",
     statement: ({ keyId }) => `UPDATE api_key SET secret_mac = 'short' WHERE id = '${keyId}'`,
     refusedWith: CHECK
   },
@@ -311,7 +311,7 @@ describe("the schema refuses", () => {
       it.effect(what, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          // Another customer with everything, so that "somebody else's" exists.
+          // A second customer, so that rows of another customer exist.
           yield* aLedger
           const ledger = yield* aLedger
           const error = yield* sql.withTransaction(sql.unsafe(statement(ledger))).pipe(Effect.flip)
@@ -323,7 +323,7 @@ describe("the schema refuses", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("nothing of a ledger in order", () =>
+    it.effect("no row of a consistent ledger", () =>
       Effect.gen(function* () {
         yield* aLedger
         expect(yield* Stores.brokenInvariants).toEqual([])

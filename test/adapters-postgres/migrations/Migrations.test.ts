@@ -9,7 +9,7 @@ import { type Ledger, orderOf } from "../../support/LedgerRows.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("migrations", () => {
-  it.scopedLive("bring an empty database to the schema, once", () =>
+  it.scopedLive("create the schema in an empty database, once", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -22,7 +22,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("are applied once when several nodes start at the same moment", () =>
+  it.scopedLive("are applied once when several nodes start concurrently", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const node = Migrations.migrate().pipe(Effect.provide(TestDatabase.clientLayer(database)))
@@ -31,7 +31,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("apply all missing steps or none", () =>
+  it.scopedLive("are all applied or none", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -49,7 +49,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("count the usage of settlements that were there before", () =>
+  it.scopedLive("count the usage of existing settlements", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const before = Migrations.migrations.findIndex(({ name }) => name === "0007_usage_by_grain")
@@ -68,7 +68,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("make orders due that were credited in the last week, where more can have come for them", () =>
+  it.scopedLive("make orders due that were credited in the last week and can receive a second payment", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const before = Migrations.migrations.findIndex(({ name }) => name === "0008_second_payments")
@@ -86,18 +86,18 @@ describe("migrations", () => {
           instructions: `'{"_tag": "Qris"}'`
         }
         const orders = [
-          orderOf(SOMEBODY, "new", { ...credited, credited_at: "now() - interval '6 days'" }),
-          orderOf(SOMEBODY, "old", { ...credited, credited_at: "now() - interval '8 days'" }),
-          orderOf(SOMEBODY, "code", { ...credited, ...inRupiah, credited_at: "now()" })
+          orderOf(A_RESELLER, "new", { ...credited, credited_at: "now() - interval '6 days'" }),
+          orderOf(A_RESELLER, "old", { ...credited, credited_at: "now() - interval '8 days'" }),
+          orderOf(A_RESELLER, "code", { ...credited, ...inRupiah, credited_at: "now()" })
         ]
-        // Whose order it is, and what was booked for it, are of no account here.
+        // The owner and the transfer of the order do not matter here.
         yield* sql.withTransaction(sql.unsafe(`SET LOCAL session_replication_role = replica; ${orders.join("; ")}`))
         yield* Migrations.migrate()
         const due = yield* sql`SELECT provider_payment_id AS payment FROM topup_order WHERE next_look_at <= now()`
-        expect(due).toEqual([{ payment: `new of ${SOMEBODY.resellerId}` }])
+        expect(due).toEqual([{ payment: `new of ${A_RESELLER.resellerId}` }])
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )
 })
 
-const SOMEBODY = { resellerId: "0193a5c2-0000-7000-8000-000000000000" } as Ledger
+const A_RESELLER = { resellerId: "0193a5c2-0000-7000-8000-000000000000" } as Ledger

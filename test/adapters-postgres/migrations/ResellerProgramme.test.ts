@@ -1,5 +1,5 @@
 /**
- * States of the reseller programme that must not be, tried one by one against the schema.
+ * Impossible states of the reseller programme, each tried against the schema.
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
@@ -18,7 +18,7 @@ interface WrongState {
   readonly what: string
   readonly statement: (ledger: Ledger, other: Ledger) => string
   readonly refusedWith: string
-  /** The constraint, or the words of the trigger, so that nothing is refused for the wrong reason. */
+  /** The constraint, or the text of the trigger, so that no statement is refused for the wrong reason. */
   readonly by: string | undefined
 }
 
@@ -50,16 +50,16 @@ const resellers: ReadonlyArray<WrongState> = [
     "reseller_email_key"
   ),
   wrong("a number that cannot be called", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
-  wrong("a password as it was typed", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
-  wrong("a status nobody knows", () => aResellerRow({ status: "'closed'" }), CHECK),
+  wrong("a password in plain text", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
+  wrong("an unknown status", () => aResellerRow({ status: "'closed'" }), CHECK),
   wrong(
-    "a reseller who waits for a second first review",
+    "a reseller that becomes pending again",
     ({ resellerId }) => updated("reseller", "status = 'pending'", resellerId),
     RESTRICT,
     "status does not move"
   ),
   wrong(
-    "a suspension that leaves the tokens before it alive",
+    "a suspension that does not raise the token version",
     ({ resellerId }) => updated("reseller", "status = 'suspended'", resellerId),
     RESTRICT,
     "token version"
@@ -72,18 +72,22 @@ const resellers: ReadonlyArray<WrongState> = [
     "token version"
   ),
   wrong(
-    "a reseller who becomes somebody else",
+    "a reseller that changes its email",
     ({ resellerId }) => updated("reseller", "email = 'else@example.com'", resellerId),
     RESTRICT,
     "stays who it is"
   ),
-  wrong("a reseller who disappears", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
+  wrong("a reseller that is deleted", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
   wrong(
     "a pattern that is not in lower case",
     () => insertInto("email_blacklist", { pattern: "'@Bad.example'" }),
     CHECK
   ),
-  wrong("a pattern that is no address", () => insertInto("email_blacklist", { pattern: "'bad.example'" }), CHECK),
+  wrong(
+    "a pattern that is neither an address nor a domain",
+    () => insertInto("email_blacklist", { pattern: "'bad.example'" }),
+    CHECK
+  ),
   wrong(
     "a customer linked twice",
     ({ resellerId, userId }) =>
@@ -91,12 +95,12 @@ const resellers: ReadonlyArray<WrongState> = [
     UNIQUE
   ),
   wrong(
-    "a link to nobody",
+    "a link to an unknown user",
     ({ resellerId }) =>
       insertInto("reseller_customer", { reseller_id: `'${resellerId}'`, user_id: "gen_random_uuid()" }),
     FOREIGN_KEY
   ),
-  wrong("a count of nothing", () => insertInto("login_window", { key: "''" }), CHECK),
+  wrong("a login window without a key", () => insertInto("login_window", { key: "''" }), CHECK),
   wrong(
     "more hits than any limit needs",
     () => insertInto("login_window", { key: "'k'", hits: "array_fill(now(), ARRAY[1001])" }),
@@ -114,27 +118,32 @@ const quota: ReadonlyArray<WrongState> = [
     UNIQUE,
     "account_quota"
   ),
-  wrong("a quota of nobody", () => anAccount({}), CHECK, "account_shape"),
+  wrong("a quota without a reseller", () => anAccount({}), CHECK, "account_shape"),
   wrong(
     "a quota in another unit",
     ({ resellerId }) => anAccount({ reseller_id: `'${resellerId}'`, unit: "'usd_pico'" }),
     CHECK,
     "account_shape"
   ),
-  wrong("a quota set aside", ({ quota }) => updated("account", "debits_pending = 1", quota), CHECK, "account_shape"),
   wrong(
-    "more minted than there is quota",
+    "a quota with a pending amount",
+    ({ quota }) => updated("account", "debits_pending = 1", quota),
+    CHECK,
+    "account_shape"
+  ),
+  wrong(
+    "a quota with more debits than credits",
     ({ quota }) => updated("account", "debits_posted = credits_posted + 1", quota),
     CHECK,
     "account_available"
   ),
   wrong(
-    "a quota that changes hands",
+    "a quota that changes its owner",
     ({ quota }, other) => updated("account", `reseller_id = '${other.resellerId}'`, quota),
     RESTRICT
   ),
   wrong(
-    "a plan that is a reseller's as well",
+    "a plan that belongs to a reseller too",
     ({ userId, resellerId, modelId }) =>
       anAccount({
         kind: "'plan'",
@@ -166,7 +175,7 @@ const PROVISION = "topup_provision"
 
 const amounts: ReadonlyArray<WrongState> = [
   wrong("a fee rounded down", (l) => inRupiah(l, { fee_idr: "500", total_idr: "10501" }), CHECK, AMOUNTS),
-  wrong("a fee that is not known", (l) => inRupiah(l, { fee_idr: "NULL" }), CHECK, AMOUNTS),
+  wrong("an order in rupiah without a fee", (l) => inRupiah(l, { fee_idr: "NULL" }), CHECK, AMOUNTS),
   wrong("a total that is not the sum", (l) => inRupiah(l, { total_idr: "10501" }), CHECK, AMOUNTS),
   wrong("a fee credited with the rest", (l) => inRupiah(l, { quota_usd_micro: "1050200" }), CHECK, AMOUNTS),
   wrong(
@@ -179,23 +188,14 @@ const amounts: ReadonlyArray<WrongState> = [
   wrong("dollars with rupiah", (l) => orderOf(l, "both", { amount_idr: "100000" }), CHECK, AMOUNTS),
   wrong("dollars in no token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
   wrong("an order of nothing", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
-  wrong(
-    "an order of a reseller nobody knows",
-    (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }),
-    FOREIGN_KEY
-  ),
-  wrong("an order seen without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
-  wrong("an order seen without a status", (l) => orderOf(l, "nowhere", { status: "NULL" }), CHECK, PROVISION),
+  wrong("an order of an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
+  wrong("a ready order without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
+  wrong("a ready order without a status", (l) => orderOf(l, "nowhere", { status: "NULL" }), CHECK, PROVISION),
   wrong("a draft with a status", ({ draft }) => updated("topup_order", "status = 'pending'", draft), CHECK, PROVISION),
   wrong("a draft that is due", ({ draft }) => updated("topup_order", "next_look_at = now()", draft), CHECK, PROVISION),
+  wrong("a draft that is paid", ({ draft }) => updated("topup_order", "received_raw = 1", draft), CHECK, PROVISION),
   wrong(
-    "a draft that somebody paid",
-    ({ draft }) => updated("topup_order", "received_raw = 1", draft),
-    CHECK,
-    PROVISION
-  ),
-  wrong(
-    "a draft given up for no reason",
+    "an abandoned draft without a reason",
     ({ draft }) => updated("topup_order", "provision_state = 'abandoned'", draft),
     CHECK,
     PROVISION
@@ -220,7 +220,7 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_bep20"
   ),
   wrong(
-    "an address without an address",
+    "address instructions without an address",
     (l) => orderOf(l, "nowhere").replace("depositAddress", "elsewhere"),
     CHECK,
     "topup_bep20"
@@ -253,13 +253,13 @@ const paidFirst = (id: string) => `${updated("topup_order", "status = 'crediting
 
 const lives: ReadonlyArray<WrongState> = [
   wrong(
-    "an order to be credited that nobody paid",
+    "an order to be credited that is not paid",
     ({ pending }) => updated("topup_order", "status = 'crediting'", pending),
     CHECK,
     "topup_paid"
   ),
   wrong(
-    "an order that was paid and still waits",
+    "a paid order that is still pending",
     ({ pending }) => updated("topup_order", "paid_at = now()", pending),
     CHECK,
     "topup_paid"
@@ -272,7 +272,7 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_credited"
   ),
   wrong(
-    "a credited order that is looked at again, though nothing more can come for it",
+    "a credited order that is due again although it cannot receive a second payment",
     (ledger) =>
       `${orderOf(ledger, "code", {
         method: "'qris'",
@@ -379,7 +379,7 @@ const allowed = new Set([
   "crediting to credited"
 ])
 
-/** The ways that lead to a status from where `pending` begins. */
+/** The statements that bring a pending order to a status. */
 const wayTo: Record<TopUpStatus, (id: string) => string> = {
   pending: () => "",
   expired: (id) => `${updated("topup_order", "status = 'expired'", id)};`,
@@ -423,13 +423,13 @@ const mints: ReadonlyArray<WrongState> = [
     "mint_reseller_id_operation_id_key"
   ),
   wrong(
-    "a mint that nobody paid for",
+    "a mint without a payment",
     (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'unpaid'" }),
     FOREIGN_KEY,
     "mint_paid"
   ),
   wrong(
-    "a mint that granted nothing",
+    "a mint without a grant",
     (l) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
         SELECT gen_random_uuid(), code, '${l.draft}', unit, debit_account, credit_account, amount, actor
@@ -446,10 +446,10 @@ const mints: ReadonlyArray<WrongState> = [
   wrong("an operation without a name", (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "''" }), CHECK),
   wrong("a change to a mint", () => "UPDATE mint SET fingerprint = 'other'", RESTRICT),
   wrong("a deletion from the mints", () => "DELETE FROM mint", RESTRICT),
-  wrong("no mints at all", () => "TRUNCATE mint", RESTRICT)
+  wrong("a truncation of the mints", () => "TRUNCATE mint", RESTRICT)
 ]
 
-/** Two in one database: what is refused is rolled back, so one pair serves all tests. */
+/** Two ledgers in one database. Refused statements are rolled back, so all tests share them. */
 class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
 const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
   Layer.provideMerge(Stores.layer),
@@ -472,9 +472,9 @@ describe("the schema refuses", () => {
   })
 })
 
-describe("the schema takes", () => {
+describe("the schema accepts", () => {
   layer(ledgers, { excludeTestServices: true })((it) => {
-    const kept = (what: string, statement: WrongState["statement"]) =>
+    const accepts = (what: string, statement: WrongState["statement"]) =>
       it.effect(what, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -488,7 +488,7 @@ describe("the schema takes", () => {
 
     for (const move of allowed) {
       const [from, to] = move.split(" to ") as [TopUpStatus, TopUpStatus]
-      kept(`an order that goes from ${move}`, ({ pending, quota }) => {
+      accepts(`an order that goes from ${move}`, ({ pending, quota }) => {
         const change = to === "crediting" ? "status = 'crediting', paid_at = now()" : `status = '${to}'`
         if (to !== "credited") return `${wayTo[from](pending)} ${updated("topup_order", change, pending)}`
         return `${wayTo[from](pending)}
@@ -497,8 +497,8 @@ describe("the schema takes", () => {
           UPDATE topup_order SET status = 'credited', credited_at = now(), next_look_at = NULL WHERE id = '${pending}'`
       })
     }
-    kept("an order in rupiah with its fee rounded up", (ledger) => inRupiah(ledger, {}))
-    kept("an order in rupiah without a fee where somebody else is host", (ledger) =>
+    accepts("an order in rupiah with its fee rounded up", (ledger) => inRupiah(ledger, {}))
+    accepts("a hosted order in rupiah without a fee", (ledger) =>
       inRupiah(ledger, {
         method: "'hosted_qris'",
         instructions: `'{"_tag": "HostedQris"}'`,
@@ -506,10 +506,10 @@ describe("the schema takes", () => {
         total_idr: "10001"
       })
     )
-    kept("whatever a chain says has arrived", ({ pending }) =>
+    accepts("the largest amount that a chain can report", ({ pending }) =>
       updated("topup_order", `received_raw = ${2n ** 256n - 1n}`, pending)
     )
-    kept("the whole life of a reseller", ({ resellerId }) =>
+    accepts("the whole life of a reseller", ({ resellerId }) =>
       ["status = 'suspended', token_version = 1", "status = 'active'", "status = 'suspended', token_version = 2"]
         .map((change) => updated("reseller", change, resellerId))
         .join(";")

@@ -2,9 +2,9 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { Users } from "@tollgate/application/customer/Users"
-import { Mints } from "@tollgate/application/mint/Mints"
+import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { IdempotencyConflict, type MintRequest } from "@tollgate/domain/mint/Mint"
-import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { priceList, TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
@@ -22,7 +22,7 @@ const sold = Effect.map(Programme.tiersOf("sold", [500, 2_000_000], [900, 4_000_
   large: large?.id ?? ""
 }))
 
-const ask = (planTierId: string, customerEmail: Email, operationId = anOperation()): MintRequest => ({
+const mintRequest = (planTierId: string, customerEmail: Email, operationId = anOperation()): MintRequest => ({
   operationId,
   customerEmail,
   planTierId
@@ -42,58 +42,60 @@ const count = (table: "mint" | "transfer" | "account") =>
 
 describe("mints in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("take the price from the quota and give the tokens to the customer, who need not be the reseller's", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { small } = yield* sold
-        const reseller = yield* aReseller(12_000_000n)
-        const { id: userId, email } = yield* Stores.aUser
-        const request = ask(small, email)
-        const { mint: minted, alreadyApplied } = yield* mint(reseller.id, request)
-        expect(alreadyApplied).toBe(false)
-        expect(minted).toMatchObject({
-          resellerId: reseller.id,
-          operationId: request.operationId,
-          customerUserId: userId,
-          planTierId: small,
-          grantedTokens: 2_000_000n,
-          priceUsdMicro: 5_000_000n,
-          balanceAfter: 7_000_000n
+    it.effect(
+      "take the price from the quota and grant the tokens, also to a user who is not the reseller's customer",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { small } = yield* sold
+          const reseller = yield* aReseller(12_000_000n)
+          const { id: userId, email } = yield* Stores.aUser
+          const request = mintRequest(small, email)
+          const { mint: minted, alreadyApplied } = yield* mint(reseller.id, request)
+          expect(alreadyApplied).toBe(false)
+          expect(minted).toMatchObject({
+            resellerId: reseller.id,
+            operationId: request.operationId,
+            customerUserId: userId,
+            planTierId: small,
+            grantedTokens: 2_000_000n,
+            priceUsdMicro: 5_000_000n,
+            balanceAfter: 7_000_000n
+          })
+          expect(Programme.isNow(minted.mintedAt)).toBe(true)
+          expect(yield* balance(reseller.id)).toBe(7_000_000n)
+          expect(yield* plans(email)).toMatchObject([
+            { model: "sold", purchased: 2_000_000n, used: 0n, status: "active" }
+          ])
+          expect(yield* sql`SELECT code, amount, actor FROM transfer WHERE ref = ${minted.id} ORDER BY code`).toEqual([
+            { code: "mint_grant", amount: 2_000_000n, actor: `reseller:${reseller.id}` },
+            { code: "mint_pay", amount: 5_000_000n, actor: `reseller:${reseller.id}` }
+          ])
+          expect(yield* Stores.brokenInvariants).toEqual([])
         })
-        expect(Programme.isNow(minted.mintedAt)).toBe(true)
-        expect(yield* balance(reseller.id)).toBe(7_000_000n)
-        expect(yield* plans(email)).toMatchObject([
-          { model: "sold", purchased: 2_000_000n, used: 0n, status: "active" }
-        ])
-        expect(yield* sql`SELECT code, amount, actor FROM transfer WHERE ref = ${minted.id} ORDER BY code`).toEqual([
-          { code: "mint_grant", amount: 2_000_000n, actor: `reseller:${reseller.id}` },
-          { code: "mint_pay", amount: 5_000_000n, actor: `reseller:${reseller.id}` }
-        ])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
     )
 
-    it.effect("add to a plan that is there, and leave what is held of it alone", () =>
+    it.effect("add to an existing plan without changing its held tokens", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { small, large } = yield* sold
         const reseller = yield* aReseller(50_000_000n)
         const { id, email } = yield* Stores.aUser
-        yield* mint(reseller.id, ask(small, email))
+        yield* mint(reseller.id, mintRequest(small, email))
         yield* sql`UPDATE account SET debits_pending = 77 WHERE user_id = ${id}`
-        yield* mint(reseller.id, ask(large, email))
+        yield* mint(reseller.id, mintRequest(large, email))
         expect(yield* plans(email)).toMatchObject([{ purchased: 6_000_000n }])
         expect(yield* sql`SELECT debits_pending FROM account WHERE user_id = ${id}`).toEqual([{ debits_pending: 77n }])
         yield* sql`UPDATE account SET debits_pending = 0 WHERE user_id = ${id}`
       })
     )
 
-    it.effect("a repeat is told what was done then, whatever has become of tier, quota and plan", () =>
+    it.effect("a repeat returns the first result, even if the tier, the quota or the plan has changed since", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(5_000_000n)
         const { email } = yield* Stores.aUser
-        const request = ask(small, email)
+        const request = mintRequest(small, email)
         const first = yield* mint(reseller.id, request)
         yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
         expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
@@ -101,12 +103,12 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("an operation id is the reseller's own, and stands for one customer and one tier", () =>
+    it.effect("an operation id belongs to one reseller, one customer and one tier", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const [one, other] = [yield* aReseller(20_000_000n), yield* aReseller(20_000_000n)]
         const [{ email }, { email: second }] = [yield* Stores.aUser, yield* Stores.aUser]
-        const request = ask(small, email)
+        const request = mintRequest(small, email)
         yield* mint(one.id, request)
         for (const changed of [
           { ...request, planTierId: large },
@@ -120,22 +122,22 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("a refusal writes nothing, not even an empty plan, and leaves the id free", () =>
+    it.effect("a refusal writes nothing, not even an empty plan, and the operation id can be used again", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const poor = yield* aReseller(4_999_999n)
         const { email } = yield* Stores.aUser
         const before = [yield* count("mint"), yield* count("transfer"), yield* count("account")]
-        const request = ask(small, email)
+        const request = mintRequest(small, email)
         expect(yield* Effect.flip(mint(poor.id, request))).toEqual(
           new InsufficientQuota({ balanceUsdMicro: 4_999_999n, neededUsdMicro: 5_000_000n })
         )
-        const nobody = yield* Effect.flip(mint(poor.id, ask(small, Stores.anEmail())))
-        expect(nobody).toBeInstanceOf(ValidationFailed)
-        expect(nobody).toMatchObject({ details: [{ path: "customer_email" }] })
+        const unknownCustomer = yield* Effect.flip(mint(poor.id, mintRequest(small, Stores.anEmail())))
+        expect(unknownCustomer).toBeInstanceOf(ValidationFailed)
+        expect(unknownCustomer).toMatchObject({ details: [{ path: "customer_email" }] })
         const noTier = "0193a5c2-0000-7000-8000-000000000000"
         for (const tier of [noTier, "no uuid", "'; --", `${small} `, "\u{1f984}"]) {
-          expect(yield* Effect.flip(mint(poor.id, ask(tier, email)))).toEqual(new TierNotAvailable())
+          expect(yield* Effect.flip(mint(poor.id, mintRequest(tier, email)))).toEqual(new TierNotAvailable())
         }
         expect([yield* count("mint"), yield* count("transfer"), yield* count("account")]).toEqual(before)
         yield* Programme.adjust(poor.id, 1n)
@@ -143,13 +145,13 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("of a tier or model that is not for sale are refused", () =>
+    it.effect("a tier or model that is not for sale is refused", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const reseller = yield* aReseller(20_000_000n)
         const { email } = yield* Stores.aUser
         yield* Programme.tiersOf("sold", [500, 2_000_000])
-        expect(yield* Effect.flip(mint(reseller.id, ask(large, email)))).toEqual(new TierNotAvailable())
+        expect(yield* Effect.flip(mint(reseller.id, mintRequest(large, email)))).toEqual(new TierNotAvailable())
         yield* (yield* Catalogs).apply(
           Stores.catalogOf({
             public_name: "sold",
@@ -158,18 +160,18 @@ describe("mints in Postgres", () => {
           }),
           Stores.operator
         )
-        expect(yield* Effect.flip(mint(reseller.id, ask(small, email)))).toEqual(new TierNotAvailable())
+        expect(yield* Effect.flip(mint(reseller.id, mintRequest(small, email)))).toEqual(new TierNotAvailable())
       })
     )
 
-    it.scoped("two hundred posts of one operation id, on two nodes, mint once", () =>
+    it.scoped("two hundred concurrent requests of one operation id on two nodes mint once", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
         const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
         const reseller = yield* aReseller(50_000_000n)
         const { email } = yield* Stores.aUser
-        const request = ask(small, email)
+        const request = mintRequest(small, email)
         const outcomes = yield* Effect.forEach(
           Array.from({ length: 200 }),
           (_, i) => (i % 2 === 0 ? here : there).mint(reseller.id, request),
@@ -183,14 +185,16 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("of three hundred different ones at once, on two nodes, exactly thirty are let through", () =>
+    it.scoped("exactly thirty of three hundred concurrent requests on two nodes are allowed", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
         const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
         const reseller = yield* aReseller(5_000_000_000n)
         const customers = yield* Effect.all([Stores.aUser, Stores.aUser, Stores.aUser])
-        const requests = Array.from({ length: 300 }, (_, i) => ask(small, customers[i % 3]?.email ?? Stores.anEmail()))
+        const requests = Array.from({ length: 300 }, (_, i) =>
+          mintRequest(small, customers[i % 3]?.email ?? Stores.anEmail())
+        )
         const outcomes = yield* Effect.forEach(
           requests,
           (request, i) => Effect.either((i % 2 === 0 ? here : there).mint(reseller.id, request)),
@@ -200,22 +204,22 @@ describe("mints in Postgres", () => {
         for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
         expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
 
-        // Replays are free, and others are not held up.
+        // Replays do not count, and other resellers are not limited.
         const first = outcomes.findIndex(Either.isRight)
         expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
         const other = yield* aReseller(5_000_000n)
-        yield* mint(other.id, ask(small, customers[0].email))
+        yield* mint(other.id, mintRequest(small, customers[0].email))
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.effect("the last of the quota is minted once", () =>
+    it.effect("the last of the quota is spent once by concurrent mints", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(14_000_000n)
         const { email } = yield* Stores.aUser
         const outcomes = yield* Effect.all(
-          Array.from({ length: 20 }, () => Effect.either(mint(reseller.id, ask(small, email)))),
+          Array.from({ length: 20 }, () => Effect.either(mint(reseller.id, mintRequest(small, email)))),
           { concurrency: "unbounded" }
         )
         expect(outcomes.filter(Either.isRight)).toHaveLength(2)
@@ -223,14 +227,75 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("several resellers that mint to one customer at once all add to one plan", () =>
+    it.effect("concurrent mints of several resellers for one customer add to one plan", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const resellers = yield* Effect.all(Array.from({ length: 8 }, () => aReseller(5_000_000n)))
         const { email } = yield* Stores.aUser
-        yield* Effect.forEach(resellers, ({ id }) => mint(id, ask(small, email)), { concurrency: "unbounded" })
+        yield* Effect.forEach(resellers, ({ id }) => mint(id, mintRequest(small, email)), { concurrency: "unbounded" })
         expect(yield* plans(email)).toMatchObject([{ purchased: 16_000_000n }])
         expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+  })
+})
+
+const all = Effect.flatMap(Tiers, (tiers) => tiers.all)
+const tier = (cents: number, tokens: number, for_sale = true) => ({
+  tier_usd_cents: cents,
+  granted_tokens: tokens,
+  for_sale
+})
+const apply = (...models: ReadonlyArray<{ readonly public_name: string; readonly [member: string]: unknown }>) =>
+  Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(Stores.catalogOf(...models), Stores.operator))
+
+// The tests run in order: each applies its own catalog over that of the test before.
+describe("tiers in Postgres", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.effect("are the tiers of the catalog, with their models", () =>
+      Effect.gen(function* () {
+        yield* apply(
+          { public_name: "a", tiers: [tier(500, 2_000_000), tier(100, 300_000, false)] },
+          { public_name: "b", hidden: true, tiers: [tier(500, 1)] }
+        )
+        const models = (yield* (yield* Catalogs).load).models
+        const found = yield* all
+        expect(found.map(({ id, ...rest }) => rest)).toEqual(
+          expect.arrayContaining([
+            {
+              modelId: models.find(({ publicName }) => publicName === "a")?.id,
+              modelName: "a",
+              modelCallable: true,
+              tierUsdCents: 500n,
+              grantedTokens: 2_000_000n,
+              forSale: true
+            },
+            expect.objectContaining({ modelName: "a", tierUsdCents: 100n, forSale: false }),
+            expect.objectContaining({ modelName: "b", modelCallable: false, forSale: true })
+          ])
+        )
+        expect(found).toHaveLength(3)
+      })
+    )
+
+    it.effect("keep their ids through changes and retirements in the catalog", () =>
+      Effect.gen(function* () {
+        const sold = { public_name: "kept", tiers: [tier(500, 10), tier(900, 20)] }
+        const ofKept = Effect.map(all, (tiers) => tiers.filter(({ modelName }) => modelName === "kept"))
+        const ids = Effect.map(ofKept, (tiers) => new Map(tiers.map(({ tierUsdCents, id }) => [tierUsdCents, id])))
+        yield* apply(sold)
+        const first = yield* ids
+        expect(first.size).toBe(2)
+        yield* apply({ ...sold, tiers: [tier(900, 25)] })
+        expect(yield* ids).toEqual(first)
+        yield* apply({ public_name: "another" })
+        expect((yield* ofKept).map(({ forSale, modelCallable }) => [forSale, modelCallable])).toEqual([
+          [false, false],
+          [false, false]
+        ])
+        yield* apply(sold)
+        expect(yield* ids).toEqual(first)
+        expect(priceList(yield* ofKept).map(({ grantedTokens }) => grantedTokens)).toEqual([10n, 20n])
       })
     )
   })

@@ -19,7 +19,7 @@ import {
 import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
-/** Writes past every guard of the schema. */
+/** Writes without the triggers of the schema. */
 const plant = (statements: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -28,11 +28,11 @@ const plant = (statements: string) =>
 
 const IMAGE = "01890000-0000-7000-8000-000000000001"
 
-/** An image request that ended so, settled with nothing. */
+/** An image request in this state, settled without a charge. */
 const anImage = (ledger: Ledger, state: string) =>
   `${imageOf(ledger, IMAGE, state)}; ${counted(imageSettlementOf(ledger, IMAGE))}`
 
-/** One that timed out, with the review that belongs to it. */
+/** An image request that timed out, with its review. */
 const aReview = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
   `${anImage(ledger, "timeout")};
     ${insertInto("image_review", { request_id: `'${IMAGE}'`, reason: "'timeout'", ...otherwise })}`
@@ -42,13 +42,13 @@ const RESOLVED = { resolved_at: "clock_timestamp() + interval '1 hour'", resolve
 const LOGGED = `INSERT INTO audit_log (actor, action, subject, reason, detail)
   VALUES ('ada', 'image.charge', '${IMAGE}', 'x', '{"usd_micro": "5"}')`
 
-interface Lie {
+interface Corruption {
   readonly what: string
   readonly statements: (ledger: Ledger, other: Ledger) => string
   readonly breaks: ReadonlyArray<string>
 }
 
-const lies: ReadonlyArray<Lie> = [
+const corruptions: ReadonlyArray<Corruption> = [
   {
     what: "an account below zero",
     statements: ({ payg }) => `ALTER TABLE account DROP CONSTRAINT account_available;
@@ -56,7 +56,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["no-overdraft", "pending-is-holds"]
   },
   {
-    what: "a balance of an account outside",
+    what: "a stored balance of a system account",
     statements: () => `ALTER TABLE account DROP CONSTRAINT account_shape;
       UPDATE account SET credits_posted = 1 WHERE kind = 'system' AND unit = 'token'`,
     breaks: ["system-not-stored"]
@@ -72,33 +72,33 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["debits-are-journal", "units-are-conserved"]
   },
   {
-    what: "a settlement that debited nobody",
+    what: "a settlement that debited no account",
     statements: (ledger) => counted(settlementOf(ledger, { request_id: "gen_random_uuid()" })),
     breaks: ["debits-are-journal", "units-are-conserved"]
   },
   {
-    what: "something set aside for no hold",
+    what: "a pending amount without a hold",
     statements: ({ plan }) => `UPDATE account SET debits_pending = debits_pending + 1 WHERE id = '${plan}'`,
     breaks: ["pending-is-holds"]
   },
   {
-    what: "a hold that set nothing aside",
+    what: "a hold without a pending amount",
     statements: ({ held }) => `UPDATE inference_hold SET payg_pico = payg_pico + 1 WHERE request_id = '${held}'`,
     breaks: ["pending-is-holds"]
   },
   {
-    what: "a plan filled by something that is no grant",
+    what: "a plan that was credited without a grant",
     statements: ({ plan }) => `UPDATE transfer SET code = 'topup' WHERE credit_account = '${plan}'`,
     breaks: ["plans-are-grants", "transfers-fit", "topups-are-credited-once", "mints-are-booked"]
   },
   {
-    what: "a credit out of the wrong source",
+    what: "a credit from the wrong system account",
     statements: ({ payg }) =>
       `UPDATE transfer SET debit_account = '00000000-0000-0000-0000-000000000003' WHERE credit_account = '${payg}'`,
     breaks: ["transfers-fit"]
   },
   {
-    what: "one customer's credit moved to another",
+    what: "a transfer from one customer to another",
     statements: ({ payg }, other) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
         VALUES (gen_random_uuid(), 'quota_adjust', 'x', 'usd_pico', '${payg}', '${other.payg}', 7, 'eve');
@@ -107,35 +107,35 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["transfers-fit", "adjustments-are-logged"]
   },
   {
-    what: "a credit that nobody answers for",
+    what: "a credit without an entry in the audit log",
     statements: ({ payg }) => `DELETE FROM audit_log WHERE subject = '${payg}'`,
     breaks: ["credits-are-logged"]
   },
   {
-    what: "a credit logged with another amount",
+    what: "a credit that is logged with another amount",
     statements: ({ payg }) =>
       `UPDATE audit_log SET detail = detail || '{"usd_micro": "999"}' WHERE subject = '${payg}'`,
     breaks: ["credits-are-logged"]
   },
   {
-    what: "a top-up out of what mints brought in",
+    what: "a top-up from the account of mint revenue",
     statements: ({ credited }) =>
       `UPDATE transfer SET debit_account = '${PLAN_REVENUE}' WHERE code = 'topup' AND ref = '${credited}'`,
     breaks: ["transfers-fit"]
   },
   {
-    what: "a mint that paid somebody else",
+    what: "a mint that paid another account",
     statements: ({ mint }) =>
       `UPDATE transfer SET credit_account = '${EXTERNAL_PAYMENTS}' WHERE code = 'mint_pay' AND ref = '${mint}'`,
     breaks: ["transfers-fit"]
   },
   {
-    what: "a change of a quota that nobody answers for",
+    what: "an adjustment of a quota without an entry in the audit log",
     statements: ({ resellerId }) => `DELETE FROM audit_log WHERE action = 'quota.adjust' AND subject = '${resellerId}'`,
     breaks: ["adjustments-are-logged"]
   },
   {
-    what: "a change of a quota that was logged the other way round",
+    what: "an adjustment of a quota that is logged with the opposite sign",
     statements: ({ resellerId }) =>
       `UPDATE audit_log SET detail = detail || '{"usd_micro": "1000000"}' WHERE subject = '${resellerId}'`,
     breaks: ["adjustments-are-logged"]
@@ -147,18 +147,18 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["resellers-have-quotas"]
   },
   {
-    what: "a quota that grew by itself",
+    what: "a quota that was credited without a transfer",
     statements: ({ quota }) => `UPDATE account SET credits_posted = credits_posted + 1 WHERE id = '${quota}'`,
     breaks: ["credits-are-journal", "quotas-are-earned", "units-are-conserved"]
   },
   {
-    what: "an order that was credited and never booked",
+    what: "a credited order without a transfer",
     statements: ({ pending }) => `UPDATE topup_order SET status = 'credited', paid_at = clock_timestamp(),
       credited_at = clock_timestamp(), next_look_at = NULL WHERE id = '${pending}'`,
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "an order that was booked and never credited",
+    what: "a transfer of an order that is not credited",
     statements: ({ pending, quota }) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
         (gen_random_uuid(), 'topup', '${pending}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'eve');
@@ -166,7 +166,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "an order that was booked twice",
+    what: "an order with two transfers",
     statements: ({ credited, quota }) => `
       ALTER TABLE topup_order DROP CONSTRAINT topup_transferred;
       ALTER TABLE transfer DROP CONSTRAINT transfer_code_ref_key, DROP CONSTRAINT transfer_code_ref_amount_key CASCADE;
@@ -176,13 +176,13 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "an order of one reseller that was credited to another",
+    what: "an order that was credited to another reseller",
     statements: ({ credited }, other) =>
       `UPDATE topup_order SET reseller_id = '${other.resellerId}' WHERE id = '${credited}'`,
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "a mint that took another price than it says",
+    what: "a mint with a transfer of another price",
     statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
     breaks: ["quotas-are-earned", "mints-are-booked", "mints-cost-their-tier"]
   },
@@ -197,17 +197,17 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["mints-cost-their-tier"]
   },
   {
-    what: "a mint that gave other tokens than it says",
+    what: "a mint with a transfer of other tokens",
     statements: ({ mint }) => `UPDATE mint SET granted_tokens = 1 WHERE id = '${mint}'`,
     breaks: ["mints-are-booked"]
   },
   {
-    what: "a mint for one customer that was given to another",
+    what: "a mint that was granted to another customer",
     statements: ({ mint }, other) => `UPDATE mint SET customer_user_id = '${other.userId}' WHERE id = '${mint}'`,
     breaks: ["mints-are-booked"]
   },
   {
-    what: "tokens that nobody minted",
+    what: "granted tokens without a mint",
     statements: ({ mint }) => `DELETE FROM mint WHERE id = '${mint}'`,
     breaks: ["quotas-are-earned", "mints-are-booked"]
   },
@@ -222,7 +222,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["units-are-conserved", "payers-are-owners"]
   },
   {
-    what: "a settlement whose parts are not its cost",
+    what: "a settlement with parts that do not add up to its cost",
     statements: ({ settled }) => `ALTER TABLE settlement DROP CONSTRAINT settlement_adds_up;
       UPDATE settlement SET writeoff_pico = 1 WHERE request_id = '${settled}'`,
     breaks: ["settlements-add-up"]
@@ -254,7 +254,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["failed-is-free"]
   },
   {
-    what: "a charge for what nobody counted",
+    what: "a charge without a usage source",
     statements: ({ settled }) => `UPDATE settlement SET usage_source = 'none' WHERE request_id = '${settled}'`,
     breaks: ["charges-have-sources"]
   },
@@ -264,20 +264,20 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["charged-was-consumed", "usage-is-settled"]
   },
   {
-    what: "a settlement with the key of somebody else",
+    what: "a settlement with another user's key",
     statements: ({ settled }, other) =>
       `UPDATE settlement SET api_key_id = '${other.keyId}' WHERE request_id = '${settled}'`,
     breaks: ["payers-are-owners"]
   },
   {
-    what: "two customers who paid for each other",
+    what: "two customers with settlements that are paid by each other",
     statements: (ledger, other) => `
       UPDATE settlement SET payg_account = '${other.payg}' WHERE request_id = '${ledger.settled}';
       UPDATE settlement SET payg_account = '${ledger.payg}' WHERE request_id = '${other.settled}'`,
     breaks: ["payers-are-owners"]
   },
   {
-    what: "two customers who hold on each other's balances",
+    what: "two customers with holds on each other's balances",
     statements: (ledger, other) => `
       UPDATE inference_hold SET payg_account = '${other.payg}' WHERE request_id = '${ledger.held}';
       UPDATE inference_hold SET payg_account = '${ledger.payg}' WHERE request_id = '${other.held}'`,
@@ -290,12 +290,12 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a hold at a price that nobody knows",
+    what: "a hold at an unknown price",
     statements: ({ held }) => `UPDATE inference_hold SET price_id = gen_random_uuid() WHERE request_id = '${held}'`,
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a hold for a model that nobody knows",
+    what: "a hold for an unknown model",
     statements: ({
       held,
       plan
@@ -305,7 +305,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a hold with the key of somebody else",
+    what: "a hold with another user's key",
     statements: ({ held }, other) =>
       `UPDATE inference_hold SET api_key_id = '${other.keyId}' WHERE request_id = '${held}'`,
     breaks: ["holds-can-be-settled"]
@@ -326,29 +326,29 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["no-forgotten-holds"]
   },
   {
-    what: "a hold of a node nobody knows",
+    what: "a hold of an unknown node",
     statements: ({ held, node }) => `
       UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
       DELETE FROM gateway_node WHERE id = '${node}'`,
     breaks: ["no-forgotten-holds"]
   },
   {
-    what: "a model at the price of another one",
+    what: "a model at another model's price",
     statements: ({ modelId }, other) => `UPDATE model SET price_id = '${other.priceId}' WHERE id = '${modelId}'`,
     breaks: ["models-have-prices"]
   },
   {
-    what: "an image request that ended and was never settled",
+    what: "an ended image request without a settlement",
     statements: (ledger) => imageOf(ledger, IMAGE, "failed"),
     breaks: ["images-are-accounted"]
   },
   {
-    what: "an image request that was settled for somebody else",
+    what: "an image request that was settled for another user",
     statements: (ledger, other) => `${imageOf(other, IMAGE, "failed")}; ${counted(imageSettlementOf(ledger, IMAGE))}`,
     breaks: ["images-are-accounted"]
   },
   {
-    what: "an image that nobody asked for",
+    what: "an image settlement without an image request",
     statements: (ledger) => counted(imageSettlementOf(ledger, IMAGE)),
     breaks: ["images-are-requested"]
   },
@@ -367,12 +367,12 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["images-cost-when-settled"]
   },
   {
-    what: "an image that was settled and never metered",
+    what: "a settled image that was not metered",
     statements: (ledger) => anImage(ledger, "settled"),
     breaks: ["images-cost-when-settled"]
   },
   {
-    what: "an image request that keeps its account for ever",
+    what: "an image request that runs long after its lease",
     statements: (ledger) =>
       `${imageOf(ledger, IMAGE, "running", {
         started_at: "clock_timestamp() - interval '14 minutes'",
@@ -382,23 +382,23 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["no-forgotten-images"]
   },
   {
-    what: "an image that timed out and that nobody looks at",
+    what: "a timed-out image without a review",
     statements: (ledger) => anImage(ledger, "timeout"),
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "an image that is looked at for another reason",
+    what: "an image with a review for another reason",
     statements: (ledger) => `${aReview(ledger, {})}; UPDATE image_review SET reason = 'withheld'`,
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "an image that was charged to nobody",
+    what: "a charged review without a transfer",
     statements: (ledger) =>
       `${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED}`,
     breaks: ["image-charges-are-resolved"]
   },
   {
-    what: "an image that was charged to somebody else",
+    what: "an image that was charged to another user",
     statements: (ledger, { payg }) => `
       ${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED};
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
@@ -407,7 +407,7 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["image-charges-are-resolved"]
   },
   {
-    what: "a charge for an image that nobody looked at",
+    what: "a charge for an image without a review",
     statements: ({ payg }) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
         VALUES (gen_random_uuid(), 'image_charge', '${IMAGE}', 'usd_pico', '${payg}', '${PAYG_FUNDING}', 5, 'eve');
@@ -415,17 +415,17 @@ const lies: ReadonlyArray<Lie> = [
     breaks: ["image-charges-are-resolved"]
   },
   {
-    what: "a review that nobody answers for",
+    what: "a resolved review without an entry in the audit log",
     statements: (ledger) => aReview(ledger, { ...RESOLVED, resolution: "'waived'" }),
     breaks: ["resolutions-are-logged"]
   },
   {
-    what: "tokens that the rankings lost",
+    what: "tokens that are missing from the rankings",
     statements: ({ modelId }) => `DELETE FROM usage_delta WHERE model_id = '${modelId}'`,
     breaks: ["usage-is-settled"]
   },
   {
-    what: "a speed that nobody measured",
+    what: "a speed without a sample",
     statements: ({ modelId }) =>
       `INSERT INTO speed_rollup SELECT 'minute', minute, model_id, 'tps', '{1}', '{1}'
         FROM usage_delta WHERE model_id = '${modelId}'`,
@@ -434,7 +434,7 @@ const lies: ReadonlyArray<Lie> = [
 ]
 
 describe.concurrent("the audit finds", () => {
-  for (const { what, statements, breaks } of lies) {
+  for (const { what, statements, breaks } of corruptions) {
     it.live(what, () =>
       Effect.gen(function* () {
         const [ledger, other] = [yield* aLedger, yield* aLedger]
@@ -444,16 +444,18 @@ describe.concurrent("the audit finds", () => {
     )
   }
 
-  it.live("every check was broken by one of these", () =>
+  it.live("a violation of every check, each by one of these corruptions", () =>
     Effect.gen(function* () {
-      const { checks } = yield* Effect.flatMap(Audit, (books) => books.audit)
-      expect(checks.map(({ id }) => id).sort()).toEqual([...new Set(lies.flatMap(({ breaks }) => breaks))].sort())
+      const { checks } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
+      expect(checks.map(({ id }) => id).sort()).toEqual(
+        [...new Set(corruptions.flatMap(({ breaks }) => breaks))].sort()
+      )
     }).pipe(Effect.provide(Stores.layer))
   )
 })
 
 describe("the audit", () => {
-  it.live("finds nothing in books that are in order, however long a running request takes", () =>
+  it.live("finds nothing in a consistent ledger, even with a request that runs for hours", () =>
     Effect.gen(function* () {
       const { held } = yield* aLedger
       yield* plant(`UPDATE inference_hold SET held_at = held_at - interval '2 hours' WHERE request_id = '${held}'`)
@@ -461,7 +463,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("sees one moment, while money moves", () =>
+  it.live("reads one snapshot while money moves", () =>
     Effect.gen(function* () {
       const user = yield* Stores.aUser
       const credits = Effect.forEach(
@@ -478,7 +480,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("recomputes more settlements than it keeps in memory, to the last", () =>
+  it.live("recomputes every settlement when there are more than one batch", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const many = settlementOf(ledger, {
@@ -491,14 +493,14 @@ describe("the audit", () => {
         writeoff_pico: "CASE WHEN i IN (1, 5000, 5001, 10007) THEN 29999 ELSE 30000 END"
       }).replace(/ VALUES \((.*)\)$/, " SELECT $1 FROM generate_series(1, 10007) i")
       yield* plant(counted(many))
-      const { checks } = yield* Effect.flatMap(Audit, (books) => books.audit)
+      const { checks } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toMatchObject([
         { id: "domain-agrees", violations: 4n }
       ])
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("says how much it looked at, what was written off and what suppliers used for nobody", () =>
+  it.live("reports the number of rows, the write-offs and the provider usage that was charged to no customer", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const left = counted(
@@ -519,7 +521,7 @@ describe("the audit", () => {
         })
       )
       yield* plant(left)
-      const { checks, figures } = yield* Effect.flatMap(Audit, (books) => books.audit)
+      const { checks, figures } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toEqual([])
       expect(figures).toEqual([
         { name: "accounts", value: "3" },

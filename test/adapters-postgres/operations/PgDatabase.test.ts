@@ -9,7 +9,7 @@ const over = (database: TestDatabase.Database) =>
   PgDatabase.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))
 
 describe("the database", () => {
-  it.scopedLive("says what it is, and what it lacks until it is migrated", () =>
+  it.scopedLive("reports its state, and its pending migrations until it is migrated", () =>
     Effect.gen(function* () {
       const fresh = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -26,7 +26,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("tells itself from every other one, and is the same to whoever asks", () =>
+  it.scopedLive("has an identity that differs from that of every other database and is the same for all clients", () =>
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([TestDatabase.make(), TestDatabase.make()])
       const identity = Effect.flatMap(Database, (database) => database.identity)
@@ -37,15 +37,15 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable where nothing listens", () =>
+  it.scopedLive("is not reachable when no server listens", () =>
     Effect.gen(function* () {
-      const settings = { host: "127.0.0.1", port: 1, user: "nobody", database: "none" }
+      const settings = { host: "127.0.0.1", port: 1, user: "unknown", database: "none" }
       const database = over({ settings, url: "" })
       expect(yield* Effect.flatMap(Database, ({ reachable }) => reachable).pipe(Effect.provide(database))).toBe(false)
     })
   )
 
-  it.scopedLive("is not reachable when it takes the connection and keeps silent", () =>
+  it.scopedLive("is not reachable when the server accepts the connection and never responds", () =>
     Effect.gen(function* () {
       const port = yield* Effect.async<number>((resume) => {
         const server = createServer().listen(0, "127.0.0.1", () => {
@@ -54,7 +54,7 @@ describe("the database", () => {
         })
         server.unref()
       })
-      const settings = { host: "127.0.0.1", port, user: "nobody", database: "none", connectionTimeoutMillis: 60_000 }
+      const settings = { host: "127.0.0.1", port, user: "unknown", database: "none", connectionTimeoutMillis: 60_000 }
       const database = over({ settings, url: "" })
       expect(yield* Effect.flatMap(Database, ({ reachable }) => reachable).pipe(Effect.provide(database))).toBe(false)
     })

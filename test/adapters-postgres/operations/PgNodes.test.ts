@@ -18,7 +18,7 @@ const row = (node: NodeId) =>
 
 describe("nodes in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("a node is known from its first moment, and under a name of its own", () =>
+    it.scoped("a node is registered at its start, under its own id", () =>
       Effect.gen(function* () {
         const [one, another] = yield* Effect.all([aNode, aNode])
         expect(one.self).not.toBe(another.self)
@@ -26,7 +26,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("a beat says that it is alive, even when its row was cleaned away", () =>
+    it.scoped("a heartbeat renews the row of its node, even when the row was deleted", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self, beat } = yield* aNode
@@ -39,7 +39,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("a node that said goodbye has left for good", () =>
+    it.scoped("a deregistered node stays deregistered", () =>
       Effect.gen(function* () {
         const { self, beat, leave } = yield* aNode
         yield* leave
@@ -48,7 +48,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("nodes of long ago are forgotten", () =>
+    it.scoped("rows of old nodes are deleted", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self } = yield* aNode

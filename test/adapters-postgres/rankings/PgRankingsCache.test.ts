@@ -12,7 +12,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
-/** Another node, with connections of its own. */
+/** Another node, with its own connections. */
 const aNodeOf = (database: TestDatabase.Database) =>
   Effect.map(
     Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))),
@@ -30,7 +30,7 @@ const counting = () => {
   return { computed, compute }
 }
 
-/** As if the document had been made a minute before. */
+/** Moves the documents a minute into the past. */
 const age = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE rankings_document SET generated_at = generated_at - interval '1 minute'`
@@ -50,7 +50,7 @@ const lockWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
 
-/** What follows has most of a minute before the next one begins. */
+/** Waits until the present minute does not end within three seconds. */
 const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   until(
     Effect.map(
@@ -62,23 +62,23 @@ const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 describe("the cache of rankings in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("has the documents computed once a minute, however many ask on however many nodes", () =>
+    it.scoped("computes the documents once a minute for all requests on all nodes", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const nodes = yield* Effect.all([aNode, aNode])
         const { compute, computed } = counting()
-        const asked = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take(compute) ?? Effect.die("no node"))
-        const given = yield* Effect.all(asked, atOnce)
+        const requests = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take(compute) ?? Effect.die("no node"))
+        const given = yield* Effect.all(requests, atOnce)
         expect(computed).toHaveLength(1)
         const [first] = given
         for (const each of given) expect(each).toEqual(first)
-        // Each node gives its own object again.
+        // Each node returns its own object again.
         expect(new Set(given).size).toBe(2)
         expect(first?.get("week")?.generatedAt).toEqual(computed[0])
       })
     )
 
-    it.scoped("may take longer to compute them than other transactions may wait for us", () =>
+    it.scoped("allows a computation longer than the idle timeout of other transactions", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const database = yield* TestDatabase.TestDatabase
@@ -90,7 +90,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("keeps one document a window, and none beyond its minute", () =>
+    it.scoped("stores one document a window, and returns none after its minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const sql = yield* SqlClient.SqlClient
@@ -112,7 +112,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("gives no window of an earlier minute beside those of the present one", () =>
+    it.scoped("returns no window of an earlier minute together with those of the present one", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* (yield* aNode).take((now) => Effect.succeed(rankings(now)))
@@ -127,7 +127,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("gives documents back as they were computed", () =>
+    it.scoped("returns documents as they were computed", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const [one, two] = yield* Effect.all([aNode, aNode])
@@ -145,7 +145,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("keeps nothing of what failed, and lets the next one try", () =>
+    it.scoped("stores nothing of a failed computation, and lets the next request try", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const node = yield* aNode
@@ -157,7 +157,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("does not wait for a node that died on the way", () =>
+    it.scoped("does not wait for a node that died during a computation", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* age
@@ -178,15 +178,15 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("goes on computing when the one who asked leaves", () =>
+    it.scoped("continues a computation when its request is interrupted", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* age
         const node = yield* aNode
         const going = yield* Deferred.make<void>()
-        const asked = yield* Effect.fork(node.take((now) => Effect.as(Deferred.await(going), rankings(now))))
+        const request = yield* Effect.fork(node.take((now) => Effect.as(Deferred.await(going), rankings(now))))
         yield* until(Effect.map(lockWaits, ({ holders }) => holders.length === 1))
-        yield* Fiber.interrupt(asked)
+        yield* Fiber.interrupt(request)
         const next = yield* Effect.fork(node.take(() => Effect.die("computed again")))
         yield* Deferred.succeed(going, undefined)
         expect([...(yield* Fiber.join(next)).keys()]).toEqual(Window.literals)

@@ -13,7 +13,7 @@ import * as Stores from "../../support/Stores.ts"
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
-/** The last minute there was: speeds of long ago are not kept. */
+/** The last complete minute. The times are recent, because old speeds are deleted. */
 const END = Date.now() - (Date.now() % MINUTE)
 /** Midnight in Jakarta, in the middle of the history. */
 const MIDNIGHT = END - ((END + 7 * HOUR) % DAY) - 20 * DAY
@@ -27,7 +27,7 @@ const models = [
   aModel("unused")
 ]
 
-/** Numbers from 0 up to, not including, 1: the same at every run. */
+/** Pseudo-random numbers from 0 up to, not including, 1: the same at every run. */
 const drawn = (seed: number) => {
   let state = seed
   return () => {
@@ -86,7 +86,7 @@ const instants = [
   .concat(Array.from({ length: 8 }, () => MIDNIGHT - 21 * DAY + below(42 * DAY)))
   .map((millis) => new Date(millis))
 
-/** By name, without what may be left out. */
+/** Models by name, without those that have neither tokens nor speeds. */
 const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
   firstUse,
   cuts,
@@ -96,15 +96,15 @@ const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
     .sort((a, b) => (a.publicName < b.publicName ? -1 : 1))
 })
 
-const off = (told: number, exact: number) => (exact < 100 ? Math.abs(told - exact) : Math.abs(told - exact) / exact)
-const isNear = (told: ModelSpeed | undefined, exact: ModelSpeed | undefined) =>
-  (told === undefined && exact === undefined) ||
-  (told !== undefined &&
+const off = (read: number, exact: number) => (exact < 100 ? Math.abs(read - exact) : Math.abs(read - exact) / exact)
+const isNear = (actual: ModelSpeed | undefined, exact: ModelSpeed | undefined) =>
+  (actual === undefined && exact === undefined) ||
+  (actual !== undefined &&
     exact !== undefined &&
-    told.samples === exact.samples &&
+    actual.samples === exact.samples &&
     [
-      off(told.decitokensPerSecondP50, exact.decitokensPerSecondP50),
-      off(told.ttftMillisP50, exact.ttftMillisP50)
+      off(actual.decitokensPerSecondP50, exact.decitokensPerSecondP50),
+      off(actual.ttftMillisP50, exact.ttftMillisP50)
     ].every((error) => error < 0.01))
 
 const looksEverywhere = Effect.gen(function* () {
@@ -112,11 +112,11 @@ const looksEverywhere = Effect.gen(function* () {
   for (const now of instants) {
     const minute = minuteOf(now)
     const ask = (firstUse: Date | undefined) => historyQueryFor(now, firstUse)
-    const told = yield* read(minute, ask)
+    const actual = yield* read(minute, ask)
     const exact = historyOf(usage, minute, ask)
-    expect(shown(told), now.toISOString()).toEqual(shown(exact))
+    expect(shown(actual), now.toISOString()).toEqual(shown(exact))
     if (now.getTime() < END - DAY / 2) continue
-    const speeds = new Map(told.models.map(({ publicName, speed }) => [publicName, speed]))
+    const speeds = new Map(actual.models.map(({ publicName, speed }) => [publicName, speed]))
     for (const { publicName, speed } of exact.models) expect(isNear(speeds.get(publicName), speed)).toBe(true)
   }
 })
@@ -135,7 +135,7 @@ describe("the history of usage in Postgres", () => {
       })
     )
 
-    it.effect("is what the settlements say at every cut, half folded and folded", () =>
+    it.effect("equals the history computed from the settlements at every cut, half folded and folded", () =>
       Effect.gen(function* () {
         const { fold } = yield* UsageRollUps
         const { settlements } = usage

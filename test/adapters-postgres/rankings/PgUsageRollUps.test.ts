@@ -23,7 +23,7 @@ import { clientLayer, TestDatabase } from "../../support/TestDatabase.ts"
 const atOnce = { concurrency: "unbounded" } as const
 const HOUR = 3_600_000
 
-/** Another node: a ledger and roll-ups on connections of their own. */
+/** Another node: a ledger and roll-ups on their own connections. */
 const aNode = Effect.gen(function* () {
   const database = yield* TestDatabase
   const built = yield* Layer.build(
@@ -77,7 +77,7 @@ const aPrincipal = Effect.gen(function* () {
   return { keyId: key.id, userId: user.id }
 })
 
-/** Tokens by model, folded or not. */
+/** Tokens by model, folded and not folded. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ name: string; tokens: bigint }>`
@@ -92,14 +92,14 @@ const rows = (table: "usage_delta" | "usage_rollup" | "speed_rollup") =>
     Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY 1, 2, 3`), (found) => found)
   )
 
-/** The backends that wait for somebody's lock. */
+/** The backends that wait for a lock. */
 const waiting = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ pid: number }>`SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
 )
 
-/** Nobody's, to hold locks with. */
+/** A separate connection that holds locks. */
 const aConnection = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = new Pg.Client(settings)
@@ -115,7 +115,7 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
 
 describe("roll-ups of usage in Postgres", () => {
   layer(PgUsageRollUps.layer.pipe(Layer.provideMerge(Stores.layer)), { excludeTestServices: true })((it) => {
-    it.scoped("hold what every request consumed, whoever settles and whoever folds at the same time", () =>
+    it.scoped("hold the consumption of every request while nodes settle and fold concurrently", () =>
       Effect.gen(function* () {
         const all = yield* models
         const nodes = yield* Effect.all([aNode, aNode])
@@ -144,7 +144,7 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("lose and double nothing when a node dies in the middle of folding", () =>
+    it.scoped("neither lose nor double a row when a node dies during a fold", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { fold } = yield* UsageRollUps
@@ -155,15 +155,15 @@ describe("roll-ups of usage in Postgres", () => {
         yield* fold
         yield* storeSettlements([settled])
         const before = yield* counted
-        // Somebody holds the row that the fold has to add to, until the fold is killed.
-        const somebody = yield* aConnection
-        yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_rollup FOR UPDATE"))
+        // Another session locks the row that the fold updates, until the fold is killed.
+        const locker = yield* aConnection
+        yield* Effect.promise(() => locker.query("BEGIN; SELECT FROM usage_rollup FOR UPDATE"))
         const folding = yield* Effect.fork(Effect.exit(node.rollUps.fold))
         yield* until(Effect.map(waiting, ({ length }) => length === 1))
         expect(yield* fold).toBe(0)
         for (const { pid } of yield* waiting) yield* sql`SELECT pg_terminate_backend(${pid})`
         expect((yield* Fiber.join(folding))._tag).toBe("Failure")
-        yield* Effect.promise(() => somebody.query("ROLLBACK"))
+        yield* Effect.promise(() => locker.query("ROLLBACK"))
         expect(yield* counted).toEqual(before)
         expect(yield* rows("usage_delta")).toHaveLength(1)
         expect(yield* fold).toBe(1)
@@ -172,7 +172,7 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("are rebuilt from the settlements while more of them come", () =>
+    it.scoped("are rebuilt from the settlements while further requests settle", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { fold, rebuild } = yield* UsageRollUps
@@ -200,7 +200,7 @@ describe("roll-ups of usage in Postgres", () => {
         const newest = (table: string) =>
           `(grain, start) = (SELECT grain, start FROM ${table} ORDER BY 2 DESC, 1 LIMIT 1)`
         yield* sql.unsafe(`UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${newest("usage_rollup")}`)
-        // Nine days are no multiple of five hours: nobody used anything then.
+        // Nine days are no multiple of five hours, so there was no usage at that time.
         yield* sql`INSERT INTO usage_rollup
           SELECT grain, start - interval '9 days', model_id, 1 FROM usage_rollup
           WHERE grain = 'hour' ORDER BY start DESC LIMIT 1`
@@ -212,21 +212,21 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("are rebuilt as of one moment: what is settled meanwhile is counted once", () =>
+    it.scoped("are rebuilt from one snapshot: a request that settles meanwhile is counted once", () =>
       Effect.gen(function* () {
         const { rebuild } = yield* UsageRollUps
         const { rollUps } = yield* aNode
         const settled = aSettlement("meanwhile", new Date(), 7)
         yield* storeModels([aModel("meanwhile")])
         yield* storeSettlements([settled])
-        // The rebuild has to wait in the middle of its day, for a row that it takes away.
-        const somebody = yield* aConnection
-        yield* Effect.promise(() => somebody.query("BEGIN; SELECT FROM usage_delta FOR UPDATE"))
+        // The rebuild waits in the middle of its day, for a locked row that it deletes.
+        const locker = yield* aConnection
+        yield* Effect.promise(() => locker.query("BEGIN; SELECT FROM usage_delta FOR UPDATE"))
         const rebuilding = yield* Effect.fork(rebuild)
         yield* until(Effect.map(waiting, ({ length }) => length === 1))
         yield* storeSettlements([settled])
         const folding = yield* Effect.fork(rollUps.fold)
-        yield* Effect.promise(() => somebody.query("ROLLBACK"))
+        yield* Effect.promise(() => locker.query("ROLLBACK"))
         yield* Fiber.join(rebuilding)
         yield* Fiber.join(folding)
         expect((yield* counted).get("meanwhile")).toBe(14n)
@@ -234,55 +234,53 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "are kept by the minute and the hour for as long as a window can end in one, and by the day for good",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { fold, rebuild } = yield* UsageRollUps
-          yield* storeModels([aModel("lasting")])
-          const stream = { streamed: true, ttftMillis: 40 }
-          const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
-          yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
-          yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
+    it.scoped("keep minutes and hours as long as a window can end in one, and days for good", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { fold, rebuild } = yield* UsageRollUps
+        yield* storeModels([aModel("lasting")])
+        const stream = { streamed: true, ttftMillis: 40 }
+        const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
+        yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
+        yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
           FROM model WHERE public_name = 'lasting'`
-          yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
+        yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
           FROM model WHERE public_name = 'lasting'`
-          yield* fold
-          const kept = (table: string) =>
-            Effect.map(
-              sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
-                `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
+        yield* fold
+        const kept = (table: string) =>
+          Effect.map(
+            sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
+              `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
               JOIN model ON model.id = model_id WHERE public_name = 'lasting' GROUP BY 1`
-              ),
-              (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
-            )
-          for (const again of [fold, rebuild]) {
-            expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
-            expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
-            expect(yield* Stores.brokenInvariants).toEqual([])
-            yield* again
-          }
-        })
+            ),
+            (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
+          )
+        for (const again of [fold, rebuild]) {
+          expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
+          expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
+          expect(yield* Stores.brokenInvariants).toEqual([])
+          yield* again
+        }
+      })
     )
 
     const oneOf = (table: string, grain: string) => `
       ctid = (SELECT ctid FROM ${table} WHERE grain = '${grain}' ORDER BY start DESC LIMIT 1)`
-    const lies = {
+    const corruptions = {
       "a token too many in a minute": `UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${oneOf("usage_rollup", "minute")}`,
-      "an hour that was lost": `DELETE FROM usage_rollup WHERE ${oneOf("usage_rollup", "hour")}`,
+      "a lost hour": `DELETE FROM usage_rollup WHERE ${oneOf("usage_rollup", "hour")}`,
       "a token too few in a day": `UPDATE usage_rollup SET tokens = tokens - 1 WHERE ${oneOf("usage_rollup", "day")}`,
-      "a row that was counted twice": `
+      "a row that is counted twice": `
         INSERT INTO usage_delta SELECT start, model_id, tokens, '{}', '{}' FROM usage_rollup WHERE grain = 'minute' LIMIT 1`,
-      "a speed that nobody measured": `
+      "a speed without a sample": `
         UPDATE speed_rollup SET samples[1] = samples[1] + 1 WHERE ${oneOf("speed_rollup", "hour")}`,
-      "the speeds of a day that were lost": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
+      "the lost speeds of a day": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
     }
-    for (const [what, lie] of Object.entries(lies)) {
+    for (const [what, corruption] of Object.entries(corruptions)) {
       it.scoped(`are audited: ${what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          const broken = yield* sql.unsafe(lie).pipe(
+          const broken = yield* sql.unsafe(corruption).pipe(
             Effect.zipRight(Stores.brokenInvariants),
             Effect.tap(() => Effect.flatMap(UsageRollUps, ({ rebuild }) => rebuild))
           )
@@ -292,7 +290,7 @@ describe("roll-ups of usage in Postgres", () => {
       )
     }
 
-    it.effect("put speeds into buckets whose middle is less than 1 % off, and exact below 100", () =>
+    it.effect("put speeds into buckets with a middle that is less than 1 % off, and exact below 100", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [row] = yield* sql<{ inexact: bigint; far: bigint; unordered: bigint }>`
@@ -300,10 +298,10 @@ describe("roll-ups of usage in Postgres", () => {
             SELECT n FROM generate_series(0, 20000) AS n
             UNION ALL SELECT (1.01 ^ i)::bigint + off FROM generate_series(500, 2070) AS i, generate_series(-1, 1) AS off),
           placed AS (
-            SELECT n, speed_of_bucket(speed_bucket(n)) AS told,
+            SELECT n, speed_of_bucket(speed_bucket(n)) AS middle,
               speed_bucket(n) < lag(speed_bucket(n)) OVER (ORDER BY n) AS unordered FROM value)
-          SELECT count(*) FILTER (WHERE n < 100 AND told <> n) AS inexact,
-            count(*) FILTER (WHERE abs(told - n) >= 0.01 * greatest(n, 1)) AS far,
+          SELECT count(*) FILTER (WHERE n < 100 AND middle <> n) AS inexact,
+            count(*) FILTER (WHERE abs(middle - n) >= 0.01 * greatest(n, 1)) AS far,
             count(*) FILTER (WHERE unordered) AS unordered
           FROM placed`
         expect(row).toEqual({ inexact: 0n, far: 0n, unordered: 0n })

@@ -1,7 +1,7 @@
 /**
- * A market for random trade: resellers with customers, what each of them may do, and what must have come of it.
+ * A market for random actions: resellers with customers, the actions of each, and the expected balances.
  *
- * Every deed asks the stores of whoever runs it, so that several connections can do deeds at once in one market.
+ * An action uses the stores of the connection that runs it, so several connections can act concurrently in one market.
  */
 import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
 import { Customers } from "@tollgate/application/customer/Customers"
@@ -24,12 +24,22 @@ import * as Programme from "../../support/Programme.ts"
 import { operator } from "../../support/Stores.ts"
 import { type aNode, aRequest, type Customer, complete } from "../ledger/Customers.ts"
 
-type Kind = "topUp" | "reconcile" | "credit" | "mint" | "adjust" | "makeKey" | "charge" | "revoke" | "sweep" | "read"
+type Kind =
+  | "topUp"
+  | "reconcile"
+  | "credit"
+  | "mint"
+  | "adjust"
+  | "makeKey"
+  | "charge"
+  | "revoke"
+  | "background"
+  | "read"
 
 type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
 
-/** Something that somebody does; the numbers say whose and which of what there is by then, and how much. */
-export interface Deed {
+/** A random action. The numbers select the reseller, the existing thing and the amount. */
+export interface Action {
   readonly kind: Kind
   readonly reseller: number
   readonly pick: number
@@ -39,7 +49,7 @@ export interface Deed {
 
 const often = <A>(weight: number, value: A) => ({ weight, arbitrary: FastCheck.constant(value) })
 
-export const deed: FastCheck.Arbitrary<Deed> = FastCheck.record({
+export const action: FastCheck.Arbitrary<Action> = FastCheck.record({
   kind: FastCheck.oneof(
     often(3, "topUp" as const),
     often(5, "reconcile" as const),
@@ -49,7 +59,7 @@ export const deed: FastCheck.Arbitrary<Deed> = FastCheck.record({
     often(2, "makeKey" as const),
     often(6, "charge" as const),
     often(2, "revoke" as const),
-    often(1, "sweep" as const),
+    often(1, "background" as const),
     often(1, "read" as const)
   ),
   reseller: FastCheck.nat(5),
@@ -65,7 +75,7 @@ const CUSTOMERS = 12
 
 export class Market {
   readonly #resellers: ReadonlyArray<ResellerId>
-  /** Each is the customer of one reseller, all of them in turn. */
+  /** Each is the customer of one reseller, in turn. */
   readonly #customers: ReadonlyArray<Customer>
   readonly #tiers: ReadonlyArray<string>
   readonly #ledgers: ReadonlyArray<Ledger>
@@ -89,27 +99,27 @@ export class Market {
     this.#ledgers = ledgers
   }
 
-  readonly deeds: Readonly<Record<Kind, (deed: Deed) => Effect.Effect<void, never, Stores>>> = {
-    topUp: ({ reseller, pick, size }: Deed) =>
+  readonly actions: Readonly<Record<Kind, (action: Action) => Effect.Effect<void, never, Stores>>> = {
+    topUp: ({ reseller, pick, size }: Action) =>
       Effect.gen(this, function* () {
         const orders = yield* TopUpOrders
         const quotaUsdMicro = UsdMicro(BigInt(size) * 10_000n)
         const draft = yield* orders.draft(Programme.aNewTopUp(of(this.#resellers, reseller), { quotaUsdMicro }))
-        if (pick % 7 === 0) return yield* orders.abandon(draft.id, "no answer")
+        if (pick % 7 === 0) return yield* orders.abandon(draft.id, "no response")
         yield* orders.makeReady(draft.id, Programme.anOpening(draft))
         this.#orders.push(draft.id)
       }),
 
-    reconcile: ({ pick, seen }: Deed) =>
+    reconcile: ({ pick, seen }: Action) =>
       Effect.gen(this, function* () {
         if (this.#orders.length === 0) return
         const observation = { _tag: seen, received: undefined, paidAt: undefined, reason: "so" }
         yield* Programme.recordObservation(of(this.#orders, pick), observation)
       }),
 
-    credit: ({ pick }: Deed) => (this.#orders.length === 0 ? Effect.void : this.#credit(of(this.#orders, pick))),
+    credit: ({ pick }: Action) => (this.#orders.length === 0 ? Effect.void : this.#credit(of(this.#orders, pick))),
 
-    mint: ({ reseller, pick, size }: Deed) =>
+    mint: ({ reseller, pick, size }: Action) =>
       Effect.gen(this, function* () {
         const resellerId = of(this.#resellers, reseller)
         const { user } = of(this.#customers, pick)
@@ -126,7 +136,7 @@ export class Market {
         add(this.#granted, user.id, mint.grantedTokens)
       }),
 
-    adjust: ({ reseller, pick, size }: Deed) =>
+    adjust: ({ reseller, pick, size }: Action) =>
       Effect.gen(this, function* () {
         const resellerId = of(this.#resellers, reseller)
         const change = QuotaChange(BigInt(size) * (pick % 3 === 0 ? -10_000n : 10_000n))
@@ -135,17 +145,19 @@ export class Market {
         if (Either.isRight(made) && !made.right.alreadyApplied) add(this.#quota, resellerId, change)
       }),
 
-    makeKey: ({ reseller, pick, size }: Deed) =>
+    makeKey: ({ reseller, pick, size }: Action) =>
       Effect.gen(this, function* () {
         const customer = pick % CUSTOMERS
         const { create } = yield* CustomerKeys
-        const who = size % 2 === 0 ? customer % RESELLERS : reseller
-        const made = yield* Effect.either(create(of(this.#resellers, who), of(this.#customers, customer).user.id, "k"))
-        expect(Either.isRight(made)).toBe(customer % RESELLERS === who)
+        const actor = size % 2 === 0 ? customer % RESELLERS : reseller
+        const made = yield* Effect.either(
+          create(of(this.#resellers, actor), of(this.#customers, customer).user.id, "k")
+        )
+        expect(Either.isRight(made)).toBe(customer % RESELLERS === actor)
         if (Either.isRight(made)) this.#keys.push({ id: made.right.key.id, customer })
       }),
 
-    charge: ({ pick, size }: Deed) =>
+    charge: ({ pick, size }: Action) =>
       Effect.gen(this, function* () {
         if (this.#keys.length === 0) return
         const { id, customer } = of(this.#keys, pick)
@@ -159,24 +171,24 @@ export class Market {
         if (Either.isRight(admitted)) yield* ledger.settle(complete(request, input, BigInt(pick % 50)))
       }),
 
-    revoke: ({ reseller, pick, size }: Deed) =>
+    revoke: ({ reseller, pick, size }: Action) =>
       Effect.gen(this, function* () {
         if (this.#keys.length === 0) return
         const { id, customer } = of(this.#keys, pick)
-        const who = size % 2 === 0 ? customer % RESELLERS : reseller
-        const made = yield* Effect.either((yield* CustomerKeys).revoke(of(this.#resellers, who), id))
-        expect(Either.isRight(made)).toBe(customer % RESELLERS === who)
+        const actor = size % 2 === 0 ? customer % RESELLERS : reseller
+        const made = yield* Effect.either((yield* CustomerKeys).revoke(of(this.#resellers, actor), id))
+        expect(Either.isRight(made)).toBe(customer % RESELLERS === actor)
         if (Either.isRight(made)) this.#revoked.add(id)
       }),
 
-    sweep: () =>
+    background: () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         yield* orders.claimDue({ providers: ["bsc"], limit: 3, lease: Duration.seconds(1) })
         yield* orders.abandonStale(Duration.minutes(5))
       }),
 
-    read: ({ reseller }: Deed) =>
+    read: ({ reseller }: Action) =>
       Effect.gen(this, function* () {
         const resellerId = of(this.#resellers, reseller)
         yield* (yield* SettledUsage).read(resellerId, { limit: 5, after: undefined })
@@ -184,7 +196,7 @@ export class Market {
       })
   }
 
-  /** Credits what is paid and compares every balance with what the deeds say it is. */
+  /** Credits the paid orders and compares every balance with the expected one. */
   readonly close = Effect.gen(this, function* () {
     yield* Effect.forEach(this.#orders, (id) => this.#credit(id), { discard: true })
     for (const id of this.#resellers) expect(yield* Programme.balance(id)).toBe(this.#quota.get(id) ?? 0n)
@@ -226,7 +238,7 @@ export const open = (model: Model, tiers: ReadonlyArray<string>, ledgers: Readon
 
 const NO_KEY = "00000000-0000-7000-8000-000000000000" as ApiKeyId
 
-/** One of some that are not none. */
+/** One element of a list that is not empty. */
 const of = <A>(some: ReadonlyArray<A>, pick: number): A => some[pick % some.length] as A
 
 const add = <K>(sums: Map<K, bigint>, key: K, amount: bigint) => void sums.set(key, (sums.get(key) ?? 0n) + amount)

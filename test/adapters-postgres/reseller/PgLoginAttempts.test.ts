@@ -16,7 +16,7 @@ interface Attempt {
   readonly email: Email | undefined
 }
 
-/** Makes these attempts on two nodes at once; how many were let through. */
+/** Makes these attempts concurrently on two nodes, and returns the number of allowed ones. */
 const race = (attempts: ReadonlyArray<Attempt>) =>
   Effect.gen(function* () {
     const here = yield* LoginAttempts
@@ -30,7 +30,7 @@ const race = (attempts: ReadonlyArray<Attempt>) =>
     return outcomes.filter(Either.isRight).length
   })
 
-/** As if the last minute were long ago. */
+/** Moves all counted attempts a minute into the past. */
 const aMinuteLater = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE login_window SET counts_until = counts_until - interval '60002 ms',
@@ -48,43 +48,41 @@ const keys = Effect.map(
 
 describe("login attempts in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.scoped("of many at once for one email from one address, on two nodes, exactly five are let through", () =>
+    it.scoped("exactly five of many concurrent attempts for one email from one address on two nodes are allowed", () =>
       Effect.gen(function* () {
         const attempt = { address: anAddress(), email: Stores.anEmail() }
         expect(yield* race(Array.from({ length: 40 }, () => attempt))).toBe(5)
       })
     )
 
-    it.scoped("of many for one email from everywhere exactly twenty are let through", () =>
+    it.scoped("exactly twenty of many attempts for one email from different addresses are allowed", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* race(Array.from({ length: 50 }, () => ({ address: anAddress(), email })))).toBe(20)
       })
     )
 
-    it.scoped("of many for every email from one address exactly sixty are let through", () =>
+    it.scoped("exactly sixty of many attempts for different emails from one address are allowed", () =>
       Effect.gen(function* () {
         const address = anAddress()
         expect(yield* race(Array.from({ length: 80 }, () => ({ address, email: Stores.anEmail() })))).toBe(60)
       })
     )
 
-    it.scoped(
-      "attempts that share this and that in every order neither wait for each other for ever nor slip through",
-      () =>
-        Effect.gen(function* () {
-          const emails = [Stores.anEmail(), Stores.anEmail(), Stores.anEmail()]
-          const from = [anAddress(), anAddress(), anAddress()]
-          const attempts = Array.from({ length: 120 }, (_, i) => ({
-            address: from[i % 3] as ClientAddress,
-            email: emails[Math.trunc(i / 3) % 3]
-          }))
-          // Each of the nine pairs is let through five times, which is less than any other limit.
-          expect(yield* race(attempts)).toBe(45)
-        })
+    it.scoped("attempts that share rows in every order neither deadlock nor pass the limits", () =>
+      Effect.gen(function* () {
+        const emails = [Stores.anEmail(), Stores.anEmail(), Stores.anEmail()]
+        const from = [anAddress(), anAddress(), anAddress()]
+        const attempts = Array.from({ length: 120 }, (_, i) => ({
+          address: from[i % 3] as ClientAddress,
+          email: emails[Math.trunc(i / 3) % 3]
+        }))
+        // Each of the nine pairs is allowed five times, which is less than every other limit.
+        expect(yield* race(attempts)).toBe(45)
+      })
     )
 
-    it.effect("what is no email is counted under the address, five times", () =>
+    it.effect("an attempt without a valid email is counted by its address, up to five", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: undefined }
@@ -93,7 +91,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("a refused attempt is counted nowhere", () =>
+    it.effect("a refused attempt is not counted", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: Stores.anEmail() }
@@ -106,7 +104,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("an attempt is let through again once the oldest of them no longer counts", () =>
+    it.effect("an attempt is allowed again when the oldest one has left the window", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: Stores.anEmail() }
@@ -118,7 +116,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("what does not count any more is taken away in passing", () =>
+    it.effect("expired rows are deleted by later attempts", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         for (let i = 0; i < 12; i++) yield* count({ address: anAddress(), email: Stores.anEmail() })

@@ -7,50 +7,52 @@ import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
 const { adjust, anOperation, aReseller, balance } = Programme
-const NOBODY = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
+const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
 describe("quota in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("goes up and down by what an operator says, from and to the outside, and into the audit log", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { id } = yield* aReseller()
-        const [up, down] = [anOperation(), anOperation()]
-        expect(yield* adjust(id, 9n, up)).toEqual({
-          resellerId: id,
-          change: 9n,
-          operationId: up,
-          balanceUsdMicro: 9n,
-          alreadyApplied: false
+    it.effect(
+      "is adjusted up and down by an operator, against the external account, with entries in the audit log",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { id } = yield* aReseller()
+          const [up, down] = [anOperation(), anOperation()]
+          expect(yield* adjust(id, 9n, up)).toEqual({
+            resellerId: id,
+            change: 9n,
+            operationId: up,
+            balanceUsdMicro: 9n,
+            alreadyApplied: false
+          })
+          expect(yield* adjust(id, -4n, down)).toMatchObject({ balanceUsdMicro: 5n })
+          expect(yield* balance(id)).toBe(5n)
+          const entry = { ...Stores.operator, action: "quota.adjust" }
+          expect(yield* Programme.audited(id)).toEqual([
+            expect.objectContaining({ action: "reseller.approve" }),
+            { ...entry, detail: { usd_micro: "9", operation_id: up } },
+            { ...entry, detail: { usd_micro: "-4", operation_id: down } }
+          ])
+          expect(yield* sql`SELECT amount, actor FROM transfer WHERE ref = ${down}`).toEqual([
+            { amount: 4n, actor: "ada" }
+          ])
+          expect(yield* Stores.brokenInvariants).toEqual([])
         })
-        expect(yield* adjust(id, -4n, down)).toMatchObject({ balanceUsdMicro: 5n })
-        expect(yield* balance(id)).toBe(5n)
-        const entry = { ...Stores.operator, action: "quota.adjust" }
-        expect(yield* Programme.audited(id)).toEqual([
-          expect.objectContaining({ action: "reseller.approve" }),
-          { ...entry, detail: { usd_micro: "9", operation_id: up } },
-          { ...entry, detail: { usd_micro: "-4", operation_id: down } }
-        ])
-        expect(yield* sql`SELECT amount, actor FROM transfer WHERE ref = ${down}`).toEqual([
-          { amount: 4n, actor: "ada" }
-        ])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
     )
 
-    it.effect("is never taken below zero", () =>
+    it.effect("is never adjusted below zero", () =>
       Effect.gen(function* () {
         const { id } = yield* aReseller(5n)
         const operation = anOperation()
         expect(yield* Effect.flip(adjust(id, -6n, operation))).toEqual(
           new InsufficientQuota({ balanceUsdMicro: 5n, neededUsdMicro: 6n })
         )
-        // The refusal leaves the id free.
+        // A refused operation id can be used again.
         expect(yield* adjust(id, -5n, operation)).toMatchObject({ balanceUsdMicro: 0n, alreadyApplied: false })
       })
     )
 
-    it.effect("a repeat moves nothing and says so; with another amount or reseller it is a conflict", () =>
+    it.effect("a repeat moves nothing; with another amount or reseller it is a conflict", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const operationId = anOperation()
@@ -64,12 +66,14 @@ describe("quota in Postgres", () => {
         ] as const) {
           expect(yield* Effect.flip(adjust(id, change, operationId))).toEqual(conflict)
         }
-        expect(yield* Effect.flip(adjust(NOBODY, 1n))).toEqual(new ResellerNotFound({ reseller: NOBODY }))
+        expect(yield* Effect.flip(adjust(UNKNOWN_RESELLER, 1n))).toEqual(
+          new ResellerNotFound({ reseller: UNKNOWN_RESELLER })
+        )
         expect([yield* balance(one.id), yield* balance(other.id)]).toEqual([5n, 0n])
       })
     )
 
-    it.effect("forty at once with one operation id, for two resellers, move once", () =>
+    it.effect("forty concurrent adjustments with one operation id, for two resellers, are booked once", () =>
       Effect.gen(function* () {
         const both = [yield* aReseller(), yield* aReseller()] as const
         const operationId = anOperation()
@@ -86,7 +90,7 @@ describe("quota in Postgres", () => {
       })
     )
 
-    it.effect("thirty taken at once leave nothing below zero, and each tells the balance it made", () =>
+    it.effect("thirty concurrent deductions never go below zero, and each returns its own balance", () =>
       Effect.gen(function* () {
         const { id } = yield* aReseller(20n)
         const outcomes = yield* Effect.all(

@@ -7,14 +7,14 @@ import { Effect, Either, Option, Redacted } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
-const NOBODY = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
+const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
 const review = (id: ResellerId, move: "approve" | "reject" | "suspend" | "reactivate") =>
   Effect.flatMap(Resellers, (resellers) => resellers.review(id, move, Stores.operator))
 
 describe("resellers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("somebody who signs up is pending and has an empty quota", () =>
+    it.effect("a new reseller is pending and has an empty quota", () =>
       Effect.gen(function* () {
         const reseller = yield* Programme.anApplicant()
         expect(reseller).toMatchObject({
@@ -29,7 +29,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.scoped("of forty who sign up at once with one email, on two nodes, exactly one is taken", () =>
+    it.scoped("exactly one of forty concurrent sign-ups with one email on two nodes is accepted", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         const here = yield* Resellers
@@ -42,12 +42,12 @@ describe("resellers in Postgres", () => {
         const [taken, ...more] = outcomes.filter(Either.isRight)
         expect(more).toEqual([])
         for (const outcome of outcomes.filter(Either.isLeft)) expect(outcome.left).toEqual(new EmailExists())
-        expect(yield* here.find(taken?.right.id ?? NOBODY)).toEqual(Option.fromNullable(taken?.right))
+        expect(yield* here.find(taken?.right.id ?? UNKNOWN_RESELLER)).toEqual(Option.fromNullable(taken?.right))
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 
-    it.effect("the hash of the password comes back with the email, and only there", () =>
+    it.effect("the password hash is returned only by the lookup of credentials", () =>
       Effect.gen(function* () {
         const resellers = yield* Resellers
         const reseller = yield* Programme.anApplicant()
@@ -56,23 +56,23 @@ describe("resellers in Postgres", () => {
         expect(Redacted.value(found.passwordHash)).toBe(Redacted.value(Programme.passwordHash))
         expect(JSON.stringify(found)).not.toContain("argon2id")
         expect(yield* resellers.credentials(Stores.anEmail())).toEqual(Option.none())
-        expect(yield* resellers.find(NOBODY)).toEqual(Option.none())
+        expect(yield* resellers.find(UNKNOWN_RESELLER)).toEqual(Option.none())
       })
     )
 
-    it.effect("an operator names a reseller by id or email as they come, and by nothing else", () =>
+    it.effect("an operator finds a reseller by its id or email, in any case and with spaces, and by nothing else", () =>
       Effect.gen(function* () {
         const { named } = yield* Resellers
         const reseller = yield* Programme.anApplicant()
         expect(yield* named(reseller.id.toUpperCase())).toEqual(reseller)
         expect(yield* named(` ${reseller.email.toUpperCase()} `)).toEqual(reseller)
-        for (const text of [NOBODY, Stores.anEmail(), "toko", "", "' OR true --", "0193a5c2"]) {
+        for (const text of [UNKNOWN_RESELLER, Stores.anEmail(), "toko", "", "' OR true --", "0193a5c2"]) {
           expect(yield* Effect.flip(named(text))).toEqual(new ResellerNotFound({ reseller: text }))
         }
       })
     )
 
-    it.effect("are listed newest first, all or those of one status", () =>
+    it.effect("resellers are listed newest first, all or by status", () =>
       Effect.gen(function* () {
         const { list } = yield* Resellers
         const first = yield* Programme.anApplicant()
@@ -87,7 +87,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("a review moves the reseller and says in the audit log who did it and why", () =>
+    it.effect("a review changes the status, with its operator and reason in the audit log", () =>
       Effect.gen(function* () {
         const { id, email } = yield* Programme.anApplicant()
         expect(yield* review(id, "approve")).toMatchObject({ status: "active", tokenVersion: 0 })
@@ -108,7 +108,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("a review that changes nothing, or is refused, leaves no entry", () =>
+    it.effect("a review that changes nothing or is refused leaves no entry in the audit log", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.anApplicant()
         yield* review(id, "reject")
@@ -116,13 +116,15 @@ describe("resellers in Postgres", () => {
         expect(yield* Effect.flip(review(id, "suspend"))).toEqual(
           new ReviewRefused({ move: "suspend", status: "rejected" })
         )
-        expect(yield* Effect.flip(review(NOBODY, "approve"))).toEqual(new ResellerNotFound({ reseller: NOBODY }))
+        expect(yield* Effect.flip(review(UNKNOWN_RESELLER, "approve"))).toEqual(
+          new ResellerNotFound({ reseller: UNKNOWN_RESELLER })
+        )
         expect(yield* Programme.audited(id)).toHaveLength(1)
-        expect(yield* Programme.audited(NOBODY)).toHaveLength(0)
+        expect(yield* Programme.audited(UNKNOWN_RESELLER)).toHaveLength(0)
       })
     )
 
-    it.effect("twenty suspensions at once suspend once", () =>
+    it.effect("twenty concurrent suspensions suspend once", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.aReseller()
         const outcomes = yield* Effect.all(

@@ -10,9 +10,9 @@ const CONNECTIONS = 4
 const ROUNDS = 5
 const PER_CONNECTION = 100
 
-describe("whatever resellers, customers and providers do at once", () => {
+describe("random concurrent actions of resellers, customers and providers", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.scoped("an order is credited once, an operation mints once, and the books balance", () =>
+    it.scoped("credit an order once, mint an operation once, and keep the ledger consistent", () =>
       Effect.gen(function* () {
         const tiers = yield* Programme.tiersOf("m", [1, 500], [2, 1_200])
         const model = (yield* (yield* Catalogs).load).models.find(({ publicName }) => publicName === "m")
@@ -30,9 +30,13 @@ describe("whatever resellers, customers and providers do at once", () => {
           yield* Effect.forEach(
             connections,
             (connection) =>
-              Effect.forEach(FastCheck.sample(Market.deed, PER_CONNECTION), (deed) => market.deeds[deed.kind](deed), {
-                discard: true
-              }).pipe(Effect.provide(connection)),
+              Effect.forEach(
+                FastCheck.sample(Market.action, PER_CONNECTION),
+                (action) => market.actions[action.kind](action),
+                {
+                  discard: true
+                }
+              ).pipe(Effect.provide(connection)),
             { concurrency: CONNECTIONS }
           )
           expect(yield* openHolds).toBe(0n)
@@ -43,7 +47,7 @@ describe("whatever resellers, customers and providers do at once", () => {
           done.minted += minted
           done.revoked += revoked
         }
-        // Trade was brisk enough to have met.
+        // The actions were frequent enough to collide.
         expect(done.credited).toBeGreaterThan(30)
         expect(done.minted).toBeGreaterThan(30)
         expect(done.revoked).toBeGreaterThan(5)

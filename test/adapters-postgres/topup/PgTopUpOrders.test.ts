@@ -24,7 +24,7 @@ const inRupiah = {
 }
 const qris: PaymentInstructions = { _tag: "Qris", qrContent: "000201", qrImageUrl: undefined }
 
-/** As if so many seconds had passed, for this order. */
+/** Moves the times of this order so many seconds into the past. */
 const ago = (id: OrderId, column: "created_at" | "next_look_at", seconds: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(
@@ -50,7 +50,7 @@ const own = (resellerId: ResellerId, id: OrderId) =>
 
 describe("a top-up in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("is a draft that nobody sees until its payment is opened", () =>
+    it.effect("is a draft that no read returns until its payment is created", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -81,7 +81,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("keeps the instructions of every method as they were given", () =>
+    it.effect("stores the instructions of every method unchanged", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const rupiah = yield* anOrder(reseller.id, inRupiah, { instructions: qris, state: undefined })
@@ -117,7 +117,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("has a deposit index of its own, which a draft that is given up does not give back", () =>
+    it.effect("has its own deposit index, which an abandoned draft does not return", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -133,7 +133,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is ready or given up, never both, whoever comes first", () =>
+    it.effect("becomes ready or abandoned, never both, whichever comes first", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -153,11 +153,11 @@ describe("a top-up in Postgres", () => {
         expect(seen).toEqual(readied)
         yield* Effect.forEach(drafts, ({ id }) => orders.abandon(id, "again"))
         expect((yield* orders.list(reseller.id, { limit: 100, offset: 0 })).total).toBe(readied.filter(Boolean).length)
-        yield* orders.abandon(NO_ORDER, "nobody")
+        yield* orders.abandon(NO_ORDER, "unknown")
       })
     )
 
-    it.scoped("drafts whose node died are given up once, by one of many who look", () =>
+    it.scoped("is abandoned once by concurrent reapers when its draft is stale", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
@@ -178,7 +178,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("of somebody else is not found, and has no part in any list of ours", () =>
+    it.effect("of another reseller is not found and not listed", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const [ours, theirs] = [yield* aReseller(), yield* aReseller()]
@@ -203,7 +203,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is found by operators by reseller and status, newest first", () =>
+    it.effect("is found by operators by reseller and status, in pages with the newest first", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const [one, other] = [yield* aReseller(), yield* aReseller()]
@@ -226,11 +226,11 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is observed by the rule of the domain, at the database's time, and remembers what came", () =>
+    it.effect("is refreshed by the domain's rule at the database's time, and stores the received amount", () =>
       Effect.gen(function* () {
         const { id, resellerId, expiresAt } = yield* anOrder((yield* aReseller()).id)
         const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
-        // Text that Postgres has no place for, from whoever we asked.
+        // Text that Postgres cannot store, from a provider.
         const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
         const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
         expect(first.alert).toBeUndefined()
@@ -261,7 +261,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is credited once it was paid, with its quota, and by a code is never due again", () =>
+    it.effect("is credited with its quota when it is paid; an order paid by a QR code is then never due again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
@@ -283,7 +283,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("to an address is due for a while after its credit, and what comes then is kept and never credited", () =>
+    it.effect("with an address is due for a while after its credit; a later payment is stored and never credited", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
         yield* recordObservation(id, paid)
@@ -304,7 +304,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("that was given up for expired is credited by a late payment", () =>
+    it.effect("that has expired is credited by a late payment", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect((yield* recordObservation(id, { _tag: "Expired", received: undefined })).order.status).toBe("expired")
@@ -314,7 +314,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.scoped("is credited once when two hundred look at it at once, on two nodes", () =>
+    it.scoped("is credited once by two hundred concurrent refreshes on two nodes", () =>
       Effect.gen(function* () {
         const here = yield* TopUpOrders
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
@@ -336,7 +336,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.scoped("orders of one reseller are all credited when they are at once", () =>
+    it.scoped("is credited, like all orders of its reseller, when they are credited concurrently", () =>
       Effect.gen(function* () {
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
         const here = yield* TopUpOrders
@@ -354,40 +354,44 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is found by any payment of it that another repeats, is due for it, and keeps twenty of those", () =>
-      Effect.gen(function* () {
-        const orders = yield* TopUpOrders
-        const { id: resellerId } = yield* aReseller()
-        const crypto: PaymentInstructions = {
-          _tag: "Crypto",
-          depositAddresses: [{ network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }]
-        }
-        const { id } = yield* anOrder(
-          resellerId,
-          { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
-          { instructions: crypto, providerPaymentId: "7001,7002" }
-        )
-        yield* recordObservation(id, paid)
-        yield* credit(id)
-        yield* ago(id, "next_look_at", -3_600)
-        const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
-          Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
-        for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
-          expect(yield* none).toBeUndefined()
-        }
-        expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
-        expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
-        expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
-        expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
-        expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
-        for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
-        const stored = Option.getOrThrow(yield* orders.find(id))
-        expect(stored.repeatedPayments).toHaveLength(20)
-        expect(stored.order.status).toBe("credited")
-      })
+    it.effect(
+      "is found by any of its payments that a second payment repeats, becomes due, and stores up to twenty of them",
+      () =>
+        Effect.gen(function* () {
+          const orders = yield* TopUpOrders
+          const { id: resellerId } = yield* aReseller()
+          const crypto: PaymentInstructions = {
+            _tag: "Crypto",
+            depositAddresses: [
+              { network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }
+            ]
+          }
+          const { id } = yield* anOrder(
+            resellerId,
+            { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
+            { instructions: crypto, providerPaymentId: "7001,7002" }
+          )
+          yield* recordObservation(id, paid)
+          yield* credit(id)
+          yield* ago(id, "next_look_at", -3_600)
+          const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
+            Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
+          for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
+            expect(yield* none).toBeUndefined()
+          }
+          expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
+          expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
+          expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
+          expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
+          expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
+          for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
+          const stored = Option.getOrThrow(yield* orders.find(id))
+          expect(stored.repeatedPayments).toHaveLength(20)
+          expect(stored.order.status).toBe("credited")
+        })
     )
 
-    it.scoped("is due for one node at a time: the others pass it over until the lease is over", () =>
+    it.scoped("is due for one node at a time: other nodes skip it until the lease expires", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const here = yield* TopUpOrders
@@ -417,7 +421,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("that somebody has in hand is passed over: nobody waits for it", () =>
+    it.effect("that is locked by another session is skipped without waiting", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const sql = yield* SqlClient.SqlClient
@@ -427,18 +431,18 @@ describe("a top-up in Postgres", () => {
         yield* ago(order.id, "next_look_at", 100)
         const draft = yield* orders.draft(aNewTopUp(reseller.id))
         yield* ago(draft.id, "created_at", 600)
-        const look = Effect.all([
+        const claims = Effect.all([
           orders.claimDue({ providers: ["bsc"], limit: 9, lease: Duration.minutes(1) }),
           orders.abandonStale(Duration.minutes(5))
         ]).pipe(Effect.mapInputContext(Context.omit(SqlClient.TransactionConnection)<never>))
-        const inHand = sql`SELECT FROM topup_order WHERE id IN (${order.id}, ${draft.id}) FOR UPDATE`
-        expect(yield* sql.withTransaction(Effect.zipRight(inHand, look))).toEqual([[], []])
-        const [due, stale] = yield* look
+        const locked = sql`SELECT FROM topup_order WHERE id IN (${order.id}, ${draft.id}) FOR UPDATE`
+        expect(yield* sql.withTransaction(Effect.zipRight(locked, claims))).toEqual([[], []])
+        const [due, stale] = yield* claims
         expect([due[0]?.order.id, stale[0]?.draft.id]).toEqual([order.id, draft.id])
       })
     )
 
-    it.effect("is due where its provider is known, or where it only has to be credited and is real", () =>
+    it.effect("is due where its provider is configured, or when it is real and only has to be credited", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const orders = yield* TopUpOrders
