@@ -19,7 +19,7 @@ import {
 import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
-/** Writes without the triggers of the schema. */
+/** Writes without the triggers and foreign keys of the schema. */
 const plant = (statements: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

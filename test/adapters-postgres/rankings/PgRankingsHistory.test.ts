@@ -86,7 +86,7 @@ const instants = [
   .concat(Array.from({ length: 8 }, () => MIDNIGHT - 21 * DAY + below(42 * DAY)))
   .map((millis) => new Date(millis))
 
-/** Models by name, without those that have neither tokens nor speeds. */
+/** The models with tokens, by name. Speeds are compared separately. */
 const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
   firstUse,
   cuts,

@@ -69,7 +69,7 @@ const figures = Effect.gen(function* () {
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
     { name: "written_off_usd", value: usd(row.written_off_pico) },
-    // Tokens that providers used and no customer was charged for, at the prices of the catalog.
+    // Tokens that providers used and no customer was charged for, at the prices of their settlements.
     { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }
   ]
 })
