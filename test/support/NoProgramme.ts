@@ -3,8 +3,8 @@
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
+import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
-import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
 import { CursorSealer, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"

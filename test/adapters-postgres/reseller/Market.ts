@@ -3,7 +3,7 @@
  *
  * An action uses the stores of the connection that runs it, so several connections can act concurrently in one market.
  */
-import { CustomerKeys } from "@tollgate/application/customer/CustomerKeys"
+import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { Users } from "@tollgate/application/customer/Users"

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { backgroundTasks } from "@tollgate/application/background/BackgroundTasks"
 import { Effect, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
-import { Counter } from "../topup/Counter.ts"
+import { TopUpFixture } from "../topup/TopUpFixture.ts"
 import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
 
 /** Counts its rounds; the round of number `failing` fails. */
@@ -81,14 +81,14 @@ describe("the background tasks", () => {
 
   it.scoped("refresh due top-ups every 30 seconds, also after a failed round", () =>
     Effect.gen(function* () {
-      const counter = new Counter()
-      counter.stale = undefined as never
-      yield* startOneNode({}, { counter })
+      const fixture = new TopUpFixture()
+      fixture.stale = undefined as never
+      yield* startOneNode({}, { fixture })
       yield* TestClock.adjust("1 seconds")
-      counter.stale = []
-      counter.due.push([counter.keep(anOrder())])
+      fixture.stale = []
+      fixture.due.push([fixture.store(anOrder())])
       yield* TestClock.adjust("30 seconds")
-      expect(counter.count("refresh")).toBe(1)
+      expect(fixture.count("refresh")).toBe(1)
     })
   )
 })

@@ -14,7 +14,7 @@ import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import { Duration, Effect, Layer } from "effect"
-import { Counter } from "../topup/Counter.ts"
+import { TopUpFixture } from "../topup/TopUpFixture.ts"
 
 interface Rounds {
   readonly beat: Effect.Effect<unknown>
@@ -35,14 +35,14 @@ const nothing: Rounds = {
 export const DEAD_AFTER = Duration.seconds(30)
 
 interface Parts {
-  readonly counter: Counter
+  readonly fixture: TopUpFixture
   readonly tasks: (task: BackgroundTask<BackgroundPorts>) => boolean
 }
 
 /** Starts the tasks of a node (all of them unless `tasks` selects) with these rounds, in the scope of the caller. */
 export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
   const { beat, sweep, abandon, forgetKeys, fold } = { ...nothing, ...rounds }
-  const { counter, tasks } = { counter: new Counter(), tasks: () => true, ...parts }
+  const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }
   const load = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
   const ports = Layer.mergeAll(
     Layer.succeed(Nodes, { self: "node" as NodeId, beat: Effect.asVoid(beat), leave: Effect.void }),
@@ -51,7 +51,7 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
     Layer.mock(ImageRequests, { abandon, forgetKeys }),
     Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
     OpenRequests.layer,
-    counter.layer
+    fixture.layer
   )
   const running = Effect.flatMap(backgroundTasks(DEAD_AFTER), (all) => runTasks(all.filter(tasks)))
   return Layer.build(Layer.provide(Layer.scopedDiscard(Effect.forkScoped(running)), ports))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
+import { CustomerKeys, createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import { Balances, customerBalances, keyBalances } from "@tollgate/application/customer/Balances"
-import { CustomerKeys, createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/CustomerKeys"
 import { CursorSealer, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import type { UsageItem } from "@tollgate/domain/customer/Usage"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -44,7 +44,7 @@ const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
 
 describe("reading usage page by page", () => {
   it.effect.prop(
-    "neither skips nor repeats an item, however pages are cut and whatever arrives meanwhile",
+    "neither skips nor repeats an item, with any page size and while items arrive",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,
@@ -88,7 +88,7 @@ describe("reading usage page by page", () => {
     }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
   )
 
-  it.effect("refuses a cursor that is not ours", () =>
+  it.effect("refuses a cursor that this installation did not seal", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
       expect(refused.details).toEqual([{ path: "cursor", message: "no cursor of ours" }])
@@ -107,14 +107,14 @@ describe("an id in a path", () => {
   )
   const reseller = aReseller().id
 
-  it.effect("that is no UUID is told as such where balances are read", () =>
+  it.effect("that is no UUID is a validation error where balances are read", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(keyBalances(reseller, "x"))).toMatchObject({ details: [{ path: "keyID" }] })
       expect(yield* Effect.flip(customerBalances(reseller, "x"))).toMatchObject({ details: [{ path: "userID" }] })
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("that is no UUID is not found where keys are made and revoked", () =>
+  it.effect("that is no UUID is not found where keys are created and revoked", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(createCustomerKey(reseller, "x", "n"))).toMatchObject({
         _tag: "NotFound",
@@ -124,7 +124,7 @@ describe("an id in a path", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("of a key comes back with the balances of its owner", () =>
+  it.effect("of a key is returned with the balances of the key's owner", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

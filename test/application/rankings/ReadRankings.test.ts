@@ -37,21 +37,24 @@ describe("rankings", () => {
 
   const kept = ranksOf(usage, "day", NOW)
   it.effect.each([
-    ["at hand", { atHand: () => Effect.succeed(kept), take: () => Effect.dieMessage("the other nodes were asked") }],
-    ["kept by any node", { ...nothingAtHand, take: () => Effect.succeed(new Map([["day", kept] as const])) }]
-  ] as const)("are given as they are %s, and nothing is read", ([, cache]) =>
+    [
+      "in the memory of this node",
+      { atHand: () => Effect.succeed(kept), take: () => Effect.dieMessage("the shared cache was read") }
+    ],
+    ["in the cache of all nodes", { ...nothingAtHand, take: () => Effect.succeed(new Map([["day", kept] as const])) }]
+  ] as const)("are returned as they are %s, without reading the history", ([, cache]) =>
     Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(kept)
     }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
   )
 
-  it.effect("are disabled before anything else is looked at", () =>
+  it.effect("are refused as disabled before any other check", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(readRankings({ window: "year" }))).toMatchObject({ _tag: "RankingsDisabled" })
     }).pipe(Effect.provide([policy(false), untouched]))
   )
 
-  it.effect("of a window or modality there is not are refused, and nothing is computed", () =>
+  it.effect("of an unknown window or modality are refused without computing anything", () =>
     Effect.gen(function* () {
       const year = yield* Effect.flip(readRankings({ window: "year" }))
       expect(year).toMatchObject({ _tag: "InvalidWindow", param: "window" })
@@ -60,7 +63,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), untouched]))
   )
 
-  it.effect("are unavailable when the history cannot be read, in the cache or where it is kept", () => {
+  it.effect("are unavailable when the history or the cache cannot be read", () => {
     const broken = Effect.die(new Error("the database is away"))
     const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
     const brokenCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: () => broken })
@@ -73,7 +76,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), quietly]))
   })
 
-  it.effect("are unavailable rather than late", () =>
+  it.effect("are unavailable after 10 seconds", () =>
     Effect.gen(function* () {
       const asked = yield* Effect.fork(Effect.flip(readRankings({})))
       yield* TestClock.adjust("10 seconds")
@@ -81,7 +84,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
   )
 
-  it.effect("are unavailable rather than rounded", () => {
+  it.effect("are unavailable when a token count exceeds the exact integers of JSON", () => {
     const most = { input: 2n ** 53n, cacheWrite: 0n, cacheRead: 0n, output: 0n }
     const vast = { ...usage, settlements: [aSettlement("m", "2026-06-10T04:00:00Z", 0, { consumed: most })] }
     return Effect.gen(function* () {

@@ -60,7 +60,7 @@ const aDoor = (reseller: Reseller = aReseller(), tooOften = false) => {
 }
 
 describe("logging in", () => {
-  it.effect("with the right password gives a token", () => {
+  it.effect("returns a token for the right password", () => {
     const { log, layer, as } = aDoor()
     return Effect.gen(function* () {
       const { token, reseller } = yield* as(" Reseller@Example.com ")
@@ -70,27 +70,24 @@ describe("logging in", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect(
-    "with a wrong password, as nobody, or as what is no email is refused in one way, and verified each time",
-    () => {
-      const { log, layer, as } = aDoor()
-      return Effect.gen(function* () {
-        const refusals = yield* Effect.all([
-          Effect.flip(as("reseller@example.com", "wrong")),
-          Effect.flip(as("nobody@example.com")),
-          Effect.flip(as("no email\u0000"))
-        ])
-        expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
-        expect(log.filter((deed) => deed.startsWith("verify"))).toEqual([
-          "verify",
-          "verify against nothing",
-          "verify against nothing"
-        ])
-      }).pipe(Effect.provide(layer))
-    }
-  )
+  it.effect("refuses a wrong password, an unknown email and an invalid email alike, and hashes each time", () => {
+    const { log, layer, as } = aDoor()
+    return Effect.gen(function* () {
+      const refusals = yield* Effect.all([
+        Effect.flip(as("reseller@example.com", "wrong")),
+        Effect.flip(as("nobody@example.com")),
+        Effect.flip(as("no email\u0000"))
+      ])
+      expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
+      expect(log.filter((deed) => deed.startsWith("verify"))).toEqual([
+        "verify",
+        "verify against nothing",
+        "verify against nothing"
+      ])
+    }).pipe(Effect.provide(layer))
+  })
 
-  it.effect("too often is refused before anything is looked up or hashed", () => {
+  it.effect("refuses too many attempts before it looks up or hashes anything", () => {
     const { log, layer, as } = aDoor(aReseller(), true)
     return Effect.gen(function* () {
       expect(yield* Effect.flip(as("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
@@ -99,7 +96,7 @@ describe("logging in", () => {
   })
 
   it.effect.each(["pending", "rejected", "suspended"] as const)(
-    "as one who is %s tells the status to who knows the password, and to nobody else",
+    "reveals the status %s only after the right password",
     (status) => {
       const { layer, as } = aDoor(aReseller({ status }))
       return Effect.gen(function* () {
@@ -114,14 +111,16 @@ describe("a request with a token", () => {
   const asked = (token: string | undefined, reseller = aReseller()) =>
     Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), aDoor(reseller).layer)
 
-  it.effect("is whose it is", () => Effect.map(asked("genuine"), (reseller) => expect(reseller).toEqual(aReseller())))
+  it.effect("is authenticated as the reseller of the token", () =>
+    Effect.map(asked("genuine"), (reseller) => expect(reseller).toEqual(aReseller()))
+  )
 
   it.effect.each([
-    ["there is none", asked(undefined)],
-    ["it is not ours", asked("forged")],
-    ["its reseller was suspended since", asked("genuine", aReseller({ status: "suspended" }))],
-    ["it is of an earlier version", asked("genuine", aReseller({ tokenVersion: 1 }))]
-  ] as const)("is nobody's when %s, and it is all the same refusal", ([, refused]) =>
+    ["there is no token", asked(undefined)],
+    ["the token is forged", asked("forged")],
+    ["the reseller was suspended since", asked("genuine", aReseller({ status: "suspended" }))],
+    ["the token version is outdated", asked("genuine", aReseller({ tokenVersion: 1 }))]
+  ] as const)("gets the same refusal when %s", ([, refused]) =>
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 })
@@ -134,7 +133,7 @@ describe("signing up", () => {
     waNumber: "6281234567"
   })
 
-  it.effect("makes a reseller who waits for a review", () => {
+  it.effect("creates a reseller that awaits review", () => {
     const { log, layer } = aDoor()
     return Effect.gen(function* () {
       expect(yield* signUp(asking("new@example.com"))).toMatchObject({ email: "new@example.com", status: "pending" })
@@ -142,7 +141,7 @@ describe("signing up", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("asks the blacklist first, and hashes whether or not the email is taken", () => {
+  it.effect("checks the blacklist first, and hashes the password even if the email is taken", () => {
     const { log, layer } = aDoor()
     return Effect.gen(function* () {
       expect((yield* Effect.flip(signUp(asking("x@bad.example"))))._tag).toBe("EmailBlacklisted")

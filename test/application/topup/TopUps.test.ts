@@ -5,52 +5,52 @@ import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
-import { Counter, seen } from "./Counter.ts"
+import { seen, TopUpFixture } from "./TopUpFixture.ts"
 
 const other = ResellerId.make("01930000-0000-7000-8000-000000000002")
 const create = (request: Parameters<typeof createTopUp>[1]) =>
   Effect.provideService(createTopUp(aReseller(), request), TopUpPolicy, { bounds: defaultBounds })
 
 describe("a new top-up", () => {
-  it.effect("is opened with the provider of its method", () => {
-    const counter = new Counter()
+  it.effect("is opened by the provider of its method", () => {
+    const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       const order = yield* create({ method: "crypto_bep20", amount_usd_micro: 10_000_000 })
       expect(order).toMatchObject({ status: "pending", provider: "bsc", resellerId: aReseller().id })
-      expect(counter.log).toEqual(["open"])
-    }).pipe(Effect.provide(counter.layer))
+      expect(fixture.log).toEqual(["open"])
+    }).pipe(Effect.provide(fixture.layer))
   })
 
   it.effect.each([
-    ["of a method nobody takes payments for", { method: "qris", amount_idr: 10_000 }, "PaymentProviderUnavailable"],
-    ["of too little", { method: "crypto_bep20", amount_usd_micro: 1 }, "AmountOutOfRange"],
+    ["with a method without a provider", { method: "qris", amount_idr: 10_000 }, "PaymentProviderUnavailable"],
+    ["with too small an amount", { method: "crypto_bep20", amount_usd_micro: 1 }, "AmountOutOfRange"],
     [
-      "that contradicts itself",
+      "with contradictory fields",
       { method: "crypto_bep20", amount_idr: 1, amount_usd_micro: 10_000_000 },
       "ValidationFailed"
     ]
-  ] as const)("%s is refused before any provider hears of it", ([, request, tag]) => {
-    const counter = new Counter()
+  ] as const)("%s is refused without a request to a provider", ([, request, tag]) => {
+    const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       expect((yield* Effect.flip(create(request)))._tag).toBe(tag)
-      expect(counter.log).toEqual([])
-    }).pipe(Effect.provide(counter.layer))
+      expect(fixture.log).toEqual([])
+    }).pipe(Effect.provide(fixture.layer))
   })
 })
 
-describe("an order that is read", () => {
-  it.effect("is reconciled first", () => {
-    const counter = new Counter()
-    counter.keep(anOrder())
-    counter.says = Effect.succeed(seen("Paid"))
+describe("reading an order", () => {
+  it.effect("refreshes it first", () => {
+    const fixture = new TopUpFixture()
+    fixture.store(anOrder())
+    fixture.response = Effect.succeed(seen("Paid"))
     return Effect.gen(function* () {
       expect((yield* refreshTopUp(aReseller().id, anOrder().id)).status).toBe("credited")
-    }).pipe(Effect.provide(counter.layer))
+    }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is not found by another reseller, nor by an id that is none, and nobody is asked", () => {
-    const counter = new Counter()
-    counter.keep(anOrder())
+  it.effect("does not find an order of another reseller, or an invalid id, and asks no provider", () => {
+    const fixture = new TopUpFixture()
+    fixture.store(anOrder())
     return Effect.gen(function* () {
       for (const [reseller, id] of [
         [other, anOrder().id],
@@ -60,18 +60,18 @@ describe("an order that is read", () => {
       ] as const) {
         expect((yield* Effect.flip(refreshTopUp(reseller, id)))._tag).toBe("TopUpNotFound")
       }
-      expect(counter.log).toEqual([])
-    }).pipe(Effect.provide(counter.layer))
+      expect(fixture.log).toEqual([])
+    }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is found by an operator by id or number", () => {
-    const counter = new Counter()
-    counter.keep(anOrder({ status: "credited" }))
+  it.effect("finds it by id or number for an operator", () => {
+    const fixture = new TopUpFixture()
+    fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {
       for (const name of [anOrder().id, orderNumberOf(anOrder().id)]) {
         expect((yield* refreshTopUpForOperator(name)).order.id).toBe(anOrder().id)
       }
       expect((yield* Effect.flip(refreshTopUpForOperator("nonsense")))._tag).toBe("TopUpNotFound")
-    }).pipe(Effect.provide(counter.layer))
+    }).pipe(Effect.provide(fixture.layer))
   })
 })

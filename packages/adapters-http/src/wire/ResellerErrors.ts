@@ -6,8 +6,8 @@
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
 
+import type { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import type { customerBalances, keyBalances } from "@tollgate/application/customer/Balances"
-import type { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/CustomerKeys"
 import type { resolveCustomer } from "@tollgate/application/customer/Customers"
 import type { readUsage } from "@tollgate/application/customer/SettledUsage"
 import type { Mints } from "@tollgate/application/mint/Mints"

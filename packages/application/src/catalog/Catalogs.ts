@@ -1,7 +1,6 @@
 /**
  * The catalog: the snapshot requests are served from, and the way to change it.
  */
-
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import type { Model, TierTerms } from "@tollgate/domain/catalog/Model"

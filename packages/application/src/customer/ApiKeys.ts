@@ -1,28 +1,71 @@
 /**
- * The API keys of users.
+ * The API keys of users: an operator manages the keys of any user, a reseller those of its customers
+ * (docs/reference/reseller.md#cust-3).
  */
-
-import type { ApiKey, ApiKeyId, ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
-import type { UserNotFound } from "@tollgate/domain/customer/User"
+import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import { UserId, type UserNotFound } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operation"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 
 export interface CreatedKey {
   readonly key: ApiKey
-  /** The whole key; cannot be had again. */
+  /** The whole key. It is not stored, so this is the only time it is returned. */
   readonly secret: Redacted.Redacted<string>
 }
 
+/** The keys as operators manage them. */
 export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
   ApiKeys,
   {
     readonly create: (email: Email, name: string, operator: Operator) => Effect.Effect<CreatedKey, UserNotFound>
-    /** All keys of a user, newest first, revoked ones too. */
+    /** All keys of a user, newest first, including revoked ones. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
-    /** Ends a key on every node at the next request. Again: the key as it is. */
+    /** Every node refuses the key from the next request on. A repeated call returns the key unchanged. */
     readonly revoke: (id: ApiKeyId, operator: Operator) => Effect.Effect<ApiKey, ApiKeyNotFound>
   }
 >() {}
+
+export interface RevokedKey {
+  readonly keyId: ApiKeyId
+  readonly revokedAt: Date
+}
+
+/** The keys as resellers manage them. */
+export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKeys")<
+  CustomerKeys,
+  {
+    /** Creates a key if the user is a customer of this reseller. Check, key and audit log entry are one transaction. */
+    readonly create: (resellerId: ResellerId, userId: UserId, name: string) => Effect.Effect<CreatedKey, NotFound>
+    /**
+     * Revokes a key of a customer of this reseller, in one transaction with its audit log entry. Every node refuses it
+     * from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
+     */
+    readonly revoke: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<RevokedKey, NotFound>
+  }
+>() {}
+
+const readUserId = Schema.decodeOption(UserId)
+const readKeyId = Schema.decodeOption(ApiKeyId)
+
+/** The secret is returned by this call only. */
+export const createCustomerKey = (resellerId: ResellerId, userId: string, name: string) =>
+  Effect.gen(function* () {
+    const id = readUserId(userId)
+    if (Option.isNone(id)) return yield* new NotFound({ what: "customer" })
+    return yield* (yield* CustomerKeys).create(resellerId, id.value, name)
+  })
+
+/** Spec: DELETE /api/reseller/keys/{keyID}. */
+export const revokeCustomerKey = (resellerId: ResellerId, keyId: string) =>
+  Effect.gen(function* () {
+    const id = readKeyId(keyId)
+    if (Option.isNone(id)) return yield* new NotFound({ what: "key" })
+    return yield* (yield* CustomerKeys).revoke(resellerId, id.value)
+  })

@@ -1,7 +1,6 @@
 /**
- * Pay-as-you-go balances, as an operator moves them.
+ * The pay-as-you-go balances that operators credit.
  */
-
 import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId, UserNotFound } from "@tollgate/domain/customer/User"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -15,14 +14,14 @@ export interface CreditedPayg {
   readonly userId: UserId
   readonly amountUsdMicro: UsdMicro
   readonly balancePico: UsdPico
-  /** The operation had been carried out before; nothing moved now. */
+  /** An earlier call applied the operation; this one changed nothing. */
   readonly alreadyApplied: boolean
 }
 
 export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccounts")<
   PaygAccounts,
   {
-    /** Credits once per operation id; the same id for another user or amount is a conflict. */
+    /** Credits once for each operation id. The same id for another user or amount is a conflict. */
     readonly credit: (credit: {
       readonly email: Email
       readonly amount: UsdMicro

@@ -1,7 +1,6 @@
 /**
  * The users of the service.
  */
-
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import type { User, UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operation"
@@ -14,7 +13,7 @@ export class Users extends Context.Tag("@tollgate/application/Users")<
   {
     readonly create: (email: Email, operator: Operator) => Effect.Effect<User, UserExists>
     readonly find: (email: Email) => Effect.Effect<User, UserNotFound>
-    /** What the user has left: pay-as-you-go and one entry per plan, by public model name. */
+    /** The remaining balances: pay-as-you-go, and one entry for each plan by public model name. */
     readonly balances: (user: User) => Effect.Effect<CustomerBalances>
   }
 >() {}

@@ -1,10 +1,9 @@
 /**
- * The money of inference: a durable hold before anything is sent, one settlement afterwards.
+ * The ledger of inference: a durable hold before a request is sent upstream, and one settlement afterwards.
  *
- * Each call is decided inside a transaction that many requests share; the rules are the domain's (`Hold`,
+ * Each call is decided inside a transaction that many requests share. The rules are in the domain (`Hold`,
  * `Settlement`).
  */
-
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { Ending } from "@tollgate/domain/inference/Charge"
@@ -29,7 +28,7 @@ export interface Admission {
   readonly estimate: Estimate
 }
 
-/** What became of an admitted request. */
+/** How an admitted request ended, and what it is charged. */
 export interface Measured {
   readonly ending: Ending
   readonly charge: Charge
@@ -41,54 +40,56 @@ export interface Measured {
 export interface SettlementRequest {
   readonly admission: Admission
   /**
-   * Asked when the transaction that writes the settlement is put together, not when it is handed over, so that a client
-   * that leaves while its answer waits for its turn is not charged. May be asked again when the transaction is retried.
+   * Called when the transaction that writes the settlement is built, not when the settlement is queued. A client that
+   * leaves while its settlement is queued is therefore not charged. Called again when the transaction is retried.
    */
   readonly measure: () => Measured
 }
 
 export interface Settled {
-  /** What was measured when this settlement was written. */
+  /** The result of `measure` that this settlement was written with. */
   readonly measured: Measured
   readonly settlement: Settlement
 }
 
-/** What the ledger has to do, for those who watch it. */
+/** The load of the ledger, for metrics. */
 export interface LedgerLoad {
   /** Requests whose hold is not durable yet. */
   readonly waitingAdmissions: number
   /** Settlements that are not durable yet. */
   readonly unsettled: number
-  /** Transactions carried out since the start, and how long they took together. */
+  /** Transactions since the start, and their total duration. */
   readonly transactions: number
   readonly transactionMillis: number
 }
 
-/** Takes the outcome, once. */
+/** Receives the result, once. */
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
 /**
- * Called back rather than awaited: these are in every request, and a fiber that waits costs more than what it waits for.
+ * Takes callbacks instead of returning effects: every request makes these calls, and a waiting fiber would cost more than
+ * the call.
  */
 export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
   InferenceLedger,
   {
     /**
-     * Makes the hold durable. Re-checks the key, so a revoked one is refused whatever a cache said. Full queues and an
-     * unreachable database are {@link Overloaded}. Answers always; whoever loses interest settles the hold then.
+     * Makes the hold durable. Checks the key again, so that a revoked key is refused although a cache still has it. A
+     * full queue and an unreachable database are {@link Overloaded}. The callback always runs; a caller that no longer
+     * needs the hold settles it then.
      */
     readonly admit: (
       admission: Admission,
-      answer: Callback<void, InsufficientBalance | InvalidApiKey | Overloaded>
+      callback: Callback<void, InsufficientBalance | InvalidApiKey | Overloaded>
     ) => void
     /**
-     * Settles, and answers when it is durable. Settled before by somebody else: `undefined`, and nothing moves. Retries
-     * until the database is back.
+     * Settles, and calls back when the settlement is durable. If another node has settled the request before, the result
+     * is `undefined` and nothing changes. Retries until the database is back.
      */
-    readonly settle: (settling: SettlementRequest, answer: Callback<Settled | undefined>) => void
-    /** Settles in the background; awaited at shutdown. Never dropped. */
+    readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
+    /** Settles in the background. The shutdown waits for it; it is never dropped. */
     readonly settleLater: (settling: SettlementRequest) => void
-    /** Records what running requests have delivered, in one statement. */
+    /** Stores what running requests have delivered, in one statement. */
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
     ) => Effect.Effect<void>

@@ -1,7 +1,6 @@
 /**
- * Holds that are not settled yet, and the ones whose node died.
+ * Holds that are not settled yet, including those of dead nodes.
  */
-
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
@@ -15,7 +14,7 @@ export interface OpenHold {
   readonly hold: Hold
   readonly checkpoint: Checkpoint
   readonly heldAt: Date
-  /** The node that owns it has not been heard of for too long. */
+  /** The node that owns it is dead: it left, or sent no heartbeat for too long. */
   readonly orphaned: boolean
 }
 
@@ -24,7 +23,7 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
   {
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
-    /** Settles the holds of dead nodes at their last checkpoints; how many. Safe on any number of nodes at once. */
+    /** Settles the holds of dead nodes at their last checkpoints; returns their number. Safe on many nodes concurrently. */
     readonly sweep: Effect.Effect<number>
   }
 >() {}

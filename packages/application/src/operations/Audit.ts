@@ -8,13 +8,13 @@ export interface AuditCheck {
   readonly id: string
   /** The invariant, as a sentence. */
   readonly invariant: string
-  /** Rows that break it; 0 is clean. */
+  /** The number of rows that violate it. */
   readonly violations: bigint
 }
 
 export interface AuditReport {
   readonly checks: ReadonlyArray<AuditCheck>
-  /** How much was looked at and what it says: accounts, settlements, written off, supplier usage nobody paid for. */
+  /** Totals beside the checks: accounts, settlements, write-offs, usage of providers that no customer paid for. */
   readonly figures: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 

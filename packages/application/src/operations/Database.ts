@@ -1,14 +1,14 @@
 /**
- * The database as operations see it.
+ * The database, as operators and health checks see it.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface DatabaseState {
   readonly serverVersion: string
-  /** Migrations this program knows that the database has not seen. */
+  /** Migrations of this program that are not applied yet. */
   readonly pendingMigrations: ReadonlyArray<string>
-  /** Milliseconds by which the database's clock is ahead of ours; negative when behind. */
+  /** By how many milliseconds the database's clock is ahead of this process's clock; negative when it is behind. */
   readonly clockAheadMillis: number
   readonly synchronousCommit: string
 }
@@ -16,12 +16,12 @@ export interface DatabaseState {
 export class Database extends Context.Tag("@tollgate/application/Database")<
   Database,
   {
-    /** Answers within a second or not at all. */
+    /** Whether the database responds within a second. */
     readonly reachable: Effect.Effect<boolean>
     readonly state: Effect.Effect<DatabaseState>
-    /** Tells this database from every other one; the same for whoever asks. */
+    /** Identifies this database; the same for every client of it. */
     readonly identity: Effect.Effect<string>
-    /** Applies what is missing; the names of what was applied. Two at once are safe. */
+    /** Applies the pending migrations and returns their names. Safe when run twice concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}

@@ -1,25 +1,25 @@
 /**
- * Settings out of the environment, described once and read alike by every program of an installation.
+ * Settings from environment variables, described once and read the same way by every program of an installation.
  *
- * Each is a variable with a kind, a default and a sentence for the operations page. All that is wrong is told at once,
- * one line each; the value itself is never repeated, because it may be a secret.
+ * A setting has a kind, a default and a sentence for the operations page. All errors are reported at once, one line
+ * each. An error never contains the value, because it may be a secret.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** Values of this kind, and what to say when one is not. */
+/** A kind of value, and the error text of a value that is not of this kind. */
 export const kind = <A, I>(needs: string, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({ message: () => ({ message: `${needs} is needed`, override: true }) })
 
 /** Digits only: no sign, no exponent, no other base. */
 const Digits = Schema.String.pipe(Schema.pattern(/^\d{1,18}$/))
 
-/** A whole number of something, as `a whole number of seconds`. */
+/** `what` names the unit, for example `a whole number of seconds`. */
 export const wholeNumber = (what: string, from: number, to: number) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.NumberFromString).pipe(Schema.between(from, to)))
 
-/** The same for an amount of money. */
+/** An amount of money, which may exceed the safe integers. */
 export const amount = (what: string, from: bigint, to: bigint) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.BigInt).pipe(Schema.betweenBigInt(from, to)))
 
@@ -31,14 +31,14 @@ export const Word = kind(
   "a word of small letters and digits, a letter first,",
   Schema.String.pipe(Schema.pattern(/^[a-z][a-z0-9]{0,31}$/))
 )
-/** One that we or an operator draw. */
+/** A secret that the server or an operator generates. */
 export const Secret = kind(
   "a secret of 32 characters or more",
   Schema.Redacted(Schema.String.pipe(Schema.minLength(32)))
 )
-/** One that somebody else gave us, of whatever form they like. */
+/** A secret that a provider issued, in the provider's format. */
 export const Credential = kind("a key without spaces", Schema.Redacted(Schema.String.pipe(Schema.pattern(/^\S+$/))))
-/** Where something is reached over HTTP; told without a slash at its end, so that paths can be appended. */
+/** The base of HTTP addresses, without a trailing slash, so that paths can be appended. */
 export const HttpAddress = kind(
   "an address like https://example.com, without query,",
   Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)), Schema.String, {
@@ -56,7 +56,7 @@ export const Switch = kind(
   })
 )
 
-/** Several of a kind, with commas between them. */
+/** Several values of one kind, separated by commas. */
 export const listOf = <A>(what: string, item: Schema.Schema<A, string>) =>
   kind(
     `a list of ${what}, with commas between them,`,
@@ -75,11 +75,11 @@ export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A, descrip
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The settings in these variables, or everything that is wrong with them: `NAME: what is needed`. */
+/** The settings in these variables, or one error for each wrong variable: `NAME: what is needed`. */
 export const readSettings =
   <A, I>(schema: Schema.Schema<A, I>) =>
   (environment: Environment): Either.Either<A, ReadonlyArray<string>> => {
-    // An empty variable is one that was not set.
+    // An empty variable counts as absent.
     const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""))
     return Either.mapLeft(Schema.decodeUnknownEither(schema, { errors: "all" })(given), (error) =>
       ParseResult.ArrayFormatter.formatErrorSync(error).map(({ path, message }) => `${String(path[0])}: ${message}`)

@@ -1,7 +1,7 @@
 /**
- * The running servers, as the database knows them: a node that stops beating is dead and its holds are swept.
+ * The running servers, as the database knows them. A node that stops sending heartbeats is dead, and other nodes sweep
+ * its holds.
  */
-
 import type * as Brand from "effect/Brand"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -13,9 +13,9 @@ export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
   {
     /** This process. */
     readonly self: NodeId
-    /** Says that this node is alive, by the database's clock. */
+    /** Stores a heartbeat of this node, by the database's clock. */
     readonly beat: Effect.Effect<void>
-    /** Says goodbye: what this node leaves behind may be swept at once. */
+    /** Deregisters this node: other nodes may sweep its remaining holds at once. */
     readonly leave: Effect.Effect<void>
   }
 >() {}

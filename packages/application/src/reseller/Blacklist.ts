@@ -1,7 +1,6 @@
 /**
- * Addresses and domains that may not sign up.
+ * Email addresses and domains that cannot sign up.
  */
-
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { BlacklistEntry, BlacklistPattern, PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import type { Email } from "@tollgate/domain/validation/Email"
@@ -13,9 +12,9 @@ export class Blacklist extends Context.Tag("@tollgate/application/Blacklist")<
   {
     /** Whether one of `patternsAgainst(email)` is listed. */
     readonly covers: (email: Email) => Effect.Effect<boolean>
-    /** By pattern. */
+    /** All entries, ordered by pattern. */
     readonly list: Effect.Effect<ReadonlyArray<BlacklistEntry>>
-    /** Again: the entry as it is, and nothing in the audit log. */
+    /** A pattern that is listed already is returned unchanged, without an entry in the audit log. */
     readonly add: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry>
     readonly remove: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry, PatternNotListed>
   }

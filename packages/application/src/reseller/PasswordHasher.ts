@@ -1,5 +1,5 @@
 /**
- * Passwords as they are stored: slow to guess, and never to be read back.
+ * The hashing of passwords: slow on purpose, so that a stolen hash is expensive to guess.
  */
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import * as Brand from "effect/Brand"
@@ -7,16 +7,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 
-/** With its algorithm and parameters inside, as PHC text. */
+/** A PHC string, which contains the algorithm and its parameters. */
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<
   PasswordHasher,
   {
-    /** Few run at a time and few wait; {@link RateLimited} when more are asked for. */
+    /** The number of running and waiting hashes is limited; above it the result is {@link RateLimited}. */
     readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash, RateLimited>
-    /** Whether this is the password. Where there is no hash the answer is no, at the same cost. */
+    /** Whether the password is right. Without a hash the result is false, at the same cost. */
     readonly verify: (
       password: Redacted.Redacted<string>,
       hash: PasswordHash | undefined

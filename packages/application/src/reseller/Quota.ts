@@ -1,7 +1,6 @@
 /**
  * The prepaid quota of resellers.
  */
-
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { AdjustmentConflict, InsufficientQuota, QuotaAdjustment } from "@tollgate/domain/reseller/QuotaAdjustment"
@@ -11,7 +10,7 @@ import type * as Effect from "effect/Effect"
 
 export interface AdjustedQuota extends QuotaAdjustment {
   readonly balanceUsdMicro: UsdMicro
-  /** The operation had been carried out before; nothing moved now. */
+  /** An earlier call applied the operation; this one changed nothing. */
   readonly alreadyApplied: boolean
 }
 
@@ -21,7 +20,7 @@ export class Quota extends Context.Tag("@tollgate/application/Quota")<
     readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
     /**
      * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log in one transaction.
-     * Once per operation id over all resellers: (quota_adjust, operation id) is unique among transfers.
+     * An operation id is applied once over all resellers: (quota_adjust, operation id) is unique among transfers.
      */
     readonly adjust: (
       adjustment: QuotaAdjustment,

@@ -1,7 +1,6 @@
 /**
  * The resellers and their reviews.
  */
-
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewMove, ReviewRefused } from "@tollgate/domain/reseller/Review"
@@ -27,17 +26,17 @@ export interface Credentials {
 export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
   Resellers,
   {
-    /** Makes a `pending` reseller and its empty quota account, in one transaction; of two at once one is refused. */
+    /** Creates a `pending` reseller and its empty quota account in one transaction. An email is accepted once. */
     readonly create: (reseller: NewReseller) => Effect.Effect<Reseller, EmailExists>
     readonly find: (id: ResellerId) => Effect.Effect<Option.Option<Reseller>>
     readonly credentials: (email: Email) => Effect.Effect<Option.Option<Credentials>>
-    /** By id or by email, as an operator writes it. */
+    /** Finds by id or email, as an operator writes it. */
     readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
-    /** Newest first; of one status, or all. */
+    /** The resellers of one status, or all of them, newest first. */
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
     /**
-     * Applies `decideReview` to the locked row. A change is written with its entry in the audit log, in one
-     * transaction; a move to where the reseller is already writes neither.
+     * Applies `decideReview` to the locked row. A change and its audit log entry are one transaction. A move to the
+     * present status writes nothing.
      */
     readonly review: (
       id: ResellerId,

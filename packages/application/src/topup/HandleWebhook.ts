@@ -1,10 +1,10 @@
 /**
- * A payment provider says that something happened to an order (docs/reference/reseller.md#d9). Its word only wakes us:
- * what happened is asked of the provider, as always.
+ * A webhook of a payment provider: it causes a refresh of its order (docs/reference/reseller.md#d9). Its content is not
+ * trusted, because the refresh asks the provider.
  *
- * A genuine webhook is acknowledged whatever it names, so that it is not sent again and tells nobody which orders exist.
+ * Every webhook with a right signature is acknowledged, also when it names no order. So the provider does not send it
+ * again, and the response does not reveal which orders exist.
  */
-
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Duration from "effect/Duration"
@@ -14,14 +14,14 @@ import { type BadSignature, type PaymentProvider, PaymentProviders, type Reporte
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
-/** Providers wait for seconds only; the look goes on without them. */
-const PATIENCE = Duration.seconds(2)
+/** A provider waits only a few seconds for the acknowledgement. The refresh goes on after it. */
+const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
 
-const MOST_OF_A_NUMBER = 100
+const MAX_LOGGED_LENGTH = 100
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** What the provider wants to hear, as JSON. */
+/** Returns the acknowledgement that the provider expects, as JSON. */
 export const handleWebhook = (providerName: string, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     const named = (yield* PaymentProviders).all.filter(({ name }) => name === providerName)
@@ -29,15 +29,15 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
 
     const stored = yield* orderOf(reported, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* PaymentRefresher).refreshAfterReport(stored.value), PATIENCE)
+      yield* Effect.timeoutOption((yield* PaymentRefresher).refreshAfterReport(stored.value), ACKNOWLEDGEMENT_TIMEOUT)
     } else {
-      const orderNumber = reported.orderNumber?.slice(0, MOST_OF_A_NUMBER)
+      const orderNumber = reported.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
       yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })
     }
     return acknowledgement
   })
 
-/** A payment that repeats one of an order is about that order, whatever order it names, if any. */
+/** A payment that repeats an earlier payment belongs to the order of the earlier one, whatever order it names. */
 const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
@@ -48,7 +48,7 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
     return Option.filter(found, ({ order }) => order.provider === label)
   })
 
-/** The first of the providers of this name whose signature it is; several have one name while an account is replaced. */
+/** Tries each provider of this name, because there are several while an account at the provider is replaced. */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })

@@ -1,7 +1,6 @@
 /**
- * Whoever takes payments for top-ups. Each provider is asked in its own wire; what it says comes back in ours.
+ * The payment providers of top-ups. An adapter speaks the protocol of its provider and returns domain types.
  */
-
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentInstructions, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -13,33 +12,33 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** What is to be paid: rupiah for the QRIS methods, dollars in tokens for the others. */
+/** The amount to pay: rupiah for the QRIS methods, dollars in tokens for the others. */
 export type AmountDue =
   | { readonly _tag: "Rupiah"; readonly totalIdr: Idr }
   | { readonly _tag: "Dollars"; readonly amountUsdMicro: UsdMicro; readonly tokenKind: TokenKind }
 
-/** A payment to be made; the same for as long as the order lives. */
+/** A payment to be made. It does not change during the life of an order. */
 export interface PaymentIntent {
   readonly orderId: OrderId
-  /** Our reference at every provider. */
+  /** The reference that every provider receives. */
   readonly orderNumber: OrderNumber
   readonly method: PaymentMethod
   readonly due: AmountDue
   readonly payer: { readonly name: string; readonly email: Email }
-  /** A number no other order has or will have; present where the provider asks for one. */
+  /** A number that no other order ever has; present if the provider needs one. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
 
 /** A payment as the provider opened it. */
 export interface OpenedPayment {
-  /** The provider's reference; of several payments for one order all of them, with commas between. */
+  /** The provider's reference. Several payments for one order: all references, separated by commas. */
   readonly providerPaymentId: string
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
-  /** What the provider's adapter needs to ask again, as JSON; opaque to everybody else. */
+  /** JSON that the provider's adapter needs for later requests; opaque to all other code. */
   readonly state: unknown
-  /** Payments that came since and repeat one of these, as the provider has told us: its references. */
+  /** The references of later payments that repeat one of these, as the provider reported them. */
   readonly repeatedPayments?: ReadonlyArray<string>
 }
 
@@ -58,7 +57,7 @@ export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>
     "unauthorized",
     "rejected"
   ),
-  /** The provider may have opened the payment all the same. */
+  /** The provider may have opened the payment although the request failed. */
   ambiguous: Schema.Boolean,
   detail: Schema.String
 }) {}
@@ -78,41 +77,41 @@ export interface RepeatedPayment {
   readonly originalId: string
 }
 
-/** What a genuine webhook is about, where it says so. It carries no truth besides. */
+/** What a webhook with a right signature names. Its other content is not used. */
 export interface Reported {
-  /** As it stands there: perhaps of no order of ours. */
+  /** As the webhook has it; there may be no such order. */
   readonly orderNumber?: string | undefined
   readonly repeated?: RepeatedPayment | undefined
 }
 
 export interface PaymentWebhook {
-  /** Whatever it is about, once its signature over the raw bytes was found right. */
+  /** Checks the signature over the raw bytes. */
   readonly verify: (
     headers: Readonly<Record<string, string | undefined>>,
     body: Uint8Array
   ) => Effect.Effect<Reported, BadSignature>
-  /** What the provider wants to hear, as JSON. */
+  /** The response that the provider expects, as JSON. */
   readonly acknowledgement: unknown
 }
 
 export interface PaymentProvider {
-  /** As orders store it and responses show it, for example `midtrans`, `midtrans-simulator`. */
+  /** Orders store it and responses show it: `midtrans` or `midtrans-simulator`, for example. */
   readonly label: string
-  /** Of the provider, in the path of its webhooks: `midtrans`. */
+  /** The name in the path of its webhooks: `midtrans`, for example. */
   readonly name: string
-  /** Not real money: talks to a simulator. */
+  /** Connected to a simulator, without real money. */
   readonly simulated: boolean
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
-  /** Whether settings and provider fit together; asked at start and by `doctor`. */
+  /** Fails if the provider cannot be used with these settings. Run at start and by `doctor`. */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
-  /** Answers within seconds, or fails. */
+  /** Ends within seconds. */
   readonly refresh: (
     intent: PaymentIntent,
     opened: OpenedPayment
   ) => Effect.Effect<PaymentObservation, ProviderUnavailable>
-  /** Takes a payment back that may have been opened without our hearing of it; best effort. */
+  /** Cancels a payment that may have been opened although `open` failed; best effort. */
   readonly cancel: ((intent: PaymentIntent) => Effect.Effect<void, ProviderUnavailable>) | undefined
   readonly webhook: PaymentWebhook | undefined
 }
@@ -120,9 +119,9 @@ export interface PaymentProvider {
 export class PaymentProviders extends Context.Tag("@tollgate/application/PaymentProviders")<
   PaymentProviders,
   {
-    /** Who takes new payments of this method. */
+    /** The provider of new payments with this method. */
     readonly forMethod: (method: PaymentMethod) => Option.Option<PaymentProvider>
-    /** Who opened an earlier payment: an order stays with its provider. */
+    /** The provider that opened an earlier payment: an order stays with its provider. */
     readonly byLabel: (label: string) => Option.Option<PaymentProvider>
     readonly all: ReadonlyArray<PaymentProvider>
   }

@@ -5,7 +5,6 @@
  * of concurrent refreshes of one order are one request to its provider, and clients and webhooks cause at most one a
  * second for an order of real money.
  */
-
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import type { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"

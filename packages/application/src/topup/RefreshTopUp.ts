@@ -6,7 +6,7 @@
  *
  * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
- * The provider is asked outside any transaction. If it fails or times out, the order stays as it was
+ * The request to the provider is made outside any transaction. If it fails or times out, the order stays as it was
  * (docs/reference/reseller.md#d7). Recording and crediting are two transactions: a crash between them leaves a
  * `crediting` order, and the next refresh credits it.
  */

@@ -1,6 +1,6 @@
 /**
- * Refreshes orders in batches: the background task for orders that are due, so that a payment is credited although its
- * payer has closed the page (docs/reference/reseller.md#d10), and an operator's refresh of all open orders.
+ * Refreshes orders in batches: the due orders in the background, so that a payment is credited although its payer has
+ * closed the page (docs/reference/reseller.md#d10), and all open orders for an operator.
  *
  * Any number of nodes may run it: a claim gives each order to one node at a time.
  */
@@ -26,7 +26,7 @@ const PAGE_SIZE = 200
 
 export interface RefreshCounts {
   readonly attempted: number
-  /** Of these, orders whose provider responded, or did not have to be asked. The others are as they were stored. */
+  /** Of these, orders whose provider responded or was not needed. The others are unchanged. */
   readonly refreshed: number
   /** Of these, orders credited now. */
   readonly credited: number

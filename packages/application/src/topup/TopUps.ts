@@ -47,7 +47,7 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 
 const readId = Schema.decodeOption(OrderId)
 
-/** The order after its provider was asked (docs/reference/reseller.md#top-5). */
+/** The order after a refresh (docs/reference/reseller.md#top-5). */
 export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)

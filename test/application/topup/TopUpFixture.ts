@@ -1,6 +1,6 @@
 /**
- * A payment provider that does as it is told, and the stored orders it is asked about, with a record of who was asked
- * what. The decisions are the domain's; what a real store adds (locks, uniqueness) is tested with the real store.
+ * A payment provider whose responses a test sets, and the stored orders, with a log of the calls. The decisions are the
+ * domain's; the locks and the uniqueness of the real store are tested with the real store.
  */
 
 import {
@@ -22,18 +22,18 @@ import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
 export const seen = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
   tag === "Paid" ? { _tag: tag, received: undefined, paidAt: undefined } : { _tag: tag, received: undefined }
 
-export class Counter {
+export class TopUpFixture {
   readonly orders = new Map<OrderId, StoredTopUp>()
   readonly abandoned = new Map<OrderId, string>()
-  /** Orders the sweep finds due, one batch a call. */
+  /** The batches of due orders, one for each call. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
   stale: ReadonlyArray<AbandonedTopUp> = []
-  /** `refresh`, `open`, `cancel`, `record`, `credit`, in the order they were begun. */
+  /** `refresh`, `open`, `cancel`, `record`, `credit`, in the order in which they begin. */
   readonly log: Array<string> = []
   quota = aQuota(0n)
 
-  says: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(seen("Pending"))
-  opens: Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected> = Effect.succeed(anOpening())
+  response: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(seen("Pending"))
+  opening: Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected> = Effect.succeed(anOpening())
   providers: ReadonlyArray<PaymentProvider> = [this.provider()]
 
   provider(facts: Partial<PaymentProvider> = {}): PaymentProvider {
@@ -45,22 +45,22 @@ export class Counter {
       needsDepositIndex: true,
       probe: Effect.void,
       open: () =>
-        this.#noted(
+        this.#logged(
           "open",
-          Effect.suspend(() => this.opens)
+          Effect.suspend(() => this.opening)
         ),
       refresh: () =>
-        this.#noted(
+        this.#logged(
           "refresh",
-          Effect.suspend(() => this.says)
+          Effect.suspend(() => this.response)
         ),
-      cancel: ({ orderNumber }) => this.#noted(`cancel ${orderNumber}`, Effect.void),
+      cancel: ({ orderNumber }) => this.#logged(`cancel ${orderNumber}`, Effect.void),
       webhook: undefined,
       ...facts
     }
   }
 
-  keep(order: TopUpOrder): StoredTopUp {
+  store(order: TopUpOrder): StoredTopUp {
     const stored = {
       order,
       payer: { name: aReseller().name, email: aReseller().email },
@@ -71,13 +71,13 @@ export class Counter {
     return stored
   }
 
-  count(deed: string): number {
-    return this.log.filter((noted) => noted === deed).length
+  count(call: string): number {
+    return this.log.filter((noted) => noted === call).length
   }
 
-  #noted<A, E>(deed: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+  #logged<A, E>(call: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.zipRight(
-      Effect.sync(() => this.log.push(deed)),
+      Effect.sync(() => this.log.push(call)),
       effect
     )
   }
@@ -99,7 +99,7 @@ export class Counter {
         Effect.sync(() =>
           this.abandoned.has(id)
             ? Option.none()
-            : Option.some(this.keep(anOrder({ id, providerPaymentId: opened.providerPaymentId })))
+            : Option.some(this.store(anOrder({ id, providerPaymentId: opened.providerPaymentId })))
         ),
       abandon: (id, reason) => Effect.sync(() => void this.abandoned.set(id, reason)),
       abandonStale: () => Effect.sync(() => this.stale),
@@ -121,24 +121,24 @@ export class Counter {
             .slice(0, limit)
         ),
       recordObservation: (id, what) =>
-        this.#noted(
+        this.#logged(
           "record",
           Effect.map(Clock.currentTimeMillis, (now) => {
-            const { order } = this.orders.get(id) ?? this.keep(anOrder({ id }))
+            const { order } = this.orders.get(id) ?? this.store(anOrder({ id }))
             const refreshed = decideRefresh(order, what, new Date(now))
-            this.keep(refreshed.order)
+            this.store(refreshed.order)
             return refreshed
           })
         ),
       credit: (id) =>
-        this.#noted(
+        this.#logged(
           "credit",
           Effect.map(Clock.currentTimeMillis, (now) => {
-            const { order } = this.orders.get(id) ?? this.keep(anOrder({ id }))
+            const { order } = this.orders.get(id) ?? this.store(anOrder({ id }))
             const credited = decideCrediting(order, this.quota, new Date(now))
             if (credited === undefined) return order
             this.quota = credited.quota
-            return this.keep(credited.order).order
+            return this.store(credited.order).order
           })
         ),
       noteRepeated: (provider, { paymentId, originalId }) =>
@@ -164,7 +164,7 @@ export class Counter {
     }))
   )
 
-  /** The refresher and its ports, and no logging. */
+  /** The refresher and its ports, without logging. */
   readonly layer = PaymentRefresher.layer.pipe(
     Layer.provideMerge(Layer.suspend(() => this.ports)),
     Layer.merge(Logger.remove(Logger.defaultLogger))
