@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
 describe("a splice", () => {
-  it("replaces and inserts, in whatever order it is asked to", () => {
+  it("replaces and inserts, in any order of the splices", () => {
     const body = Buffer.from("0123456789")
     const splices = [
       { start: 8, end: 10, text: "é" },

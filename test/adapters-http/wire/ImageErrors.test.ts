@@ -38,11 +38,11 @@ const rows: ReadonlyArray<Row> = [
   ["500 internal_error", { _tag: "InternalError" }, "server_error", null, {}]
 ]
 
-it.each(rows)("an image request that fails is told %s", (row, error, type, param, headers) => {
-  const told = imageErrorBody(error, "request-1")
+it.each(rows)("an image request fails with %s", (row, error, type, param, headers) => {
+  const response = imageErrorBody(error, "request-1")
   const [status, code] = row.split(" ")
-  expect({ status: told.status, headers: told.headers }).toEqual({ status: Number(status), headers })
-  expect(JSON.parse(told.body)).toEqual({
+  expect({ status: response.status, headers: response.headers }).toEqual({ status: Number(status), headers })
+  expect(JSON.parse(response.body)).toEqual({
     type: "error",
     error: {
       type,
@@ -53,5 +53,5 @@ it.each(rows)("an image request that fails is told %s", (row, error, type, param
     },
     request_id: "request-1"
   })
-  expect(told.body).not.toContain("SECRET")
+  expect(response.body).not.toContain("SECRET")
 })

@@ -70,9 +70,9 @@ describe("an inference error", () => {
       ["openai", openai],
       ["anthropic", anthropic]
     ] as const) {
-      const told = errorBody(error, "request-1", dialect)
-      expect({ status: told.status, headers: told.headers }).toEqual({ status, headers })
-      expect(JSON.parse(told.body)).toEqual({
+      const response = errorBody(error, "request-1", dialect)
+      expect({ status: response.status, headers: response.headers }).toEqual({ status, headers })
+      expect(JSON.parse(response.body)).toEqual({
         type: "error",
         error: {
           type,
@@ -83,23 +83,23 @@ describe("an inference error", () => {
         },
         request_id: "request-1"
       })
-      expect(told.body).not.toContain("SECRET")
+      expect(response.body).not.toContain("SECRET")
     }
   })
 
-  it("never asks to try again at once", () => {
+  it("has a `retry-after` of at least one second", () => {
     for (const seconds of [0, -1, 0.01, Number.NaN]) {
       const { headers } = errorBody(new Errors.Overloaded({ retryAfterSeconds: seconds }), "r", "openai")
       expect(headers["retry-after"]).toBe("1")
     }
   })
 
-  it("does not repeat a name of a model without end", () => {
+  it("does not repeat a long name of a model in full", () => {
     const { body } = errorBody(new Errors.ModelNotFound({ model: "x".repeat(1_000_000) }), "r", "openai")
     expect(body.length).toBeLessThan(500)
   })
 
-  it("in a chat stream is one frame, and not the last word", () => {
+  it("is one frame without [DONE] in a chat stream", () => {
     const frames = chatProtocol.stream.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
     expect(frames).toMatch(/^data: \{"error":\{.*\}\}\n\n$/)
     expect(JSON.parse(frames.slice(6)).error).toMatchObject({

@@ -16,7 +16,7 @@ const refusal = (body: string | Buffer) =>
     onRight: () => undefined
   })
 
-/** What a reference parser says: the object, or undefined for what is no JSON or no object. */
+/** The object of a reference parser; undefined for invalid JSON and for other values. */
 const reference = (bytes: Buffer): Record<string, unknown> | undefined => {
   try {
     const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
@@ -60,7 +60,7 @@ describe("a scan of a body", () => {
     ]
   )
   law(
-    "agrees with a parser on documents with a change anywhere",
+    "agrees with a parser on documents with a random change",
     [document, FastCheck.nat(), FastCheck.nat(3), splinter],
     (text, at, removed, inserted) => {
       const start = at % (text.length + 1)
@@ -99,14 +99,14 @@ describe("a scan of a body", () => {
     ]
   )
   law(
-    "agrees with a parser on any heap of tokens",
+    "agrees with a parser on random tokens",
     [FastCheck.array(token, { maxLength: 10 })],
     (tokens) => agrees(Buffer.from(`{"k":${tokens.join("")}`)) && agrees(Buffer.from(`{"k":${tokens.join("")}}`)),
     4_000
   )
 
   law(
-    "agrees with a parser on bytes that may be no text",
+    "agrees with a parser on bytes that may not be UTF-8",
     [document, FastCheck.nat(), FastCheck.uint8Array({ minLength: 1, maxLength: 3 })],
     (text, at, noise) => {
       const bytes = Buffer.from(text)
@@ -116,7 +116,7 @@ describe("a scan of a body", () => {
   )
 
   law(
-    "finds members where a parser finds the same values",
+    "finds members with the values that a parser finds",
     [object, object, value, value, indent],
     (before, after, model, flag, space) => {
       const body = { ...before, model, ...after, options: { ...before, flag } }
@@ -136,17 +136,17 @@ describe("a scan of a body", () => {
     }
   )
 
-  it("finds a member whose name is written with escapes", () => {
+  it("finds a member with escapes in its name", () => {
     const bytes = Buffer.from('{"\\u006d\\u006Fdel":7}')
     expect(Either.getOrThrow(scan(bytes)).model).toMatchObject({ kind: "number", start: 19, end: 20 })
   })
 
-  it("knows what is empty", () => {
+  it("recognizes empty objects and arrays", () => {
     const found = Either.getOrThrow(scanned('{"options":{ },"items":[],"prompt":[0]}'))
     expect([found.options?.empty, found.items?.empty, found.prompt?.empty]).toEqual([true, true, false])
   })
 
-  it("does not mistake a member deeper down, or in a string, for one at the top", () => {
+  it("ignores a member that is nested, or inside a string", () => {
     expect(Either.getOrThrow(scanned('{"a":{"model":1},"b":"\\"model\\":2","c":[{"model":3}]}')).model).toBeUndefined()
   })
 
@@ -180,19 +180,19 @@ describe("a scan of a body", () => {
     ["white space", " \n", "must be a JSON object"],
     ["no object", '["model"]', "must be a JSON object"],
     ["a byte order mark", '\ufeff{"model":1}', "must be a JSON object"],
-    ["an end too early", '{"model":', "ends too early"],
+    ["a truncated body", '{"model":', "ends too early"],
     ["an unfinished string", '{"model":"m', "ends too early"],
     ["something after the end", '{"model":"m"}}', "unexpected character at byte 13"],
     ["a control character", '{"model":"a\nb"}', "unexpected character at byte 11"],
-    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), "not UTF-8"],
-    ["too deep a nest", deep(513), "more than 512 levels"],
+    ["bytes that are not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), "not UTF-8"],
+    ["513 levels", deep(513), "more than 512 levels"],
     ["a million levels", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
     ["a million levels of objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
-  ])("refuses %s, and says so", (_, body, message) => {
+  ])("refuses %s, with a message about it", (_, body, message) => {
     expect(refusal(body)?.message).toContain(message)
   })
 
-  it.each(["a", "options", "items"])("counts the levels inside '%s' like any others", (name) => {
+  it.each(["a", "options", "items"])("counts the levels inside '%s' like all others", (name) => {
     const within = (levels: number) => {
       const value = "[".repeat(levels) + "]".repeat(levels)
       if (name === "items") return `{"items":[{"role":"a","x":${value}}]}`
@@ -203,7 +203,7 @@ describe("a scan of a body", () => {
     expect(refusal(within(513 - above))?.message).toContain("more than 512 levels")
   })
 
-  it("accepts what is strange but well-formed", () => {
+  it("accepts unusual but well-formed JSON", () => {
     const body = `{"model":-0.0e-999,"a":1e999,"b":"\\ud800","":{"":[]},"c":${"9".repeat(10_000)}}`
     expect(refusal(body)).toBeUndefined()
     expect(refusal(deep(512))).toBeUndefined()
@@ -231,7 +231,7 @@ describe("the size of a body", () => {
         ? Object.values(it).reduce((sum: number, item) => sum + bytesIn(item), 0)
         : 0
 
-  law("is the text of its strings, however they are escaped", [value.filter(isWellFormed)], (prompt) => {
+  law("is the decoded size of its strings, with any escapes", [value.filter(isWellFormed)], (prompt) => {
     const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
     return (
       size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
@@ -239,7 +239,7 @@ describe("the size of a body", () => {
     )
   })
 
-  it("takes an escape for the bytes it stands for", () => {
+  it("counts an escape as the bytes that it encodes", () => {
     for (const character of ["\u0000", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\ude00"]) {
       const size = Either.getOrThrow(scanned(`{"prompt":${written(character, escaped)}}`)).prompt?.textBytes
       expect(size).toBe(Buffer.byteLength(character))
@@ -257,22 +257,22 @@ describe("the size of a body", () => {
     ["base64 of its own", { data: base64 }, "", 0],
     ["a small one", { data: "QUJD" }, "QUJD", 0],
     ["a link", { type: "image_url", image_url: { url: "https://a.example/b" } }, "image_urlhttps://a.example/b", 1]
-  ])("of %s leaves out the base64", (_, part, text, attachments) => {
+  ])("of %s excludes the base64", (_, part, text, attachments) => {
     expect(sizeOf([part])).toEqual({ textBytes: text.length, attachments })
   })
 
   const prose = "data:image/png;base64, ".padEnd(5_000, "write me a long story ")
   it.each([
     ["under a member that is text", { text: `data:image/png;base64,${base64}` }],
-    ["that turns into text later", { url: `data:image/png;base64,${base64} and now for something` }],
-    ["that never was base64", { url: prose }],
-    ["that is an address of text", { url: `data:text/plain,${base64}` }],
+    ["that continues as text", { url: `data:image/png;base64,${base64} and now for something` }],
+    ["that is not base64", { url: prose }],
+    ["that is a data URL of text", { url: `data:text/plain,${base64}` }],
     ["in an array", [`data:image/png;base64,${base64}`]]
-  ])("counts a pretended picture %s", (_, part) => {
+  ])("counts text disguised as an image %s", (_, part) => {
     expect(sizeOf(part).textBytes).toBe(bytesIn(part))
   })
 
-  it("knows base64 whose slashes are escaped", () => {
+  it("recognizes base64 with escaped slashes", () => {
     const body = `{"prompt":{"url":"data:image\\/png;base64,${"\\/9j\\/".repeat(400)}"}}`
     expect(Either.getOrThrow(scanned(body)).prompt?.textBytes).toBe(0)
   })

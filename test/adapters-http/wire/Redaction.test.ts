@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
 const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
-const clean = (text: string) => redactedText(text, names)
+const redacted = (text: string) => redactedText(text, names)
 
-describe("the words of a supplier", () => {
+describe("a message of a provider", () => {
   it.each([
     "prompt is too long: 205000 tokens > 200000 maximum",
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130011 tokens.",
@@ -15,8 +15,8 @@ describe("the words of a supplier", () => {
     "Invalid value: 'foo'. Supported values are: 'auto' and 'none'. They cannot be used together.",
     "messages.1.content.0.text: Field required. Image addresses must begin with http:// or https://.",
     "No tool output found for function call call_aB3dE5fG7hI9jK1lM3nO5pQ7."
-  ])("are kept when they tell nothing: %s", (text) => {
-    expect(clean(text)).toBe(text)
+  ])("is kept when it does not identify the provider: %s", (text) => {
+    expect(redacted(text)).toBe(text)
   })
 
   it.each([
@@ -25,8 +25,8 @@ describe("the words of a supplier", () => {
     ["accounts/vendor/models/big-model: bad", "acme/large-1: bad"],
     ["Use BIG-MODEL-2025-08-07 or acme/large-1.", "Use acme/large-1 or acme/large-1."],
     ["bad\u0000\u001b[31m\u202e\ntext ", "bad [31m text"]
-  ])("have our name of the model: %j", (text, cleaned) => {
-    expect(clean(text)).toBe(cleaned)
+  ])("has the public name of the model: %j", (text, expected) => {
+    expect(redacted(text)).toBe(expected)
   })
 
   it.each([
@@ -50,33 +50,33 @@ describe("the words of a supplier", () => {
     "upgrade to a paid plan",
     "",
     "x ".repeat(2_000)
-  ])("are dropped when they tell who it is, which account, or what it costs: %s", (text) => {
-    expect(clean(text)).toBeUndefined()
+  ])("is dropped when it identifies the provider, the account or a price: %s", (text) => {
+    expect(redacted(text)).toBeUndefined()
   })
 
-  it("are not searched for in our own name of the model", () => {
+  it("may contain the provider's name in the public name of the model", () => {
     const openai = { publicName: "openai/gpt-5", upstreamModel: "gpt-5-2025", secretWords: ["openai"] }
     expect(redactedText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
     expect(redactedText("OpenAI takes no images", openai)).toBeUndefined()
   })
 
-  it("are cut to a bearable length", () => {
-    expect(clean("no ".repeat(600))?.length).toBeLessThan(1_010)
+  it("is cut to a maximum length", () => {
+    expect(redacted("no ".repeat(600))?.length).toBeLessThan(1_010)
   })
 
   const word = FastCheck.stringMatching(/^[a-z]{6,12}$/)
   law(
-    "never hold a secret word or the supplier's name of the model",
+    "never contains a secret word or the upstream model",
     [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
-      const said = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
-      const shown = redactedText(said, { publicName: "ours", upstreamModel, secretWords: [secret] })
+      const message = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
+      const shown = redactedText(message, { publicName: "ours", upstreamModel, secretWords: [secret] })
       return shown === undefined || !shown.toLowerCase().includes(secret)
     }
   )
 })
 
-describe("the member a supplier finds at fault", () => {
+describe("the member that a provider reports as invalid", () => {
   it.each([
     ["messages[0].content", "messages[0].content"],
     ["tools.0.function", "tools.0.function"],
@@ -85,7 +85,7 @@ describe("the member a supplier finds at fault", () => {
     ["x".repeat(101), null],
     [7, null],
     [undefined, null]
-  ])("%s is told as %s", (param, told) => {
-    expect(redactedParam(param, names)).toBe(told)
+  ])("%s becomes %s", (param, expected) => {
+    expect(redactedParam(param, names)).toBe(expected)
   })
 })

@@ -20,7 +20,7 @@ describe("an event stream", () => {
     ["lines of data joined", "data: a\ndata: b\ndata\n\n", data("a\nb\n")],
     ["one space taken from the value", "data:  a \n\ndata:b\n\n", data(" a ", "b")],
     [
-      "comments, ids, retry times and strangers dropped",
+      "comments, ids, retry times and unknown fields dropped",
       ": x\nid: 1\nretry: 2\ndatas: 3\nx\ndata: a\n\n:\n\n",
       data("a")
     ],
@@ -36,11 +36,11 @@ describe("an event stream", () => {
   it.each<[string, string, ReadonlyArray<SseEvent>]>([
     ["taken when its JSON is whole", 'data: {"a":1}', data('{"a":1}')],
     ["taken when only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
-    ["taken when it is the last word", "data: [DONE]", data("[DONE]")],
-    ["left when its JSON is cut", 'data: {"a":{"b":1}', []],
-    ["left when the last word is cut", "data: [DON", []],
-    ["left when the field is cut", "data: a\n\nda", data("a")]
-  ])("that stops in an event has it %s", (_, text, events) => {
+    ["taken when it is the end mark", "data: [DONE]", data("[DONE]")],
+    ["dropped when its JSON is cut", 'data: {"a":{"b":1}', []],
+    ["dropped when the end mark is cut", "data: [DON", []],
+    ["dropped when the field is cut", "data: a\n\nda", data("a")]
+  ])("that ends within an event has it %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 
@@ -53,7 +53,7 @@ describe("an event stream", () => {
   )
   const cuts = FastCheck.array(FastCheck.nat(), { maxLength: 5 })
   law(
-    "is the same wherever it is cut",
+    "is the same with any cuts",
     [body, cuts],
     (bytes, at) => {
       const sorted = [...at.map((n) => n % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
@@ -63,7 +63,7 @@ describe("an event stream", () => {
     2_000
   )
 
-  it("knows what came before a chunk that looks like an event of its own", () => {
+  it("remembers the lines before a chunk that looks like a complete event", () => {
     const pieces = ["data: a\n\n", "event: x\n", "data: b\n\n", "data: c\n", "data: d\n\n", "data: e\r", "data: f\n\n"]
     expect(decoded(...pieces)).toEqual([...data("a"), { event: "x", data: "b" }, ...data("c\nd", "e\nf")])
   })
@@ -72,13 +72,13 @@ describe("an event stream", () => {
     ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
     ["a line that ends too late", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
     ["an event of too many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
-  ])("with %s is a failure of the supplier (N34)", (_, pieces) => {
+  ])("with %s is a failure of the provider (N34)", (_, pieces) => {
     const decoder = new SseDecoder()
     const failed = pieces.map((piece) => decoder.push(Buffer.from(piece))).find(Either.isLeft)
     expect(failed).toMatchObject({ left: { _tag: "UpstreamFailed" } })
   })
 
-  it("takes a large event in small pieces", () => {
+  it("decodes a large event from small chunks", () => {
     const decoder = new SseDecoder()
     const events: Array<SseEvent> = []
     const whole = Buffer.from(`data: ${"é".repeat(1_000_000)}\n\n`)

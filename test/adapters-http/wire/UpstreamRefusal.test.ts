@@ -5,8 +5,8 @@ const names = { publicName: "public-model", upstreamModel: "upstream-model", sec
 const refusal = (status: number, body: unknown = {}, retryAfter?: string) =>
   refusalOfStatus(status, retryAfter, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), names)
 
-describe("a supplier's refusal", () => {
-  it.each([400, 422])("of the request (%i) is told in its words, cleaned", (status) => {
+describe("a provider's refusal", () => {
+  it.each([400, 422])("of the request (%i) keeps its message, redacted", (status) => {
     const error = { message: "upstream-model takes no images", param: "messages[0]", code: "x" }
     expect(refusal(status, { error })).toMatchObject({
       _tag: "UpstreamRejected",
@@ -21,14 +21,18 @@ describe("a supplier's refusal", () => {
     ["a detail", { detail: "too long" }, "too long"],
     ["a list of details", { detail: [{ loc: ["body"], msg: "too long" }] }, "too long"],
     ["a list of errors", [{ error: { message: "too long" } }], "too long"],
-    ["words that tell who it is", { error: { message: "primary says no" } }, "The model does not accept this request."],
+    [
+      "a message that identifies the provider",
+      { error: { message: "primary says no" } },
+      "The model does not accept this request."
+    ],
     ["no JSON", "<html>", "The model does not accept this request."],
     ["nothing", "", "The model does not accept this request."]
   ])("of the request is read from %s", (_, body, message) => {
     expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
   })
 
-  it("of our account, dressed as one of the request, is a failure", () => {
+  it("of the gateway's account under status 400 is an upstream failure", () => {
     expect(refusal(400, { error: { message: "Your credit balance is too low to access the API." } })._tag).toBe(
       "UpstreamFailed"
     )
@@ -37,11 +41,11 @@ describe("a supplier's refusal", () => {
     )
   })
 
-  it("that quotes a client's talk of keys is not taken for one of our account", () => {
+  it("that quotes a request about keys stays a refusal of the request", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 
-  it("of the size is told as such, without a figure nobody knows", () => {
+  it("of the size is passed on, without a limit in bytes", () => {
     expect(refusal(413)).toMatchObject({ _tag: "RequestTooLarge", limitBytes: null })
   })
 
@@ -54,12 +58,12 @@ describe("a supplier's refusal", () => {
     ["-3", 5],
     ["99999999999999999999", 5],
     [undefined, 5]
-  ])("for a limit, with retry-after %s, asks to wait %i seconds", (retryAfter, retryAfterSeconds) => {
+  ])("for a rate limit with retry-after %s has a wait of %i seconds", (retryAfter, retryAfterSeconds) => {
     expect(refusal(429, {}, retryAfter)).toMatchObject({ _tag: "TechnicalLimit", retryAfterSeconds })
   })
 
   it.each([301, 401, 402, 403, 404, 405, 408, 409, 410, 415, 451, 418, 500, 501, 502, 503, 504, 520, 529])(
-    "of any other kind (%i) is a failure",
+    "with any other status (%i) is an upstream failure",
     (status) => {
       expect(refusal(status, { error: { message: "sk-secret" } })).toMatchObject({
         _tag: "UpstreamFailed",
@@ -69,7 +73,7 @@ describe("a supplier's refusal", () => {
   )
 })
 
-describe("an error where an answer should be", () => {
+describe("an error under a 2xx status", () => {
   it.each([
     [{ code: 429 }, "TechnicalLimit"],
     [{ status: "429" }, "TechnicalLimit"],
@@ -87,13 +91,13 @@ describe("an error where an answer should be", () => {
     expect(refusalOfError(error)._tag).toBe(tag)
   })
 
-  it("is not told in its own words", () => {
+  it("does not keep its message", () => {
     expect(refusalOfError({ code: 400, message: "primary says no" })).toMatchObject({
       message: expect.stringContaining("does not accept this request")
     })
   })
 
-  it("keeps the text out of the log, where keys may stand in it", () => {
+  it("keeps its message out of the log, because it may contain a key", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
     expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })

@@ -8,18 +8,18 @@ const read = (body: unknown) => readChatRequest(Buffer.from(typeof body === "str
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
-const sentOn = (body: unknown, upstreamModel = "up/model") =>
+const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(chatBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a chat request", () => {
-  it("says its model, whether it is streamed, and whether usage is asked for", () => {
+  it("gives its model, whether it is streamed, and whether it requests usage", () => {
     const request = { model: "m", messages, stream: true, stream_options: { include_usage: true } }
     expect(accepted(request)).toMatchObject({ model: "m", streamed: true, includeUsage: true })
     expect(accepted({ model: "m", messages })).toMatchObject({ streamed: false, includeUsage: false })
     expect(accepted({ model: "m", messages, stream: null, stream_options: null })).toMatchObject({ streamed: false })
   })
 
-  it("reads a model written with escapes", () => {
+  it("may have escapes in the name of its model", () => {
     expect(accepted(`{"model":"a\\u002fb","messages":[{"role":"user"}]}`).model).toBe("a/b")
   })
 
@@ -58,7 +58,7 @@ describe("a chat request", () => {
     [null, "[]"],
     [null, "{"],
     [null, '{"model":"m","messages":[{"role":"user"}]} x']
-  ])("is refused with the member at fault: %s in %j", (param, body) => {
+  ])("is refused with the name of the invalid member: %s in %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -68,11 +68,11 @@ describe("a chat request", () => {
     [{ max_tokens: null }, undefined],
     [{}, undefined],
     [{ max_tokens: -1 }, undefined]
-  ])("with %j has a limit of %s on its answer", (limits, limit) => {
+  ])("with %j has an output limit of %s", (limits, limit) => {
     expect(accepted({ model: "m", messages, ...limits }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured by what a model reads of it", () => {
+  it("is measured by the members that a model reads", () => {
     const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
@@ -95,17 +95,17 @@ describe("a chat request", () => {
   })
 })
 
-describe("the body for a supplier", () => {
-  it("differs in the name of the model alone", () => {
+describe("the chat body for a provider", () => {
+  it("differs only in the name of the model", () => {
     expect(
-      sentOn('{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}')
+      sentBody('{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}')
     ).toBe(
       '{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "up/model" ,"seed":12345678901234567890}'
     )
   })
 
-  it("has the name of the model as JSON", () => {
-    expect(JSON.parse(sentOn({ model: "m", messages }, 'a"\\\u2028b')).model).toBe('a"\\\u2028b')
+  it("encodes the name of the model as JSON", () => {
+    expect(JSON.parse(sentBody({ model: "m", messages }, 'a"\\\u2028b')).model).toBe('a"\\\u2028b')
   })
 
   it.each([
@@ -124,9 +124,9 @@ describe("the body for a supplier", () => {
       ',"stream_options":{"include_usage":null}',
       '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
     ]
-  ])("of a stream asks for usage: %s", (options, expected) => {
+  ])("requests usage for a stream: %s", (options, expected) => {
     const tail = ',"messages":[{"role":"user"}]}'
-    expect(sentOn(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
+    expect(sentBody(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
   })
 
   const value = FastCheck.jsonValue({ maxDepth: 2 })
@@ -139,11 +139,11 @@ describe("the body for a supplier", () => {
       )
   )
   law(
-    "keeps all other members, and their order, whatever they are",
+    "keeps all other members and their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {
       const body = { ...before, stream, model: "m", ...after, messages }
-      const sent = sentOn(JSON.stringify(body, null, indent))
+      const sent = sentBody(JSON.stringify(body, null, indent))
       const { stream_options: options, ...rest } = JSON.parse(sent)
       return (
         JSON.stringify(rest) === JSON.stringify({ ...body, model: "up/model" }) &&

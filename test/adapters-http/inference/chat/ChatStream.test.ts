@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest"
 import { chunk, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
-import { finished, type Relayed, relayed, sse, told, usageTold } from "./relayed.ts"
+import { deltaChunk, finished, type Relayed, relayed, sse, usageFrame } from "./relayed.ts"
 
 interface Row {
-  readonly says: string
-  /** What the supplier sends. */
+  readonly name: string
+  /** The provider's bytes. */
   readonly sent: string
   readonly includeUsage?: boolean | null
   readonly frames: ReadonlyArray<unknown>
@@ -14,37 +14,37 @@ interface Row {
 const begin = chunk({ role: "assistant", content: "" })
 const hi = chunk({ content: "hi" })
 const stop = chunk({}, "stop")
-const toldBegin = told({ role: "assistant", content: "" })
-const toldHi = told({ content: "hi" })
-const toldFirstHi = told({ role: "assistant", content: "hi" })
-const toldStop = finished("stop")
+const writtenBegin = deltaChunk({ role: "assistant", content: "" })
+const writtenHi = deltaChunk({ content: "hi" })
+const writtenFirstHi = deltaChunk({ role: "assistant", content: "hi" })
+const writtenStop = finished("stop")
 const whole = [begin, hi, stop, "[DONE]"]
-const toldWhole = [toldBegin, toldHi, toldStop, "[DONE]"]
+const writtenWhole = [writtenBegin, writtenHi, writtenStop, "[DONE]"]
 
 const choices = (...items: ReadonlyArray<object>) => ({ ...hi, choices: items })
 const call = (...pieces: ReadonlyArray<object>) => chunk({ tool_calls: pieces })
-const toldCall = (...pieces: ReadonlyArray<object>) => told({ tool_calls: pieces })
+const writtenCall = (...pieces: ReadonlyArray<object>) => deltaChunk({ tool_calls: pieces })
 
 const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   N1: [
     {
-      says: "chunks, finish, usage and [DONE] are told in this order",
+      name: "chunks, finish, usage and [DONE] are written in this order",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 2)), "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
   N2: [
     {
-      says: "a usage of null on chunks is left out",
+      name: "a usage of null on chunks is removed",
       sent: sse({ ...begin, usage: null }, { ...hi, usage: null }, { ...stop, usage: null }, "[DONE]"),
       includeUsage: true,
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N3: [
     {
-      says: "a running usage is told once, at the end, with its last value",
+      name: "cumulative usage is written once, at the end, with its last value",
       sent: sse(
         { ...begin, usage: usage(7, 0) },
         { ...hi, usage: usage(7, 1) },
@@ -52,116 +52,121 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      says: "figures that fall back to zero in the last chunk do not count",
+      name: "counts that fall to zero in the last chunk are ignored",
       sent: sse({ ...begin, usage: usage(7, 2) }, hi, { ...stop, usage: usage(0, 0) }, "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
   N4: [
     {
-      says: "usage inside the finish chunk is told in a chunk of its own",
+      name: "usage in the finish chunk is written in a separate chunk",
       sent: sse(begin, hi, { ...stop, usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      says: "usage in Groq's member is usage",
+      name: "usage in the member `x_groq` is read",
       sent: sse(begin, hi, { ...stop, x_groq: { id: "req_1", usage: usage(7, 2) } }, "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
   N5: [
     {
-      says: "a usage chunk without choices is only usage",
+      name: "a usage chunk without choices adds no choice",
       sent: sse(...whole.slice(0, 3), { usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
-      frames: [...toldWhole.slice(0, 3), usageTold(7, 2), "[DONE]"]
+      frames: [...writtenWhole.slice(0, 3), usageFrame(7, 2), "[DONE]"]
     },
     {
-      says: "a usage chunk whose choices are null is only usage",
+      name: "a usage chunk with null choices adds no choice",
       sent: sse(...whole.slice(0, 3), { ...hi, choices: null, usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
-      frames: [...toldWhole.slice(0, 3), usageTold(7, 2), "[DONE]"]
+      frames: [...writtenWhole.slice(0, 3), usageFrame(7, 2), "[DONE]"]
     },
     {
-      says: "a usage chunk with an empty choice is only usage",
+      name: "a usage chunk with an empty choice adds no choice",
       sent: sse(...whole.slice(0, 3), { ...chunk({}), usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
-      frames: [...toldWhole.slice(0, 3), usageTold(7, 2), "[DONE]"]
+      frames: [...writtenWhole.slice(0, 3), usageFrame(7, 2), "[DONE]"]
     }
   ],
   N6: [
     {
-      says: "usage before the finish is told after it",
+      name: "usage before the finish is written after it",
       sent: sse(begin, hi, usageChunk(usage(7, 2)), stop, "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      says: "usage told twice is told once, and the last one wins",
+      name: "usage that is reported twice is written once, with its last value",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 1)), usageChunk(usage(7, 2)), "[DONE]"),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
   N7: [
-    { says: "usage nobody reported is not made up", sent: sse(...whole), includeUsage: true, frames: toldWhole },
     {
-      says: "usage reported in part is not made whole",
+      name: "usage that was not reported is not invented",
+      sent: sse(...whole),
+      includeUsage: true,
+      frames: writtenWhole
+    },
+    {
+      name: "usage that was reported in part is not written",
       sent: sse(...whole.slice(0, 3), { usage: { completion_tokens: 2 } }, "[DONE]"),
       includeUsage: true,
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N8: [undefined, null, false].map((includeUsage) => ({
-    says: `usage is not told to a client that said ${includeUsage}`,
+    name: `usage is not written for include_usage ${includeUsage}`,
     sent: sse(begin, hi, stop, usageChunk(usage(7, 2)), "[DONE]"),
     ...(includeUsage === undefined ? {} : { includeUsage }),
-    frames: toldWhole
+    frames: writtenWhole
   })),
   N9: [
     {
-      says: "content and finish in one chunk are told in two",
+      name: "content and finish in one chunk are written in two",
       sent: sse(begin, chunk({ content: "hi" }, "stop"), "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N10: [{ content: "" }, { role: "assistant" }, { content: null, role: "assistant" }]
     .map((delta) => ({
-      says: `a finish with ${JSON.stringify(delta)} has an empty delta`,
+      name: `a finish with ${JSON.stringify(delta)} has an empty delta`,
       sent: sse(begin, hi, chunk(delta, "stop"), "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     }))
     .concat({
-      says: "a finish whose delta is null has an empty one",
+      name: "a finish with a null delta has an empty delta",
       sent: sse(begin, hi, choices({ index: 0, delta: null, finish_reason: "stop" }), "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     }),
   N11: [
     {
-      says: "of a repeated finish only the first is told",
+      name: "only the first finish of a choice is written",
       sent: sse(begin, hi, stop, chunk({}, "length"), stop, "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     },
     {
-      says: "content after a finish is paid for, so it is passed on",
+      name: "content after a finish is charged, so it is passed on",
       sent: sse(begin, stop, hi, "[DONE]"),
-      frames: [toldBegin, toldStop, toldHi, "[DONE]"]
+      frames: [writtenBegin, writtenStop, writtenHi, "[DONE]"]
     }
   ],
   N12: [
-    { says: "[DONE] after output stands for a finish", sent: sse(begin, hi, "[DONE]"), frames: toldWhole },
+    { name: "[DONE] after content adds the missing finish", sent: sse(begin, hi, "[DONE]"), frames: writtenWhole },
     {
-      says: "[DONE] after tool calls stands for a finish for tool calls",
+      name: "[DONE] after tool calls adds the missing finish `tool_calls`",
       sent: sse(begin, call({ index: 0, id: "call_1", type: "function", function: { name: "f" } }), "[DONE]"),
       frames: [
-        toldBegin,
-        toldCall({ index: 0, id: "call_1", type: "function", function: { name: "f" } }),
+        writtenBegin,
+        writtenCall({ index: 0, id: "call_1", type: "function", function: { name: "f" } }),
         finished("tool_calls"),
         "[DONE]"
       ]
@@ -169,95 +174,99 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N13: [
     {
-      says: "a stream that ends after the finish, without [DONE], is complete",
+      name: "a stream that ends after the finish, without [DONE], is complete",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 2))),
       includeUsage: true,
-      frames: [toldBegin, toldHi, toldStop, usageTold(7, 2), "[DONE]"]
+      frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
-    { says: "a last blank line may be missing", sent: sse(...whole).trimEnd(), frames: toldWhole },
+    { name: "the last blank line may be missing", sent: sse(...whole).trimEnd(), frames: writtenWhole },
     {
-      says: "a usage chunk cut after the finish spoils nothing",
+      name: "a usage chunk that is cut after the finish is ignored",
       sent: `${sse(begin, hi, stop)}data: {"choices":[],"usa`,
       includeUsage: true,
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N14: [
     {
-      says: "a stream that ends before the finish is broken",
+      name: "a stream that ends before the finish fails",
       sent: sse(begin, hi),
-      frames: [toldBegin, toldHi],
+      frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     },
     {
-      says: "a stream cut within a chunk is broken",
+      name: "a stream that is cut within a chunk fails",
       sent: `${sse(begin, hi)}data: {"choices":[{"index":0,"delta":{"content":"hal`,
-      frames: [toldBegin, toldHi],
+      frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     },
     {
-      says: "a stream that ends with one choice of two unfinished is broken",
+      name: "a stream that ends with one of two choices unfinished fails",
       sent: sse(hi, chunk({}, "stop"), choices({ index: 1, delta: { content: "ho" }, finish_reason: null })),
-      frames: [toldFirstHi, toldStop, told({ role: "assistant", content: "ho" }, 1)],
+      frames: [writtenFirstHi, writtenStop, deltaChunk({ role: "assistant", content: "ho" }, 1)],
       end: "UpstreamFailed"
     }
   ],
   N15: [
-    { says: "nothing but [DONE] is a failure", sent: sse("[DONE]"), frames: [], end: "UpstreamFailed" },
-    { says: "nothing at all is a failure", sent: "", frames: [], end: "UpstreamFailed" },
+    { name: "a stream with only [DONE] fails", sent: sse("[DONE]"), frames: [], end: "UpstreamFailed" },
+    { name: "an empty stream fails", sent: "", frames: [], end: "UpstreamFailed" },
     {
-      says: "a role alone and [DONE] is a failure",
+      name: "a stream with only a role and [DONE] fails",
       sent: sse(begin, "[DONE]"),
-      frames: [toldBegin],
+      frames: [writtenBegin],
       end: "UpstreamFailed"
     }
   ],
   N16: [
     {
-      says: "comments, blank lines, ids and retry times are dropped",
+      name: "comments, blank lines, ids and retry times are dropped",
       sent: `: OPENROUTER PROCESSING\n\n\n\n${sse(begin)}id: 7\nretry: 10\n${sse(hi)}:\n\nid\n\n${sse(stop, "[DONE]")}`,
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N17: [
     {
-      says: "pings and what is no chunk are dropped",
+      name: "pings and other objects that are not chunks are dropped",
       sent: `event: ping\ndata: {}\n\ndata:\n\n${sse({ type: "ping" }, begin, { hello: 1 }, hi, stop, "[DONE]")}`,
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N18: [
-    { says: "no space after `data:`", sent: sse(...whole).replaceAll("data: ", "data:"), frames: toldWhole },
-    { says: "lines that end in CRLF", sent: sse(...whole).replaceAll("\n", "\r\n"), frames: toldWhole },
-    { says: "lines that end in CR", sent: sse(...whole).replaceAll("\n", "\r"), frames: toldWhole },
-    { says: "a byte order mark", sent: `\ufeff${sse(...whole)}`, frames: toldWhole },
     {
-      says: "data in several lines",
-      sent: `data: {"choices":[{"index":0,\ndata: "delta":{"content":"hi"}}]}\n\n${sse(stop, "[DONE]")}`,
-      frames: [toldFirstHi, toldStop, "[DONE]"]
+      name: "a missing space after `data:` is accepted",
+      sent: sse(...whole).replaceAll("data: ", "data:"),
+      frames: writtenWhole
     },
-    { says: "an event that is a message", sent: `event: message\n${sse(...whole)}`, frames: toldWhole }
+    { name: "lines that end in CRLF are accepted", sent: sse(...whole).replaceAll("\n", "\r\n"), frames: writtenWhole },
+    { name: "lines that end in CR are accepted", sent: sse(...whole).replaceAll("\n", "\r"), frames: writtenWhole },
+    { name: "a byte order mark is skipped", sent: `\ufeff${sse(...whole)}`, frames: writtenWhole },
+    {
+      name: "data in several lines is joined",
+      sent: `data: {"choices":[{"index":0,\ndata: "delta":{"content":"hi"}}]}\n\n${sse(stop, "[DONE]")}`,
+      frames: [writtenFirstHi, writtenStop, "[DONE]"]
+    },
+    { name: "an `event: message` line is ignored", sent: `event: message\n${sse(...whole)}`, frames: writtenWhole }
   ],
   N19: [
     {
-      says: "characters of several bytes stay whole wherever they are cut",
+      name: "characters of several bytes survive a cut at any byte",
       sent: sse(chunk({ content: "dé日👩‍👩‍👧" }), stop, "[DONE]"),
-      frames: [told({ role: "assistant", content: "dé日👩‍👩‍👧" }), toldStop, "[DONE]"]
+      frames: [deltaChunk({ role: "assistant", content: "dé日👩‍👩‍👧" }), writtenStop, "[DONE]"]
     }
   ],
   N20: [
     {
-      says: "a first chunk that only reports on filters is dropped",
+      name: "a first chunk with only filter results is dropped",
       sent: sse(
         { choices: [], created: 0, id: "", model: "", object: "", prompt_filter_results: [{ prompt_index: 0 }] },
         ...whole
       ),
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N21: [
     {
-      says: "members that tell about the supplier are removed",
+      name: "members that identify the provider are removed",
       sent: sse(
         {
           ...choices({
@@ -278,12 +287,12 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         stop,
         "[DONE]"
       ),
-      frames: [toldFirstHi, toldStop, "[DONE]"]
+      frames: [writtenFirstHi, writtenStop, "[DONE]"]
     }
   ],
   N22: [
     {
-      says: "members of deltas that nobody knows are kept",
+      name: "unknown members of deltas are kept",
       sent: sse(
         chunk({ role: "assistant", reasoning_content: "hm", annotations: [{ type: "url_citation" }] }),
         chunk({ reasoning: "so", refusal: null, audio: { id: "a", transcript: "la" }, content: "x" }),
@@ -291,43 +300,43 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        told({ role: "assistant", reasoning_content: "hm", annotations: [{ type: "url_citation" }] }),
-        told({ reasoning: "so", refusal: null, audio: { id: "a", transcript: "la" }, content: "x" }),
-        toldStop,
+        deltaChunk({ role: "assistant", reasoning_content: "hm", annotations: [{ type: "url_citation" }] }),
+        deltaChunk({ reasoning: "so", refusal: null, audio: { id: "a", transcript: "la" }, content: "x" }),
+        writtenStop,
         "[DONE]"
       ]
     }
   ],
   N23: [
     {
-      says: "reasoning details are kept for the next turn, without the supplier",
+      name: "reasoning details are kept for the next turn, without the provider",
       sent: sse(
         chunk({ reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", provider: "Bedrock" }] }),
         stop,
         "[DONE]"
       ),
       frames: [
-        told({ role: "assistant", reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s" }] }),
-        toldStop,
+        deltaChunk({ role: "assistant", reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s" }] }),
+        writtenStop,
         "[DONE]"
       ]
     }
   ],
   N24: [
     {
-      says: "a role that nobody said is added to the first delta",
+      name: "a missing role is added to the first delta",
       sent: sse(hi, hi, stop, "[DONE]"),
-      frames: [toldFirstHi, toldHi, toldStop, "[DONE]"]
+      frames: [writtenFirstHi, writtenHi, writtenStop, "[DONE]"]
     },
     {
-      says: "a role is told even when the finish comes first",
+      name: "a role is written also when the finish comes first",
       sent: sse(stop, "[DONE]"),
-      frames: [told({ role: "assistant" }), toldStop, "[DONE]"]
+      frames: [deltaChunk({ role: "assistant" }), writtenStop, "[DONE]"]
     }
   ],
   N25: [
     {
-      says: "a role said in every chunk is told in the first",
+      name: "a role that every chunk repeats is written in the first",
       sent: sse(
         chunk({ role: "assistant", content: "a" }),
         chunk({ role: "assistant", content: "b" }),
@@ -336,17 +345,17 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        told({ role: "assistant", content: "a" }),
-        told({ content: "b" }),
-        told({ content: "c" }),
-        toldStop,
+        deltaChunk({ role: "assistant", content: "a" }),
+        deltaChunk({ content: "b" }),
+        deltaChunk({ content: "c" }),
+        writtenStop,
         "[DONE]"
       ]
     }
   ],
   N26: [
     {
-      says: "tool calls without index and type get them",
+      name: "tool calls without index and type get them",
       sent: sse(
         begin,
         call({ id: "call_1", function: { name: "f", arguments: "" } }),
@@ -357,20 +366,20 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        toldBegin,
-        toldCall({ id: "call_1", function: { name: "f", arguments: "" }, index: 0, type: "function" }),
-        toldCall({ function: { arguments: "{}" }, index: 0 }),
-        toldCall(
+        writtenBegin,
+        writtenCall({ id: "call_1", function: { name: "f", arguments: "" }, index: 0, type: "function" }),
+        writtenCall({ function: { arguments: "{}" }, index: 0 }),
+        writtenCall(
           { id: "call_2", function: { name: "g", arguments: "{" }, index: 1, type: "function" },
           { function: { arguments: "}" }, index: 1 }
         ),
-        toldCall({ id: "call_1", function: { arguments: " " }, index: 0 }),
+        writtenCall({ id: "call_1", function: { arguments: " " }, index: 0 }),
         finished("tool_calls"),
         "[DONE]"
       ]
     },
     {
-      says: "tool calls without ids begin with their names",
+      name: "a tool call without an id starts with its name",
       sent: sse(
         begin,
         call({ function: { name: "f" } }),
@@ -379,40 +388,40 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        toldBegin,
-        toldCall({ function: { name: "f" }, index: 0, type: "function" }),
-        toldCall({ function: { arguments: "1" }, index: 0 }),
-        toldCall({ function: { name: "g" }, index: 1, type: "function" }),
+        writtenBegin,
+        writtenCall({ function: { name: "f" }, index: 0, type: "function" }),
+        writtenCall({ function: { arguments: "1" }, index: 0 }),
+        writtenCall({ function: { name: "g" }, index: 1, type: "function" }),
         finished("tool_calls"),
         "[DONE]"
       ]
     },
     {
-      says: "a call of a custom tool is of that type",
+      name: "the call of a custom tool has the type `custom`",
       sent: sse(begin, call({ id: "call_1", custom: { name: "c", input: "x" } }), stop, "[DONE]"),
       frames: [
-        toldBegin,
-        toldCall({ id: "call_1", custom: { name: "c", input: "x" }, index: 0, type: "custom" }),
-        toldStop,
+        writtenBegin,
+        writtenCall({ id: "call_1", custom: { name: "c", input: "x" }, index: 0, type: "custom" }),
+        writtenStop,
         "[DONE]"
       ]
     }
   ],
   N27: [
     {
-      says: "a finish of stop after tool calls is left as it is",
+      name: "a finish of `stop` after tool calls is kept",
       sent: sse(begin, call({ index: 0, id: "call_1", type: "function", function: { name: "f" } }), stop, "[DONE]"),
       frames: [
-        toldBegin,
-        toldCall({ index: 0, id: "call_1", type: "function", function: { name: "f" } }),
-        toldStop,
+        writtenBegin,
+        writtenCall({ index: 0, id: "call_1", type: "function", function: { name: "f" } }),
+        writtenStop,
         "[DONE]"
       ]
     }
   ],
   N28: [
     {
-      says: "several choices, mixed, each have a role and a finish of their own",
+      name: "interleaved choices each have a role and a finish",
       sent: sse(
         choices({ index: 1, delta: { content: "b" } }, { index: 0, delta: { content: "a" } }),
         chunk({}, "stop"),
@@ -420,38 +429,38 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        told({ role: "assistant", content: "b" }, 1),
-        told({ role: "assistant", content: "a" }),
-        toldStop,
-        told({ content: "c" }, 1),
+        deltaChunk({ role: "assistant", content: "b" }, 1),
+        deltaChunk({ role: "assistant", content: "a" }),
+        writtenStop,
+        deltaChunk({ content: "c" }, 1),
         finished("length", 1),
         "[DONE]"
       ]
     },
     {
-      says: "choices without an index are numbered by their place",
+      name: "choices without an index are numbered by their position",
       sent: sse(choices({ delta: { content: "a" } }, { delta: { content: "b" }, finish_reason: "stop" }), "[DONE]"),
       frames: [
-        told({ role: "assistant", content: "a" }),
-        told({ role: "assistant", content: "b" }, 1),
+        deltaChunk({ role: "assistant", content: "a" }),
+        deltaChunk({ role: "assistant", content: "b" }, 1),
         finished("stop", 1),
-        toldStop,
+        writtenStop,
         "[DONE]"
       ]
     },
     {
-      says: "a choice whose index cannot be one breaks the stream",
+      name: "a choice with an invalid index breaks the stream",
       sent: sse(begin, choices({ index: -1, delta: { content: "b" } })),
-      frames: [toldBegin],
+      frames: [writtenBegin],
       end: "UpstreamFailed"
     }
   ],
   N29: [
     ["an error member", { error: { message: "Provider returned error", code: 502 } }, "UpstreamFailed"],
-    ["an error that is a text", { error: "boom" }, "UpstreamFailed"],
-    ["an error of an old kind", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
-    ["an error of a limit", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
-    ["an error of a limit by its type", { error: { message: "x", type: "rate_limit_error" } }, "TechnicalLimit"],
+    ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
+    ["an error object of an old form", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
+    ["a rate limit by its code", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
+    ["a rate limit by its type", { error: { message: "x", type: "rate_limit_error" } }, "TechnicalLimit"],
     [
       "an error next to choices",
       { ...chunk({ content: "" }, "error"), error: { code: 502, message: "x" } },
@@ -463,19 +472,19 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       choices({ index: 0, delta: { content: "lost" } }, { index: 1, delta: {}, finish_reason: "error" }),
       "UpstreamFailed"
     ],
-    ["an error that says the request is wrong", { error: { code: 400, message: "x" } }, "UpstreamRejected"],
-    ["an error as the finish", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
+    ["an error for an invalid request", { error: { code: 400, message: "x" } }, "UpstreamRejected"],
+    ["an error as the finish reason", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
   ]
     .map(([kind, frame, end]) => ({
-      says: `${kind} breaks the stream, and nothing after it is told`,
+      name: `${kind} breaks the stream, and no later chunk is written`,
       sent: sse(begin, hi, frame as object, hi, stop, "[DONE]"),
-      frames: [toldBegin, toldHi],
+      frames: [writtenBegin, writtenHi],
       end: end as string
     }))
     .concat({
-      says: "an error event breaks the stream",
+      name: "an error event breaks the stream",
       sent: `${sse(begin, hi)}event: error\ndata: {"message":"overloaded"}\n\n${sse(stop, "[DONE]")}`,
-      frames: [toldBegin, toldHi],
+      frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     }),
   N30: [
@@ -488,51 +497,51 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
     ["SAFETY", "content_filter"],
     ["content_filter", "content_filter"],
     ["function_call", "function_call"],
-    ["who_knows", "stop"]
+    ["unknown", "stop"]
   ]
-    .map(([said, meant]) => ({
-      says: `a finish of ${said} is ${meant}`,
-      sent: sse(begin, hi, chunk({}, said as string), "[DONE]"),
-      frames: [toldBegin, toldHi, finished(meant as string), "[DONE]"]
+    .map(([given, reason]) => ({
+      name: `the finish reason ${given} becomes ${reason}`,
+      sent: sse(begin, hi, chunk({}, given as string), "[DONE]"),
+      frames: [writtenBegin, writtenHi, finished(reason as string), "[DONE]"]
     }))
     .concat({
-      says: "an empty finish is none",
+      name: "an empty finish reason is ignored",
       sent: sse(begin, chunk({ content: "hi" }, ""), stop, "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     }),
   N31: [
     {
-      says: "what frames a chunk is ours, whatever the supplier says",
+      name: "the common members of a chunk come from the gateway, not from the provider",
       sent: sse(
         { ...begin, object: "", id: "", model: "" },
         { choices: hi.choices },
         { ...stop, created: "x" },
         "[DONE]"
       ),
-      frames: toldWhole
+      frames: writtenWhole
     }
   ],
   N32: [
-    { says: "[DONE] is understood with blanks after it", sent: sse(begin, hi, stop, "[DONE] "), frames: toldWhole },
-    { says: "what follows [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: toldWhole }
+    { name: "[DONE] may be followed by spaces", sent: sse(begin, hi, stop, "[DONE] "), frames: writtenWhole },
+    { name: "data after [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: writtenWhole }
   ],
   N33: [
     {
-      says: "a frame that is no JSON breaks the stream",
+      name: "an event that is not JSON breaks the stream",
       sent: sse(begin, "{oops", hi),
-      frames: [toldBegin],
+      frames: [writtenBegin],
       end: "UpstreamFailed"
     },
     {
-      says: "a frame that is no object breaks the stream",
+      name: "an event that is not an object breaks the stream",
       sent: sse(begin, "[1]", hi),
-      frames: [toldBegin],
+      frames: [writtenBegin],
       end: "UpstreamFailed"
     }
   ],
   N36: [
     {
-      says: "log probabilities stay with their content",
+      name: "log probabilities stay with their content",
       sent: sse(
         choices({
           index: 0,
@@ -543,42 +552,42 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
         "[DONE]"
       ),
       frames: [
-        told({ role: "assistant", content: "hi" }, 0, { logprobs: { content: [{ token: "hi" }] } }),
-        toldStop,
+        deltaChunk({ role: "assistant", content: "hi" }, 0, { logprobs: { content: [{ token: "hi" }] } }),
+        writtenStop,
         "[DONE]"
       ]
     },
     {
-      says: "log probabilities of a token that is no text yet are told alone",
+      name: "log probabilities of a token without text are written alone",
       sent: sse(choices({ index: 0, delta: { content: "" }, logprobs: { content: [1] } }), hi, stop, "[DONE]"),
-      frames: [told({ role: "assistant" }, 0, { logprobs: { content: [1] } }), toldHi, toldStop, "[DONE]"]
+      frames: [deltaChunk({ role: "assistant" }, 0, { logprobs: { content: [1] } }), writtenHi, writtenStop, "[DONE]"]
     },
     {
-      says: "log probabilities of a finish stay with it",
+      name: "log probabilities of a finish stay with it",
       sent: sse(hi, choices({ index: 0, delta: {}, logprobs: { content: [] }, finish_reason: "stop" }), "[DONE]"),
-      frames: [toldFirstHi, finished("stop", 0, { logprobs: { content: [] } }), "[DONE]"]
+      frames: [writtenFirstHi, finished("stop", 0, { logprobs: { content: [] } }), "[DONE]"]
     }
   ],
   N37: [
     {
-      says: "empty deltas are dropped",
+      name: "empty deltas are dropped",
       sent: sse(chunk({}), begin, chunk({}), hi, chunk({ content: "" }), stop, "[DONE]"),
-      frames: toldWhole
+      frames: writtenWhole
     }
   ]
 }
 
-const table = Object.entries(rows).flatMap(([row, cases]) => cases.map((it) => [row, it.says, it] as const))
+const table = Object.entries(rows).flatMap(([row, cases]) => cases.map((it) => [row, it.name, it] as const))
 
 const expected = ({ frames, end = "complete" }: Row) => ({ frames, end })
 const seen = ({ frames, end }: Relayed) => ({ frames, end })
 
-describe("a normalised chat stream", () => {
+describe("a translated chat stream", () => {
   it.each(table)("%s: %s", (_, __, row) => {
     expect(seen(relayed([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
-  it.each(table)("%s: %s, wherever its bytes are cut", (_, __, row) => {
+  it.each(table)("%s: %s, with a cut at any byte", (_, __, row) => {
     const bytes = Buffer.from(row.sent)
     const uncut = relayed([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {
@@ -592,9 +601,9 @@ describe("a normalised chat stream", () => {
     ).toBe(uncut)
   })
 
-  it("N34: a line that does not end breaks the stream", () => {
+  it("N34: fails on a line that does not end", () => {
     const megabyte = Buffer.alloc(1024 * 1024, "x")
     const pieces = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(megabyte)]
-    expect(seen(relayed(pieces))).toEqual({ frames: [toldBegin, toldHi], end: "UpstreamFailed" })
+    expect(seen(relayed(pieces))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
   })
 })

@@ -1,5 +1,5 @@
 /**
- * What holds for a chat stream whatever a supplier sends, in whatever order.
+ * Properties of every translated chat stream, for any input in any order.
  */
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -46,7 +46,7 @@ const choice = FastCheck.record(
   },
   { requiredKeys: ["index", "delta"] }
 )
-const supplied = {
+const providerMembers = {
   id: SECRET,
   object: SECRET,
   created: SECRET,
@@ -56,16 +56,19 @@ const supplied = {
   [SECRET]: SECRET
 }
 const frame = FastCheck.oneof(
-  { weight: 8, arbitrary: FastCheck.array(choice, { maxLength: 2 }).map((choices) => ({ ...supplied, choices })) },
+  {
+    weight: 8,
+    arbitrary: FastCheck.array(choice, { maxLength: 2 }).map((choices) => ({ ...providerMembers, choices }))
+  },
   {
     weight: 2,
     arbitrary: FastCheck.tuple(count, count).map(([prompt, completion]) => ({
       ...usageChunk(usage(prompt, completion)),
-      ...supplied,
+      ...providerMembers,
       usage: { ...usage(prompt, completion), cost: SECRET, prompt_tokens_details: { cached_tokens: 1, [SECRET]: 2 } }
     }))
   },
-  { weight: 1, arbitrary: FastCheck.constant({ type: "ping", ...supplied }) }
+  { weight: 1, arbitrary: FastCheck.constant({ type: "ping", ...providerMembers }) }
 )
 const ending = FastCheck.constantFrom<ReadonlyArray<object | string>>(
   ["[DONE]"],
@@ -93,7 +96,7 @@ describe("any chat stream", () => {
     return content === chunksOf(bytes).map(contentOf).join("")
   })
 
-  law("counts the content of each choice apart", [sent], (bytes) => {
+  law("counts the content of each choice separately", [sent], (bytes) => {
     const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
     return (
       JSON.stringify([...relayed([bytes], true).texts].sort()) ===
@@ -101,24 +104,24 @@ describe("any chat stream", () => {
     )
   })
 
-  law("names nothing of the supplier", [sent], (bytes) => !relayed([bytes], true).text.includes(SECRET))
+  law("never identifies the provider", [sent], (bytes) => !relayed([bytes], true).text.includes(SECRET))
 
   law(
-    "has chunks of one form",
+    "writes all chunks in one form",
     [sent],
     (bytes) =>
       chunksOf(bytes).every((it) => /^id,object,created,model,choices(,usage)?$/.test(keysOf(it))) &&
       choicesOf(chunksOf(bytes)).every((it) => keysOf(it) === "index,delta,finish_reason")
   )
 
-  law("says the role of each choice first, and only once", [sent], (bytes) =>
+  law("writes the role of each choice first, and only once", [sent], (bytes) =>
     choicesByIndex(bytes).every((choices) =>
       choices.every((it, i) => (asObject(it.delta)?.role === "assistant") === (i === 0))
     )
   )
 
   law(
-    "finishes each choice at most once, with an empty delta, and all of them when it is complete",
+    "finishes each choice at most once, with an empty delta, and every choice when the stream is complete",
     [sent],
     (bytes) => {
       const { end } = relayed([bytes], true)
@@ -132,13 +135,13 @@ describe("any chat stream", () => {
     }
   )
 
-  law("tells usage at most once, after everything else, and adds it up", [sent], (bytes) => {
+  law("writes usage at most once, after everything else, with a correct total", [sent], (bytes) => {
     const chunks = chunksOf(bytes)
-    const told = chunks.map((it) => asObject(it.usage)).filter((it) => it !== undefined)
+    const usages = chunks.map((it) => asObject(it.usage)).filter((it) => it !== undefined)
     return (
-      told.length <= 1 &&
-      (told.length === 0 || chunks.at(-1)?.usage !== undefined) &&
-      told.every((it) => it.total_tokens === Number(it.prompt_tokens) + Number(it.completion_tokens))
+      usages.length <= 1 &&
+      (usages.length === 0 || chunks.at(-1)?.usage !== undefined) &&
+      usages.every((it) => it.total_tokens === Number(it.prompt_tokens) + Number(it.completion_tokens))
     )
   })
 
@@ -150,7 +153,7 @@ describe("any chat stream", () => {
     )
   })
 
-  law("writes, of a part of the bytes, a part of the frames", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = relayed([bytes], true)
     const part = relayed([bytes.subarray(0, at % (bytes.length + 1))], true)
     const written = part.text.replace(/data: \[DONE\]\n\n$/, "")

@@ -1,5 +1,5 @@
 /**
- * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ * Passes a provider's bytes through decoder and translator as the relay does, and parses the frames that result.
  */
 
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
@@ -27,7 +27,7 @@ export const streamed = (includeUsage?: boolean | null): ChatRequest =>
   })
 
 export interface Relayed {
-  /** The frames as written. */
+  /** The frames that were written. */
   readonly text: string
   /** Their `data`, parsed; `[DONE]` as it is. */
   readonly frames: ReadonlyArray<unknown>
@@ -35,9 +35,9 @@ export interface Relayed {
   /** The content of each choice. */
   readonly texts: ReadonlyArray<string>
   readonly usage: ReportedUsage.ReportedUsage
-  /** Everything above, to compare. */
+  /** All of the above in one string, for comparisons. */
   readonly trace: string
-  /** `complete`, or the tag of the error it broke with. */
+  /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string
 }
 
@@ -97,7 +97,7 @@ export const framesOf = (text: string): ReadonlyArray<unknown> =>
       return data === "[DONE]" ? data : JSON.parse(data)
     })
 
-/** Frames as a supplier writes them: objects as JSON, strings as they are. */
+/** Frames as a provider writes them: objects as JSON, strings unchanged. */
 export const sse = (...frames: ReadonlyArray<object | string>): string =>
   frames.map((frame) => `data: ${typeof frame === "string" ? frame : JSON.stringify(frame)}\n\n`).join("")
 
@@ -107,7 +107,7 @@ const common = {
   created: context.createdAtSeconds,
   model: context.publicName
 }
-export const told = (delta: object, index = 0, more: object = {}) => ({
+export const deltaChunk = (delta: object, index = 0, more: object = {}) => ({
   ...common,
   choices: [{ index, delta, finish_reason: null, ...more }]
 })
@@ -115,7 +115,7 @@ export const finished = (reason: string, index = 0, more: object = {}) => ({
   ...common,
   choices: [{ index, delta: {}, finish_reason: reason, ...more }]
 })
-export const usageTold = (prompt: number, completion: number, more: object = {}) => ({
+export const usageFrame = (prompt: number, completion: number, more: object = {}) => ({
   ...common,
   choices: [],
   usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...more }

@@ -15,11 +15,11 @@ const read = (body: unknown) => readMessagesRequest(bytes(body))
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
-const sentOn = (body: unknown, upstreamModel = "up/model") =>
+const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(messagesBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a messages request", () => {
-  it("says its model, its limit, and whether it is streamed", () => {
+  it("gives its model, its limit, and whether it is streamed", () => {
     expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
     expect(accepted({ ...minimal, stream: null })).toMatchObject({ streamed: false })
     expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, choices: 1 } })
@@ -45,7 +45,7 @@ describe("a messages request", () => {
     ["model", `{"model":"a","model":"b","max_tokens":1,"messages":[{"role":"user"}]}`],
     ["max_tokens", `{"model":"a","max_tokens":1,"Max_Tokens":9,"messages":[{"role":"user"}]}`],
     ["system", `{"model":"a","max_tokens":1,"system":"a","system":"b","messages":[{"role":"user"}]}`]
-  ])("is refused for its %s: %j", (param, body) => {
+  ])("is refused for an invalid %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -61,10 +61,10 @@ describe("a messages request", () => {
       }
     ],
     ["thinking", { thinking: { type: "enabled", budget_tokens: 2_000 } }],
-    ["tools of the supplier's own", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
-    ["what nobody knows", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
-    ["a choice of other models that is left to the supplier", { fallbacks: "default" }],
-    ["no other models", { fallbacks: [] }]
+    ["hosted tools of the provider", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
+    ["unknown members", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
+    ["fallbacks that the provider chooses", { fallbacks: "default" }],
+    ["an empty list of fallbacks", { fallbacks: [] }]
   ])("may have %s", (_, members) => {
     expect(refusedParam({ ...minimal, ...members })).toBe("accepted")
   })
@@ -73,22 +73,22 @@ describe("a messages request", () => {
     ["fallbacks", { ...minimal, fallbacks: [{ model: "larger" }] }],
     ["tools", { ...minimal, tools: [{ name: "f" }, { type: "advisor_20260301", name: "advisor", model: "larger" }] }],
     ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
-  ])("must not name another model in its %s, which nobody would pay for", (param, body) => {
+  ])("is refused when its %s name another model, which would not be charged", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
-  it("may speak of advisors", () => {
+  it("may contain the word advisor in a tool", () => {
     expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
       "accepted"
     )
   })
 
-  it("is as large as what the model reads, without the base64 of its media", () => {
+  it("is measured by the members that a model reads, without the base64 of its media", () => {
     const data = "iVBORw0KGgo".repeat(1_000)
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data } }
     const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }
-    const said = { ...minimal, system: "s".repeat(100), tools: [{ name: "t".repeat(50) }] }
-    const { size } = accepted({ ...said, messages: [{ role: "user", content: [picture, report] }] })
+    const request = { ...minimal, system: "s".repeat(100), tools: [{ name: "t".repeat(50) }] }
+    const { size } = accepted({ ...request, messages: [{ role: "user", content: [picture, report] }] })
     expect(size.attachments).toBe(2)
     expect(size.textBytes).toBeGreaterThan(150)
     expect(size.textBytes).toBeLessThan(400)
@@ -101,7 +101,7 @@ describe("a messages request", () => {
     expect(size.textBytes).toBeGreaterThan(data.length)
   })
 
-  it("has a prompt that can be counted", () => {
+  it("has a prompt text for the token count", () => {
     expect(accepted({ ...minimal, system: "Be brief." }).promptText()).toEqual({
       text: "userBe brief.hi",
       extraTokens: 6
@@ -109,31 +109,31 @@ describe("a messages request", () => {
   })
 })
 
-describe("a request for a count", () => {
-  it("needs no limit, and is refused like any other else", () => {
+describe("a request for a token count", () => {
+  it("needs no limit, and otherwise has the checks of a messages request", () => {
     expect(Either.isRight(readCountRequest(bytes({ model: "m", messages })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ model: "m", messages: [] })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ messages })))).toBe(true)
   })
 })
 
-describe("the body for a supplier", () => {
-  it("differs in the name of the model alone", () => {
+describe("the messages body for a provider", () => {
+  it("differs only in the name of the model", () => {
     const body = `{ "max_tokens":10,"messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}`
-    expect(sentOn(body)).toBe(body.replace('"m"', '"up/model"'))
+    expect(sentBody(body)).toBe(body.replace('"m"', '"up/model"'))
   })
 
   const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), FastCheck.jsonValue({ maxDepth: 2 }), {
     maxKeys: 4
   }).filter((it) => Object.keys(it).every((key) => !/^[a-z_]+$/i.test(key)))
-  law("keeps all other members, and their order, whatever they are", [members, members], (before, after) => {
+  law("keeps all other members and their order", [members, members], (before, after) => {
     const body = { ...before, ...minimal, ...after }
-    return sentOn(JSON.stringify(body)) === JSON.stringify({ ...body, model: "up/model" })
+    return sentBody(JSON.stringify(body)) === JSON.stringify({ ...body, model: "up/model" })
   })
 })
 
-describe("the headers for a supplier", () => {
-  const stranger = {
+describe("the messages headers for a provider", () => {
+  const otherHeaders = {
     authorization: "Bearer k",
     "x-api-key": "k",
     cookie: "c",
@@ -142,9 +142,9 @@ describe("the headers for a supplier", () => {
     "anthropic-dangerous-direct-browser-access": "true"
   }
 
-  it("are the version and the betas as the client gave them, and nothing else of the client's", () => {
+  it("contain the client's version and betas, and no other header of the client", () => {
     const given = { "anthropic-version": "2026-10-21", "anthropic-beta": "a-2025-01-01,b-2025-02-02, c" }
-    expect(messagesHeadersFor({ ...stranger, ...given }, true)).toEqual({
+    expect(messagesHeadersFor({ ...otherHeaders, ...given }, true)).toEqual({
       "content-type": "application/json",
       accept: "text/event-stream",
       "accept-encoding": "identity",
@@ -153,9 +153,9 @@ describe("the headers for a supplier", () => {
   })
 
   it.each([{}, { "anthropic-version": "", "anthropic-beta": "" }])(
-    "have a version when the client says none: %j",
+    "contain a default version when the client sends none: %j",
     (none) => {
-      expect(messagesHeadersFor({ ...stranger, ...none }, false)).toEqual({
+      expect(messagesHeadersFor({ ...otherHeaders, ...none }, false)).toEqual({
         "content-type": "application/json",
         accept: "application/json",
         "accept-encoding": "identity",

@@ -17,15 +17,15 @@ import {
 import { context, eventsOf, requestOf, streamed } from "./relayed.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const answer = (body: unknown) => messagesProtocol.translate(requestOf(), context, bytes(body))
-const answered = (body: unknown) =>
-  Either.map(answer(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
+const translated = (body: unknown) => messagesProtocol.translate(requestOf(), context, bytes(body))
+const translatedJson = (body: unknown) =>
+  Either.map(translated(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
 const asStream = (body: unknown) => messagesProtocol.stream.fromWholeResponse(streamed, context, bytes(body))
 
 describe("a whole message", () => {
-  it("has our name of the model, its id, its content and its usage", () => {
+  it("has the public name of the model, its id, its content and its usage", () => {
     const given = { ...message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }) }), provider: "x" }
-    expect(answered(given)).toEqual(
+    expect(translatedJson(given)).toEqual(
       Either.right({
         json: message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }), model: context.publicName }),
         content: "Hello",
@@ -34,55 +34,55 @@ describe("a whole message", () => {
     )
   })
 
-  it("has no usage when none was reported", () => {
-    const { json, usage } = Either.getOrThrow(answered(message()))
+  it("has no usage when the provider reported none", () => {
+    const { json, usage } = Either.getOrThrow(translatedJson(message()))
     expect([json.usage, usage]).toEqual([undefined, undefined])
   })
 
-  it("keeps the bytes of its content, whatever numbers are in it", () => {
+  it("keeps the bytes of its content, also of large numbers", () => {
     const content = '[ {"type":"tool_use","id":"toolu_1","name":"f","input":{"id":12345678901234567890,"x":1.0}} ]'
     const given = `{"content":${content},"type":"message","model":"up","usage":{"output_tokens":2,"service_tier":"s"}}`
-    const { body, content: counted } = Either.getOrThrow(answer(given))
+    const { body, content: counted } = Either.getOrThrow(translated(given))
     expect(body).toBe(
       `{"content":${content},"type":"message","model":"public-model","usage":{"output_tokens":2},"id":"msg_ours"}`
     )
     expect(counted).toMatch(/^f\{"id":1234567890/)
   })
 
-  it("has content without what tells about the supplier", () => {
+  it("has content without members that identify the provider", () => {
     const content = [
       { type: "text", text: "hi", provider_metadata: {} },
       { type: "tool_use", id: "toolu_bdrk_01", name: "f", input: { provider: "mine" } }
     ]
-    expect(Either.getOrThrow(answered({ ...message(), content })).json.content).toEqual([
+    expect(Either.getOrThrow(translatedJson({ ...message(), content })).json.content).toEqual([
       { type: "text", text: "hi" },
       { type: "tool_use", id: "toolu_01", name: "f", input: { provider: "mine" } }
     ])
   })
 
   it.each([
-    ["HTML", "<html>Bad gateway</html>"],
-    ["nothing", ""],
+    ["an HTML page", "<html>Bad gateway</html>"],
+    ["an empty body", ""],
     ["cut JSON", '{"type":"message","content":[{"ty'],
     ["an array", []],
     ["an object of another kind", { object: "chat.completion", choices: [] }],
     ["a message without content", { ...message(), content: undefined }],
-    ["a message whose content is a text", { ...message(), content: "hi" }],
-    ["what nobody can nest", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
+    ["a message with a string as its content", { ...message(), content: "hi" }],
+    ["JSON that is nested too deep", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
     ["an error", errorOf("boom", "api_error")],
     ["an error of another protocol", { error: { message: "boom", code: 502 } }]
-  ])("that is %s is a failure of the supplier, told as an answer or as a stream", (_, body) => {
-    expect(answer(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+  ])("fails when the provider sends %s, as a body and as a stream", (_, body) => {
+    expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
-  it("that is an error of a limit is a limit", () => {
-    expect(answer(errorOf("slow down", "rate_limit_error"))).toMatchObject({ left: { _tag: "TechnicalLimit" } })
+  it("fails with a rate limit when the provider sends the error of one", () => {
+    expect(translated(errorOf("slow down", "rate_limit_error"))).toMatchObject({ left: { _tag: "TechnicalLimit" } })
   })
 })
 
-describe("a whole message told as a stream", () => {
-  it("has the events a supplier would have sent", () => {
+describe("a whole message for a streamed request", () => {
+  it("has the events that a provider would have sent", () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "EqQB" },
       { type: "text", text: "hi", citations: [{ cited_text: "it" }] },

@@ -18,10 +18,10 @@ import {
 import { context, eventsOf, type Relayed, relayed, sse, traceOf } from "./relayed.ts"
 
 interface Row {
-  readonly says: string
-  /** What the supplier sends. */
+  readonly name: string
+  /** The provider's bytes. */
   readonly sent: string
-  readonly told: ReadonlyArray<WireEvent>
+  readonly written: ReadonlyArray<WireEvent>
   readonly end?: string
 }
 
@@ -30,15 +30,15 @@ const started = messageStart({ usage: usage(7, 2), model: context.publicName })
 const hi = textDelta("hi")
 const ending = [blockStop(), messageDelta(2), messageStop]
 const whole = [start, textStart, hi, ...ending]
-const toldWhole = [started, textStart, hi, ...ending]
-const begun = [start, textStart, hi]
-const toldBegun = toldWhole.slice(0, 3)
+const writtenWhole = [started, textStart, hi, ...ending]
+const unfinished = [start, textStart, hi]
+const writtenUnfinished = writtenWhole.slice(0, 3)
 
 const withMessage = (members: object): WireEvent => ({
   ...start,
   message: { ...(start.message as object), ...members }
 })
-const toldMessage = (members: object): WireEvent => ({
+const writtenMessage = (members: object): WireEvent => ({
   ...started,
   message: { ...(started.message as object), ...members }
 })
@@ -46,9 +46,9 @@ const dataOnly = (...events: ReadonlyArray<object>) => events.map((it) => `data:
 
 const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   events: [
-    { says: "are passed on in their order", sent: sse(...whole), told: toldWhole },
+    { name: "are passed on in their order", sent: sse(...whole), written: writtenWhole },
     {
-      says: "of every kind of block are passed on as they came",
+      name: "of every kind of block are passed on unchanged",
       sent: sse(
         start,
         blockStart({ type: "thinking", thinking: "", signature: "" }),
@@ -64,7 +64,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
         messageDelta(9, "tool_use"),
         messageStop
       ),
-      told: [
+      written: [
         started,
         blockStart({ type: "thinking", thinking: "", signature: "" }),
         blockDelta({ type: "thinking_delta", thinking: "hm" }),
@@ -81,76 +81,81 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      says: "without their line get it from their type",
+      name: "without an `event:` line get it from their type",
       sent: dataOnly(...whole),
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "without a type get it from their line",
+      name: "without a type get it from their `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {}\n\n`,
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "without data get it from their line too",
+      name: "without data get their type from their `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata:\n\n`,
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "that are pings are passed on once the message has begun",
+      name: "of the type `ping` are passed on after the message has started",
       sent: sse(ping, start, ping, textStart, hi, ping, ...ending),
-      told: [started, ping, textStart, hi, ping, ...ending]
+      written: [started, ping, textStart, hi, ping, ...ending]
     },
     {
-      says: "that clients do not know are dropped",
+      name: "of unknown types are dropped",
       sent: sse(start, { type: "content_block_paused", index: 0 }, textStart, hi, ...ending),
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "of other protocols are dropped",
-      sent: `${sse(...begun)}${dataOnly({ id: "x", choices: [{ delta: { content: "no" } }] })}${sse(...ending)}`,
-      told: toldWhole
+      name: "of other protocols are dropped",
+      sent: `${sse(...unfinished)}${dataOnly({ id: "x", choices: [{ delta: { content: "no" } }] })}${sse(...ending)}`,
+      written: writtenWhole
     },
     {
-      says: "are over with the last one, whatever follows it",
+      name: "after the last event are ignored",
       sent: `${sse(...whole)}event: data\ndata: [DONE]\n\n${sse(hi)}data: {`,
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "may be mixed with marks of other protocols",
-      sent: `${sse(...begun)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
-      told: toldWhole
+      name: "may be mixed with end marks of other protocols",
+      sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
+      written: writtenWhole
     },
     {
-      says: "keep members nobody knows",
+      name: "keep unknown members",
       sent: sse(start, { ...textStart, later: [1] }, blockDelta({ type: "text_delta", text: "hi", p: "x" }), ...ending),
-      told: [started, { ...textStart, later: [1] }, blockDelta({ type: "text_delta", text: "hi", p: "x" }), ...ending]
+      written: [
+        started,
+        { ...textStart, later: [1] },
+        blockDelta({ type: "text_delta", text: "hi", p: "x" }),
+        ...ending
+      ]
     }
   ],
   framing: [
-    { says: "no space after the colon", sent: sse(...whole).replaceAll(": ", ":"), told: toldWhole },
-    { says: "lines that end in CRLF", sent: sse(...whole).replaceAll("\n", "\r\n"), told: toldWhole },
-    { says: "lines that end in CR", sent: sse(...whole).replaceAll("\n", "\r"), told: toldWhole },
-    { says: "a byte order mark", sent: `\ufeff${sse(...whole)}`, told: toldWhole },
+    { name: "a missing space after the colon", sent: sse(...whole).replaceAll(": ", ":"), written: writtenWhole },
+    { name: "lines that end in CRLF", sent: sse(...whole).replaceAll("\n", "\r\n"), written: writtenWhole },
+    { name: "lines that end in CR", sent: sse(...whole).replaceAll("\n", "\r"), written: writtenWhole },
+    { name: "a byte order mark", sent: `\ufeff${sse(...whole)}`, written: writtenWhole },
     {
-      says: "comments, ids and retry times",
+      name: "comments, ids and retry times",
       sent: `: hello\n\nid: 7\nretry: 10\n${sse(...whole)}:\n\n`,
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "data in several lines",
+      name: "data in several lines",
       sent: sse(...whole).replaceAll(',"index"', ',\ndata:   "index"'),
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "characters of several bytes",
+      name: "characters of several bytes",
       sent: sse(start, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending),
-      told: [started, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending]
+      written: [started, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending]
     },
-    { says: "a last blank line that is missing", sent: sse(...whole).trimEnd(), told: toldWhole }
+    { name: "a missing blank line at the end", sent: sse(...whole).trimEnd(), written: writtenWhole }
   ],
   names: [
     {
-      says: "the model has our name wherever it is told",
+      name: "the model has its public name in every event",
       sent: sse(
         start,
         textStart,
@@ -163,7 +168,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
         },
         messageStop
       ),
-      told: [
+      written: [
         started,
         textStart,
         hi,
@@ -177,16 +182,16 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      says: "a model that took over from another has our name, as the other one",
+      name: "both models of a fallback have the public name",
       sent: sse(start, blockStart({ type: "fallback", from: { model: "up-1" }, to: { model: "up-2" } }), ...ending),
-      told: [
+      written: [
         started,
         blockStart({ type: "fallback", from: { model: context.publicName }, to: { model: context.publicName } }),
         ...ending
       ]
     },
     {
-      says: "members that tell about the supplier are removed",
+      name: "members that identify the provider are removed",
       sent: sse(
         {
           ...withMessage({ usage: { ...usage(7, 2), service_tier: "standard", inference_geo: "eu" }, provider: "P" }),
@@ -201,8 +206,8 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
         },
         { ...messageStop, "amazon-bedrock-invocationMetrics": { inputTokenCount: 7 } }
       ),
-      told: [
-        toldMessage({ usage: { ...usage(7, 2) } }),
+      written: [
+        writtenMessage({ usage: { ...usage(7, 2) } }),
         textStart,
         hi,
         blockStop(),
@@ -211,45 +216,45 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      says: "the input of a tool is nobody's but the model's",
+      name: "the input of a tool is not changed",
       sent: sse(
         start,
         blockStart({ type: "tool_use", id: "toolu_1", name: "f", input: { provider: "mine", model: "x" } }),
         ...ending
       ),
-      told: [
+      written: [
         started,
         blockStart({ type: "tool_use", id: "toolu_1", name: "f", input: { provider: "mine", model: "x" } }),
         ...ending
       ]
     },
     {
-      says: "ids keep their form without the marks of resellers, in call and result alike",
+      name: "the marks of cloud platforms are removed from ids, in calls and results alike",
       sent: sse(
         withMessage({ id: "msg_bdrk_01AbC" }),
         toolStart("toolu_vrtx_01X", "f"),
         blockStart({ type: "web_search_tool_result", tool_use_id: "srvtoolu_bdrk_01Y", content: [] }, 1),
         ...ending
       ),
-      told: [
-        toldMessage({ id: "msg_01AbC" }),
+      written: [
+        writtenMessage({ id: "msg_01AbC" }),
         toolStart("toolu_01X", "f"),
         blockStart({ type: "web_search_tool_result", tool_use_id: "srvtoolu_01Y", content: [] }, 1),
         ...ending
       ]
     },
     ...["gen-1763620000-abc", "", undefined].map((id) => ({
-      says: `a message whose id is ${JSON.stringify(id)} gets one of ours`,
+      name: `a message with the id ${JSON.stringify(id)} gets an id of the gateway`,
       sent: sse(withMessage({ id }), ...whole.slice(1)),
-      told: [toldMessage({ id: "msg_ours" }), ...toldWhole.slice(1)]
+      written: [writtenMessage({ id: "msg_ours" }), ...writtenWhole.slice(1)]
     }))
   ],
   repairs: [
     {
-      says: "usage nobody reported is told as none, where clients insist on it",
+      name: "usage that was not reported is 0 where clients require it",
       sent: sse(messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop),
-      told: [
-        toldMessage({ usage: { input_tokens: 0, output_tokens: 0 } }),
+      written: [
+        writtenMessage({ usage: { input_tokens: 0, output_tokens: 0 } }),
         textStart,
         hi,
         blockStop(),
@@ -258,9 +263,9 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      says: "a message that begins with nothing is one of the assistant",
+      name: "an empty `message_start` gets the members of an assistant's message",
       sent: sse({ type: "message_start" }, ...whole.slice(1)),
-      told: [
+      written: [
         {
           type: "message_start",
           message: {
@@ -272,114 +277,127 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
             usage: { input_tokens: 0, output_tokens: 0 }
           }
         },
-        ...toldWhole.slice(1)
+        ...writtenWhole.slice(1)
       ]
     }
   ],
   endings: [
     {
-      says: "a stream that ends after its reason to stop is complete",
+      name: "a stream that ends after its stop reason is complete",
       sent: sse(...whole.slice(0, -1)),
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "an event that was cut after the reason to stop spoils nothing",
+      name: "an event that is cut after the stop reason is ignored",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {"type":"mess`,
-      told: toldWhole
+      written: writtenWhole
     },
     {
-      says: "a stream may end without a reason, if it says that it ends",
-      sent: sse(...begun, blockStop(), messageStop),
-      told: [...toldBegun, blockStop(), messageStop]
+      name: "a stream with `message_stop` may lack a stop reason",
+      sent: sse(...unfinished, blockStop(), messageStop),
+      written: [...writtenUnfinished, blockStop(), messageStop]
     },
-    { says: "one that ends before that is broken", sent: sse(...begun), told: toldBegun, end: "UpstreamFailed" },
     {
-      says: "one that ends after a block is broken",
-      sent: sse(...begun, blockStop()),
-      told: [...toldBegun, blockStop()],
+      name: "a stream that ends before its stop reason fails",
+      sent: sse(...unfinished),
+      written: writtenUnfinished,
       end: "UpstreamFailed"
     },
     {
-      says: "one that ends after figures without a reason is broken",
-      sent: sse(...begun, messageDelta(1, null)),
-      told: [...toldBegun, messageDelta(1, null)],
+      name: "a stream that ends after a block fails",
+      sent: sse(...unfinished, blockStop()),
+      written: [...writtenUnfinished, blockStop()],
       end: "UpstreamFailed"
     },
     {
-      says: "one that is cut within an event is broken",
-      sent: `${sse(...begun)}event: content_block_delta\ndata: {"type":"content_blo`,
-      told: toldBegun,
+      name: "a stream that ends after usage without a stop reason fails",
+      sent: sse(...unfinished, messageDelta(1, null)),
+      written: [...writtenUnfinished, messageDelta(1, null)],
       end: "UpstreamFailed"
     },
-    { says: "nothing at all is a failure", sent: "", told: [], end: "UpstreamFailed" },
-    { says: "nothing but a foreign end is a failure", sent: "data: [DONE]\n\n", told: [], end: "UpstreamFailed" },
-    { says: "nothing but pings is a failure", sent: sse(ping, ping), told: [], end: "UpstreamFailed" },
-    { says: "nothing but an end is a failure", sent: sse(messageStop), told: [], end: "UpstreamFailed" },
     {
-      says: "an event before the beginning is a failure",
+      name: "a stream that is cut within an event fails",
+      sent: `${sse(...unfinished)}event: content_block_delta\ndata: {"type":"content_blo`,
+      written: writtenUnfinished,
+      end: "UpstreamFailed"
+    },
+    { name: "an empty stream fails", sent: "", written: [], end: "UpstreamFailed" },
+    {
+      name: "a stream with only the end mark of another protocol fails",
+      sent: "data: [DONE]\n\n",
+      written: [],
+      end: "UpstreamFailed"
+    },
+    { name: "a stream with only pings fails", sent: sse(ping, ping), written: [], end: "UpstreamFailed" },
+    { name: "a stream with only `message_stop` fails", sent: sse(messageStop), written: [], end: "UpstreamFailed" },
+    {
+      name: "an event before `message_start` is a failure",
       sent: sse(textStart, ...whole),
-      told: [],
+      written: [],
       end: "UpstreamFailed"
     },
     {
-      says: "a second beginning breaks the stream",
-      sent: sse(...begun, ...whole),
-      told: toldBegun,
+      name: "a second `message_start` breaks the stream",
+      sent: sse(...unfinished, ...whole),
+      written: writtenUnfinished,
       end: "UpstreamFailed"
     },
     ...['{"type":"content_block_delta",', "oops", "[1]", '"hi"', "5"].map((data) => ({
-      says: `data that is ${data} breaks the stream`,
-      sent: `${sse(...begun)}data: ${data}\n\n${sse(...ending)}`,
-      told: toldBegun,
+      name: `the data ${data} breaks the stream`,
+      sent: `${sse(...unfinished)}data: ${data}\n\n${sse(...ending)}`,
+      written: writtenUnfinished,
       end: "UpstreamFailed"
     })),
     {
-      says: "data of a known event that is no JSON breaks the stream",
-      sent: `${sse(...begun)}event: content_block_delta\ndata: oops\n\n${sse(...ending)}`,
-      told: toldBegun,
+      name: "invalid JSON in a known event breaks the stream",
+      sent: `${sse(...unfinished)}event: content_block_delta\ndata: oops\n\n${sse(...ending)}`,
+      written: writtenUnfinished,
       end: "UpstreamFailed"
     }
   ],
   errors: [
-    ["an overload", sse(errorOf("Overloaded", "overloaded_error")), "UpstreamFailed"],
-    ["a limit", sse(errorOf("slow down", "rate_limit_error")), "TechnicalLimit"],
-    ["a request that is wrong after all", sse(errorOf("too long", "invalid_request_error")), "UpstreamRejected"],
-    ["an error without its line", dataOnly(errorOf("boom", "api_error")), "UpstreamFailed"],
+    ["an overload error", sse(errorOf("Overloaded", "overloaded_error")), "UpstreamFailed"],
+    ["a rate limit", sse(errorOf("slow down", "rate_limit_error")), "TechnicalLimit"],
+    ["an error for an invalid request", sse(errorOf("too long", "invalid_request_error")), "UpstreamRejected"],
+    ["an error without an `event:` line", dataOnly(errorOf("boom", "api_error")), "UpstreamFailed"],
     ["an error of another protocol", dataOnly({ error: { message: "x", code: 429 } }), "TechnicalLimit"],
-    ["an error that is a text", "event: error\ndata: Internal Server Error\n\n", "UpstreamFailed"],
+    ["an error that is not JSON", "event: error\ndata: Internal Server Error\n\n", "UpstreamFailed"],
     ["an error that is empty", "event: error\ndata:\n\n", "UpstreamFailed"],
     ["an error beside content", sse({ ...hi, error: { message: "boom" } }), "UpstreamFailed"]
   ].map(([kind = "", frame, end = ""]) => ({
-    says: `${kind} breaks the stream, and nothing after it is told`,
-    sent: `${sse(...begun)}${frame}${sse(hi, ...ending)}`,
-    told: toldBegun,
+    name: `${kind} breaks the stream, and no later event is written`,
+    sent: `${sse(...unfinished)}${frame}${sse(hi, ...ending)}`,
+    written: writtenUnfinished,
     end
   }))
 }
 
-const table = Object.entries(rows).flatMap(([topic, cases]) => cases.map((it) => [topic, it.says, it] as const))
+const table = Object.entries(rows).flatMap(([topic, cases]) => cases.map((it) => [topic, it.name, it] as const))
 
-const seen = ({ text, end }: Relayed) => ({ told: eventsOf(text), end })
+const seen = ({ text, end }: Relayed) => ({ written: eventsOf(text), end })
 
-describe("a relayed message", () => {
-  it.each(table)("%s: %s", (_, __, { sent, told, end = "complete" }) => {
-    expect(seen(relayed([Buffer.from(sent)]))).toEqual({ told, end })
+describe("a translated messages stream", () => {
+  it.each(table)("%s: %s", (_, __, { sent, written, end = "complete" }) => {
+    expect(seen(relayed([Buffer.from(sent)]))).toEqual({ written, end })
   })
 
-  it.each(table)("%s: %s, byte by byte", (_, __, { sent }) => {
+  it.each(table)("%s: %s, in single bytes", (_, __, { sent }) => {
     const bytes = Buffer.from(sent)
     expect(traceOf(relayed([...bytes].map((byte) => Buffer.of(byte))))).toBe(traceOf(relayed([bytes])))
   })
 
-  it.each(rows.framing?.map((row) => [row.says, row] as const) ?? [])("%s, cut anywhere", (_, { sent }) => {
-    const bytes = Buffer.from(sent)
-    const uncut = traceOf(relayed([bytes]))
-    for (let cut = 1; cut < bytes.length; cut++) {
-      expect(traceOf(relayed([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
+  it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])(
+    "framing: %s, with a cut at any byte",
+    (_, { sent }) => {
+      const bytes = Buffer.from(sent)
+      const uncut = traceOf(relayed([bytes]))
+      for (let cut = 1; cut < bytes.length; cut++) {
+        expect(traceOf(relayed([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
+      }
     }
-  })
+  )
 
-  it("keeps every byte of an event that names nobody", () => {
+  it("keeps every byte of an event that does not identify the provider", () => {
     const odd =
       '{ "index":0, "type" :"content_block_delta","delta":{"text":"\\u00e9\\/","type":"text_delta","n":12345678901234567890.0} }'
     const { text, content } = relayed([Buffer.from(`${sse(start, textStart)}data: ${odd}\n\n${sse(...ending)}`)])
@@ -387,19 +405,19 @@ describe("a relayed message", () => {
     expect(content).toBe("é/")
   })
 
-  it("breaks on what nobody can nest, and on an event that does not end", () => {
+  it("fails on an event that is nested too deep, and on an event that does not end", () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
-    expect(relayed([Buffer.from(sse(...begun) + nested)]).end).toBe("UpstreamFailed")
-    const endless = [Buffer.from(`${sse(...begun)}data: {"a":"`), ...Array(9).fill(Buffer.alloc(1024 * 1024, "x"))]
-    expect(seen(relayed(endless))).toEqual({ told: toldBegun, end: "UpstreamFailed" })
+    expect(relayed([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
+    const endless = [Buffer.from(`${sse(...unfinished)}data: {"a":"`), ...Array(9).fill(Buffer.alloc(1024 * 1024, "x"))]
+    expect(seen(relayed(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
   })
 })
 
-describe("the usage of a relayed message", () => {
+describe("the usage of a translated messages stream", () => {
   const reported = (...events: ReadonlyArray<WireEvent>) => relayed([Buffer.from(sse(...events))]).usage
 
-  it("is that of its beginning and its end", () => {
+  it("combines `message_start` and `message_delta`", () => {
     const caching = messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) })
     expect(reported(caching, textStart, hi, ...ending)).toEqual({
       prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
@@ -407,11 +425,11 @@ describe("the usage of a relayed message", () => {
     })
   })
 
-  it("is that of its beginning when there is no end", () => {
-    expect(reported(...begun)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
+  it("is that of `message_start` when the stream has no end", () => {
+    expect(reported(...unfinished)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
   })
 
-  it("is none when none was told, whatever the client is told then", () => {
+  it("is unknown when the provider reported none, although the client sees 0", () => {
     const silent = [messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop]
     expect(reported(...silent)).toEqual({ prompt: undefined, output: undefined })
   })

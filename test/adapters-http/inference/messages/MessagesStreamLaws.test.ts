@@ -1,5 +1,5 @@
 /**
- * What holds for a relayed message whatever a supplier sends, in whatever order.
+ * Properties of every translated messages stream, for any input in any order.
  */
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import { asObject } from "@tollgate/domain/inference/Json"
@@ -80,27 +80,27 @@ const events = FastCheck.tuple(start, FastCheck.array(middle, { maxLength: 8 }),
   ...middle,
   ...last
 ])
-/** With or without the lines that name the events. */
+/** With or without the `event:` lines. */
 const sent = FastCheck.tuple(events, FastCheck.boolean()).map(([events, named]) =>
   Buffer.from(named ? sse(...events) : sse(...events).replace(/^event: .*\n/gm, ""))
 )
 
-const told = (bytes: Buffer) => eventsOf(relayed([bytes]).text)
-const typesOf = (bytes: Buffer) => told(bytes).map(({ type }) => type)
+const writtenEvents = (bytes: Buffer) => eventsOf(relayed([bytes]).text)
+const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
-describe("any relayed message", () => {
+describe("any messages stream", () => {
   law("counts exactly the content of the events it writes", [sent], (bytes) => {
     const { content, text } = relayed([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
   })
 
-  law("names nothing of the supplier", [sent], (bytes) => {
+  law("never identifies the provider", [sent], (bytes) => {
     const { text } = relayed([bytes])
     return !text.includes(SECRET) && !text.includes("bdrk")
   })
 
-  law("begins once, under our name of the model", [sent], (bytes) => {
-    const [first, ...others] = told(bytes)
+  law("starts once, with the public name of the model", [sent], (bytes) => {
+    const [first, ...others] = writtenEvents(bytes)
     return (
       first?.type === "message_start" &&
       asObject(first.message)?.model === context.publicName &&
@@ -108,17 +108,17 @@ describe("any relayed message", () => {
     )
   })
 
-  law("says that it stops exactly when it is complete, and nothing after that", [sent], (bytes) => {
+  law("writes `message_stop` exactly when it is complete, and nothing after it", [sent], (bytes) => {
     const stops = typesOf(bytes).filter((type) => type === "message_stop").length
     return relayed([bytes]).end === "complete" ? stops === 1 && typesOf(bytes).at(-1) === "message_stop" : stops === 0
   })
 
-  law("loses no content on its way", [events], (events) => {
+  law("keeps all content", [events], (events) => {
     const known = events.filter(({ type }) => type !== SECRET && type !== "error")
     return relayed([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
-  law("writes, of a part of the bytes, a part of the frames", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = relayed([bytes])
     const part = relayed([bytes.subarray(0, at % (bytes.length + 1))])
     return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))
@@ -135,7 +135,7 @@ const message = FastCheck.record({
 })
 
 describe("any whole message", () => {
-  law("is told as a stream with the same content and the same usage", [message], (message) => {
+  law("becomes a stream with the same content and the same usage", [message], (message) => {
     const body = Buffer.from(JSON.stringify(message))
     const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
     const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))
@@ -148,7 +148,7 @@ describe("any whole message", () => {
     )
   })
 
-  law("names nothing of the supplier", [message], (message) => {
+  law("never identifies the provider", [message], (message) => {
     const body = Buffer.from(JSON.stringify({ ...message, ...traces }))
     const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
     const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))

@@ -1,5 +1,5 @@
 /**
- * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ * Passes a provider's bytes through decoder and translator as the relay does, and parses the frames that result.
  */
 
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
@@ -30,11 +30,11 @@ export const requestOf = (members: object = {}): MessagesRequest =>
 export const streamed = requestOf({ stream: true })
 
 export interface Relayed {
-  /** The frames as written. */
+  /** The frames that were written. */
   readonly text: string
   readonly content: string
   readonly usage: ReportedUsage.ReportedUsage
-  /** `complete`, or the tag of the error it broke with. */
+  /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string
 }
 
@@ -61,14 +61,14 @@ export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
   return { text, content, usage, end: end ?? "open" }
 }
 
-/** Everything, to compare. */
+/** All members in one string, for comparisons. */
 export const traceOf = ({ text, content, usage, end }: Relayed): string =>
   `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
 
-/** Frames as a supplier should write them. */
+/** Frames in the form of the protocol. */
 export const sse = (...events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 
-/** What was written, event by event; every frame must be of the canonical form. */
+/** The events of the frames; every frame must be in canonical form. */
 export const eventsOf = (text: string): ReadonlyArray<WireEvent> =>
   text
     .split("\n\n")

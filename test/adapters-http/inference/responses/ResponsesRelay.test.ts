@@ -1,9 +1,9 @@
 /**
- * How a relayed responses stream ends when it cannot go on: as the client was told of it so far.
+ * The end of a responses stream that fails: it continues the events that the client received.
  */
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
-import { created, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
+import { created as createdEvent, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
 import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
 import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
 import { eventsOf, typesOf } from "./relayed.ts"
@@ -25,31 +25,31 @@ const start = async (options: object = {}) => {
     headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "m", input: "hi", stream: true })
   })
-  const supplier = await upstreams.next()
-  expect(supplier.request.path).toBe("/responses")
-  return { gateway, supplier, response }
+  const upstream = await upstreams.next()
+  expect(upstream.request.path).toBe("/responses")
+  return { gateway, upstream, response }
 }
 
-it("a failure after nothing but a keepalive is told from the beginning", async () => {
-  const { gateway, supplier, response } = await start({ keepaliveSeconds: 0.05 })
+it("a stream that fails after a keepalive starts with response.created", async () => {
+  const { gateway, upstream, response } = await start({ keepaliveSeconds: 0.05 })
   const { status, body } = await response
   expect(status).toBe(200)
-  supplier.events.onBroken("gone")
+  upstream.events.onBroken("gone")
   const text = await new Response(body).text()
   expect(text.startsWith(": keepalive\n\n")).toBe(true)
   const events = eventsOf(text.replaceAll(": keepalive\n\n", ""))
   expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
-  const [begun, failed] = events
-  expect(begun).toMatchObject({ response: { model: "m", id: expect.stringMatching(/^resp_[0-9a-f]{32}$/) } })
+  const [created, failed] = events
+  expect(created).toMatchObject({ response: { model: "m", id: expect.stringMatching(/^resp_[0-9a-f]{32}$/) } })
   expect(failed).toMatchObject({ response: { error: { code: "upstream_error" } } })
   await eventually(() => gateway.journal.settled.length === 1)
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "failed", charge: { charged: { output: 0n } } })
 })
 
-it("a stream that outlasts the stop of its server fails in the words of its protocol, and costs what was delivered", async () => {
-  const { gateway, supplier, response } = await start({ drainSeconds: 0.1 })
-  supplier.stream()
-  for (const event of numbered(...opening(), textDelta("hello"))) supplier.event(event)
+it("a stream that outlasts the drain of its server ends with the errors of its protocol, and is charged for the delivered content", async () => {
+  const { gateway, upstream, response } = await start({ drainSeconds: 0.1 })
+  upstream.stream()
+  for (const event of numbered(...opening(), textDelta("hello"))) upstream.event(event)
   const { body } = await response
   const closing = gateway.close()
   const events = eventsOf(await new Response(body).text())
@@ -63,12 +63,12 @@ it("a stream that outlasts the stop of its server fails in the words of its prot
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
 })
 
-it("a fault of ours is told like any other", async () => {
-  const { gateway, supplier, response } = await start()
-  supplier.stream()
-  supplier.event(created())
+it("a stream that fails with an internal error ends with the errors of its protocol", async () => {
+  const { gateway, upstream, response } = await start()
+  upstream.stream()
+  upstream.event(createdEvent())
   const { body } = await response
-  supplier.events.onData(undefined as unknown as Buffer)
+  upstream.events.onData(undefined as unknown as Buffer)
   const events = eventsOf(await new Response(body).text())
   expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
   expect(events.at(-1)).toMatchObject({ code: "internal_error", sequence_number: 2 })

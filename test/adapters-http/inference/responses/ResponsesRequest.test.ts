@@ -8,11 +8,11 @@ const read = (body: unknown) =>
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
-const sentOn = (body: unknown, upstreamModel = "up/model") =>
+const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(responsesBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a responses request", () => {
-  it("says its model and whether it is streamed", () => {
+  it("gives its model and whether it is streamed", () => {
     expect(accepted({ model: "m", input: "hi", stream: true })).toMatchObject({ model: "m", streamed: true })
     for (const stream of [undefined, null, false]) {
       expect(accepted({ model: "m", input: "hi", stream })).toMatchObject({ streamed: false })
@@ -69,7 +69,7 @@ describe("a responses request", () => {
     [null, ""],
     [null, "[]"],
     [null, '{"model":"m","input":"hi"']
-  ])("is refused with the member at fault: %s in %j", (param, body) => {
+  ])("is refused with the name of the invalid member: %s in %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -79,11 +79,11 @@ describe("a responses request", () => {
     [undefined, undefined],
     [0, undefined],
     [-1, undefined]
-  ])("with max_output_tokens %s has a limit of %s on its answer", (max_output_tokens, limit) => {
+  ])("with max_output_tokens %s has an output limit of %s", (max_output_tokens, limit) => {
     expect(accepted({ model: "m", input: "hi", max_output_tokens }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured by what a model reads of it", () => {
+  it("is measured by the members that a model reads", () => {
     const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
@@ -108,24 +108,26 @@ describe("a responses request", () => {
   })
 })
 
-describe("the body for a supplier", () => {
-  it("differs in the name of the model alone", () => {
+describe("the responses body for a provider", () => {
+  it("differs only in the name of the model", () => {
     const body = (model: string) =>
       `{ "input":[{"role":"user","content":"model"}], "x":1e2,"model" : ${model} ,"stream":true,"n":12345678901234567890}`
-    expect(sentOn(body('"m"'))).toBe(body('"up/model"'))
+    expect(sentBody(body('"m"'))).toBe(body('"up/model"'))
   })
 
   const value = FastCheck.jsonValue({ maxDepth: 2 })
-  const looked = /^(?:model|input|instructions|stream|background|max_output_tokens|tools|text)$/i
+  const scannedMembers = /^(?:model|input|instructions|stream|background|max_output_tokens|tools|text)$/i
   const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), value, { maxKeys: 4 }).filter(
-    (it) => !Object.keys(it).some((key) => looked.test(key))
+    (it) => !Object.keys(it).some((key) => scannedMembers.test(key))
   )
   law(
-    "keeps all other members, and their order, whatever they are",
+    "keeps all other members and their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {
       const body = { ...before, stream, model: "m", ...after, input: "hi" }
-      return sentOn(JSON.stringify(body, null, indent)) === JSON.stringify({ ...body, model: "up/model" }, null, indent)
+      return (
+        sentBody(JSON.stringify(body, null, indent)) === JSON.stringify({ ...body, model: "up/model" }, null, indent)
+      )
     }
   )
 })

@@ -9,10 +9,10 @@ import { functionCall, message, response, responsesUsage } from "../../../suppor
 import { context, eventsOf, requestOf, typesOf } from "./relayed.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const answer = (body: unknown) => responsesProtocol.translate(requestOf(), context, bytes(body))
-const answered = (body: unknown) => {
-  const { body: told, ...rest } = Either.getOrThrow(answer(body))
-  return { ...rest, json: JSON.parse(told) }
+const translated = (body: unknown) => responsesProtocol.translate(requestOf(), context, bytes(body))
+const translatedJson = (body: unknown) => {
+  const { body: json, ...rest } = Either.getOrThrow(translated(body))
+  return { ...rest, json: JSON.parse(json) }
 }
 const asStream = (body: unknown) =>
   responsesProtocol.stream.fromWholeResponse(requestOf({ stream: true }), context, bytes(body))
@@ -37,18 +37,18 @@ const search = { id: "ws_1", type: "web_search_call", status: "completed", actio
 const everything = [reasoning, message("Hello"), refusal, functionCall("look", '{"at":1}'), custom, search]
 
 describe("a whole response", () => {
-  it("is told whole, under the public name, with its own id and usage", () => {
+  it("has the public name of the model, its id, its content and its usage", () => {
     const given = response({ content: ["Hello"], usage: responsesUsage(7, 2, 3) })
-    const { service_tier: _, ...told } = given
-    expect(answered(given)).toEqual({
-      json: { ...told, model: "public-model" },
+    const { service_tier: _, ...expected } = given
+    expect(translatedJson(given)).toEqual({
+      json: { ...expected, model: "public-model" },
       content: "Hello",
       usage: { prompt: { input: 4n, cacheWrite: 0n, cacheRead: 3n }, output: 2n }
     })
   })
 
-  it("has an id of ours where the supplier's would tell who it is, and what every client wants to see", () => {
-    const { json } = answered({ id: "gen-17", output: [] })
+  it("gets an id of the gateway where the provider's would identify it, and the members that every client requires", () => {
+    const { json } = translatedJson({ id: "gen-17", output: [] })
     expect(json).toEqual({
       id: "resp_ours",
       object: "response",
@@ -58,37 +58,37 @@ describe("a whole response", () => {
     })
   })
 
-  it("without usage is told as it is, and nothing is made up", () => {
-    const { json, usage } = answered(response())
+  it("has no usage when the provider reported none", () => {
+    const { json, usage } = translatedJson(response())
     expect(json.usage).toBeNull()
     expect(usage).toBeUndefined()
   })
 
-  it("counts everything it says", () => {
-    expect(answered(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
+  it("counts the content of every item", () => {
+    expect(translatedJson(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
   })
 
-  it("that was cut short by its limit is an answer", () => {
+  it("is accepted when its output limit ended it", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
-    expect(answered(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
+    expect(translatedJson(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
   })
 
   const deep = `{"output":[{"content":${"[".repeat(50_000)}${"]".repeat(50_000)}}]}`
   it.each([
-    ["HTML", "<html>Bad gateway</html>"],
-    ["nothing", ""],
+    ["an HTML page", "<html>Bad gateway</html>"],
+    ["an empty body", ""],
     ["cut JSON", '{"output":[{"mess'],
     ["an array", []],
     ["an object of another kind", { object: "list", data: [] }],
-    ["no output", response({}, { output: null })],
-    ["what nobody can nest", deep],
+    ["a response without output", response({}, { output: null })],
+    ["JSON that is nested too deep", deep],
     ["an error", { error: { message: "boom", code: 502 } }],
     ["a failed response", response({}, { status: "failed", error: { code: "server_error", message: "boom" } })],
     ["a failed response without a reason", response({}, { status: "failed" })],
     ["a cancelled response", response({}, { status: "cancelled" })],
-    ["a response that is not there yet", response({}, { status: "queued", output: [] })]
-  ])("that is %s is a failure of the supplier, told as an answer or as a stream", (_, body) => {
-    expect(answer(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
+    ["a response that has not ended", response({}, { status: "queued", output: [] })]
+  ])("fails when the provider sends %s, as a body and as a stream", (_, body) => {
+    expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
@@ -96,14 +96,14 @@ describe("a whole response", () => {
     ["rate_limit_exceeded", "TechnicalLimit"],
     ["invalid_prompt", "UpstreamRejected"],
     ["image_content_policy_violation", "UpstreamRejected"]
-  ])("that failed with %s is a %s", (code, _tag) => {
+  ])("with the error code %s is a %s", (code, _tag) => {
     const failed = response({}, { status: "failed", error: { code, message: "boom" } })
-    expect(answer(failed)).toMatchObject({ left: { _tag } })
+    expect(translated(failed)).toMatchObject({ left: { _tag } })
   })
 })
 
-describe("a whole response to a streamed request", () => {
-  it("is told in the events that would have led to it", () => {
+describe("a whole response for a streamed request", () => {
+  it("has the events that a provider would have sent", () => {
     const { frames, content, usage, end } = Either.getOrThrow(
       asStream(response({ content: ["Hello"], usage: responsesUsage(7, 2) }))
     )
@@ -138,7 +138,7 @@ describe("a whole response to a streamed request", () => {
     FastCheck.constant(search)
   )
   law(
-    "is put together again by the official client, and delivers the same",
+    "is accumulated by the official client to the same response",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {
       const given = response({ usage: responsesUsage(7, 2) }, { output, status })
@@ -160,7 +160,7 @@ describe("a whole response to a streamed request", () => {
     200
   )
 
-  it("gives items the ids that clients ask for", () => {
+  it("gives an id to every item", () => {
     const { id: _, ...nameless } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))

@@ -22,7 +22,7 @@ const whole = responseEvents({ content: ["Hel", "lo"], usage: responsesUsage(7, 
 const unfinished = [...opening(), textDelta("Hel")]
 
 describe("a responses stream", () => {
-  it("is told event by event, under the public name of the model", () => {
+  it("passes on every event, with the public name of the model", () => {
     const { events, content, usage, end } = relayed(sent(...whole))
     expect(typesOf(events)).toEqual(whole.map(({ type }) => type))
     expect(events.map((event) => event.sequence_number)).toEqual(whole.map((_, i) => i))
@@ -34,7 +34,7 @@ describe("a responses stream", () => {
     expect(end).toBe("complete")
   })
 
-  it("is told byte for byte where nothing must change, however the supplier wrote it", () => {
+  it("keeps every byte of an event that does not change, in any framing of the provider", () => {
     const data =
       '{ "type":"response.output_text.delta", "item_id":"msg_1","output_index":0,"content_index":0,' +
       '"delta":"\\u00e9\\/","x":[1.0, 12345678901234567890] }'
@@ -51,7 +51,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("has the type of an event that only its name tells", () => {
+  it("takes the type of an event from its `event:` line when the data has none", () => {
     const { events } = relayed(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
     expect(events[1]).toEqual({ type: "response.output_text.delta", delta: "hi" })
   })
@@ -61,24 +61,24 @@ describe("a responses stream", () => {
     ["pings without a type", "event: ping\ndata: {}\n\n"],
     ["keepalives", wireText({ type: "keepalive", sequence_number: 3 })],
     ["comments", ": OPENROUTER PROCESSING\n\n"],
-    ["what the supplier tells its own clients", wireText({ type: "codex.rate_limits", limits: {} })],
-    ["the last word of another protocol", "data: [DONE]\n\n"],
+    ["events for the provider's own clients", wireText({ type: "codex.rate_limits", limits: {} })],
+    ["the end mark of another protocol", "data: [DONE]\n\n"],
     ["empty data", "data:\n\n"],
-    ["types that would break out of their line", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
-  ])("leaves out %s", (_, noise) => {
+    ["types with a line break", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
+  ])("drops %s", (_, noise) => {
     const events = whole.flatMap((event) => [event, noise])
     expect(relayed(sent(noise, ...events)).text).toBe(relayed(sent(...whole)).text)
   })
 
-  it("passes on events that nobody knows yet", () => {
+  it("passes on unknown response events", () => {
     const event = { type: "response.sonnet.delta", sequence_number: 1, delta: "rose" }
     const { events, content } = relayed(sent(created(), event))
     expect(events[1]).toEqual(event)
     expect(content).toBe("rose")
   })
 
-  it("hides who the supplier is, how it works inside and what it costs", () => {
-    const traces = { provider: "kwyjibo", system_fingerprint: "kwyjibo", cost: 1, x_supplier: { host: "kwyjibo" } }
+  it("hides the provider, its internals and its price", () => {
+    const traces = { provider: "kwyjibo", system_fingerprint: "kwyjibo", cost: 1, x_provider: { host: "kwyjibo" } }
     const inside = {
       ...begun(),
       ...traces,
@@ -121,14 +121,14 @@ describe("a responses stream", () => {
     })
   })
 
-  it("keeps what is the client's own, whatever it is called", () => {
+  it("keeps the client's own members, with any name", () => {
     const tools = [{ type: "function", name: "f", parameters: { properties: { cost: {}, provider: {}, x_y: {} } } }]
     const given = { ...begun(), tools, metadata: { cost: "1", provider: "x" } }
     const { events } = relayed(sent({ type: "response.created", response: given }))
     expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
   })
 
-  it("shows usage that adds up to what is charged", () => {
+  it("shows the usage that is charged, with a correct total", () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
     const end = { type: "response.completed", response: { ...response(), usage } }
     expect(relayed(sent(...unfinished, end)).events.at(-1)).toMatchObject({
@@ -136,7 +136,7 @@ describe("a responses stream", () => {
     })
   })
 
-  it("that was cut short by its own limit is complete, and its usage is known", () => {
+  it("is complete when its output limit ended it, and its usage is known", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
     const seen = relayed(sent(...unfinished, end, textDelta("late")))
@@ -144,7 +144,7 @@ describe("a responses stream", () => {
     expect(seen.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
   })
 
-  it("counts names and arguments of calls once", () => {
+  it("counts the name and the arguments of a call once", () => {
     const added = { type: "response.output_item.added", output_index: 0, item: functionCall("look", "") }
     const delta = (delta: string) => ({ type: "response.function_call_arguments.delta", output_index: 0, delta })
     const done = { type: "response.function_call_arguments.done", output_index: 0, arguments: '{"at":1}' }
@@ -155,7 +155,7 @@ describe("a responses stream", () => {
     )
   })
 
-  it("counts what only its last event says", () => {
+  it("counts content that only its last event has", () => {
     const completed = { type: "response.completed", response: response({ content: ["all at once"] }) }
     expect(relayed(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
   })
@@ -166,7 +166,7 @@ describe("a responses stream", () => {
   })
 })
 
-describe("a responses stream that breaks", () => {
+describe("a responses stream that fails", () => {
   const failed = (error: unknown, more: object = {}) => ({
     type: "response.failed",
     sequence_number: 9,
@@ -174,42 +174,50 @@ describe("a responses stream that breaks", () => {
   })
   const breaks: ReadonlyArray<readonly [string, string, string]> = [
     ["ends too early", "", "UpstreamFailed"],
-    ["ends with the last word of another protocol", "data: [DONE]\n\n", "UpstreamFailed"],
-    ["talks nonsense", "data: {kwyjibo\n\n", "UpstreamFailed"],
-    ["sends a list", "data: []\n\n", "UpstreamFailed"],
-    ["sends what nobody can nest", `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`, "UpstreamFailed"],
+    ["ends with the end mark of another protocol", "data: [DONE]\n\n", "UpstreamFailed"],
+    ["has data that is not JSON", "data: {kwyjibo\n\n", "UpstreamFailed"],
+    ["has a list as its data", "data: []\n\n", "UpstreamFailed"],
+    ["has an event that is nested too deep", `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`, "UpstreamFailed"],
     ["has an error", sent({ type: "error", code: "server_error", message: "kwyjibo" }), "UpstreamFailed"],
-    ["has an error inside", sent({ type: "error", error: { message: "kwyjibo" } }), "UpstreamFailed"],
-    ["has an error by name only", 'event: error\ndata: {"message":"kwyjibo"}\n\n', "UpstreamFailed"],
+    ["has an error in an `error` member", sent({ type: "error", error: { message: "kwyjibo" } }), "UpstreamFailed"],
+    ["has an error by its `event:` line only", 'event: error\ndata: {"message":"kwyjibo"}\n\n', "UpstreamFailed"],
     ["has an error of another type", 'event: error\ndata: {"type":"server_error"}\n\n', "UpstreamFailed"],
-    ["has an error beside a word", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
-    ["has an error that is a word", sent({ type: "response.x", error: "kwyjibo" }), "UpstreamFailed"],
-    ["has failed", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
-    ["has failed for no reason", sent(failed(null)), "UpstreamFailed"],
+    ["has an error in a text delta", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
+    ["has an error that is a string", sent({ type: "response.x", error: "kwyjibo" }), "UpstreamFailed"],
+    ["has a failed response", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
+    ["has a failed response without a reason", sent(failed(null)), "UpstreamFailed"],
     ["completes without a response", sent({ type: "response.completed" }), "UpstreamFailed"],
-    ["has failed without a response", sent({ type: "response.failed" }), "UpstreamFailed"],
+    ["has response.failed without a response", sent({ type: "response.failed" }), "UpstreamFailed"],
     [
-      "completes as failed",
+      "completes with a failed response",
       sent({ type: "response.completed", response: response({}, { status: "failed" }) }),
       "UpstreamFailed"
     ],
     [
-      "was cancelled",
+      "completes with a cancelled response",
       sent({ type: "response.completed", response: response({}, { status: "cancelled" }) }),
       "UpstreamFailed"
     ],
-    ["meets a limit", sent(failed({ code: "rate_limit_exceeded", message: "kwyjibo" })), "TechnicalLimit"],
     [
-      "meets a limit, told by the name of its event",
-      'event: error\ndata: {"type":"rate_limit_error"}\n\n',
+      "has a rate limit, in a failed response",
+      sent(failed({ code: "rate_limit_exceeded", message: "kwyjibo" })),
       "TechnicalLimit"
     ],
-    ["meets a limit, told as an error", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
-    ["is too long a prompt", sent(failed({ code: "context_length_exceeded", message: "x" })), "UpstreamRejected"],
-    ["is refused", sent({ type: "error", code: "invalid_prompt", message: "kwyjibo" }), "UpstreamRejected"]
+    ["has a rate limit, by its `event:` line", 'event: error\ndata: {"type":"rate_limit_error"}\n\n', "TechnicalLimit"],
+    ["has a rate limit, as an error event", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
+    [
+      "has a prompt that is too long",
+      sent(failed({ code: "context_length_exceeded", message: "x" })),
+      "UpstreamRejected"
+    ],
+    [
+      "has an error for an invalid request",
+      sent({ type: "error", code: "invalid_prompt", message: "kwyjibo" }),
+      "UpstreamRejected"
+    ]
   ]
 
-  it.each(breaks)("because it %s says so, and in the words every client listens to", (_, last, tag) => {
+  it.each(breaks)("writes response.failed and error when it %s", (_, last, tag) => {
     const { events, before, text, content, end } = relayed(sent(...numbered(...unfinished)) + last)
     expect(end).toBe(tag)
     expect(content).toBe("Hel")
@@ -237,7 +245,7 @@ describe("a responses stream that breaks", () => {
     })
   })
 
-  it("tells clients that know it why a request can never be answered", () => {
+  it("keeps the error code of a permanent fault in the request", () => {
     const { events } = relayed(sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" })))
     expect(events.at(-2)).toMatchObject({ response: { error: { code: "context_length_exceeded" } } })
     expect(events.at(-1)).toMatchObject({ code: "invalid_request" })
@@ -248,7 +256,7 @@ describe("a responses stream that breaks", () => {
     expect(usage).toEqual({ prompt: { input: 2n, cacheWrite: 0n, cacheRead: 5n }, output: 1n })
   })
 
-  it("before its first event is told from the beginning", () => {
+  it("starts with response.created when it fails before its first event", () => {
     const { events, before } = relayed("")
     expect(before).toBe("")
     expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
@@ -261,14 +269,14 @@ describe("a responses stream that breaks", () => {
     })
   })
 
-  it("does not repeat what is long in the response", () => {
+  it("does not repeat the long members of the response", () => {
     const long = { ...begun(), instructions: "x".repeat(10_000), tools: [{ name: "x".repeat(10_000) }] }
     const { events, text, before } = relayed(sent({ type: "response.created", response: long }))
     expect(text.length - before.length).toBeLessThan(2_000)
     expect(events.at(-2)).toMatchObject({ response: { instructions: null, tools: [], output: [] } })
   })
 
-  it("numbers on where the supplier does not number", () => {
+  it("continues the sequence numbers when the provider sends none", () => {
     const { events } = relayed(sent(created(), ...closing()))
     expect(events.slice(-2).map((event) => event.sequence_number)).toEqual([4, 5])
   })

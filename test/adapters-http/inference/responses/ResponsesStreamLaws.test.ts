@@ -1,5 +1,5 @@
 /**
- * What holds for a responses stream whatever a supplier sends, in whatever order, and wherever it is cut.
+ * Properties of every translated responses stream, for any input in any order.
  */
 import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
@@ -18,9 +18,9 @@ const traces = {
   service_tier: SECRET,
   system_fingerprint: SECRET,
   cost: SECRET,
-  x_supplier: { [SECRET]: SECRET }
+  x_provider: { [SECRET]: SECRET }
 }
-const supplied = {
+const providerResponse = {
   ...begun({ model: SECRET }),
   ...traces,
   billing: { payer: SECRET },
@@ -30,7 +30,7 @@ const supplied = {
 const event: FastCheck.Arbitrary<WireEvent> = FastCheck.oneof(
   FastCheck.constantFrom("created", "in_progress", "queued").map((kind) => ({
     type: `response.${kind}`,
-    response: supplied
+    response: providerResponse
   })),
   {
     weight: 6,
@@ -58,9 +58,14 @@ const event: FastCheck.Arbitrary<WireEvent> = FastCheck.oneof(
   FastCheck.constantFrom("ping", "keepalive", SECRET).map((type) => ({ type, ...traces }))
 )
 const ending = FastCheck.constantFrom<ReadonlyArray<WireEvent>>(
-  [{ type: "response.completed", response: supplied }],
-  [{ type: "response.incomplete", response: supplied }],
-  [{ type: "response.failed", response: { ...supplied, status: "failed", error: { code: SECRET, message: SECRET } } }],
+  [{ type: "response.completed", response: providerResponse }],
+  [{ type: "response.incomplete", response: providerResponse }],
+  [
+    {
+      type: "response.failed",
+      response: { ...providerResponse, status: "failed", error: { code: SECRET, message: SECRET } }
+    }
+  ],
   [{ type: "error", code: SECRET, message: SECRET }],
   [{ type: "error", error: { code: SECRET, message: SECRET } }],
   []
@@ -70,15 +75,15 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
 )
 
 describe("any responses stream", () => {
-  law("names nothing of the supplier", [sent], (bytes) => !relayed(bytes).text.includes(SECRET))
+  law("never identifies the provider", [sent], (bytes) => !relayed(bytes).text.includes(SECRET))
 
-  law("counts exactly the content of the events it tells", [sent], (bytes) => {
+  law("counts exactly the content of the events it writes", [sent], (bytes) => {
     const { content, events } = relayed(bytes)
-    const told = events.map(contentOfEvent).join("")
-    return content === told || (told === "" && content === "x")
+    const written = events.map(contentOfEvent).join("")
+    return content === written || (written === "" && content === "x")
   })
 
-  law("ends in one event that ends it; a failure is told twice, in the forms that clients know", [sent], (bytes) => {
+  law("has one final event; a failure has both events that clients know", [sent], (bytes) => {
     const { events, end } = relayed(bytes)
     const [last, lastButOne] = events.map(({ type }) => type).reverse()
     const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
@@ -90,7 +95,7 @@ describe("any responses stream", () => {
     )
   })
 
-  law("says the public name wherever it names the model", [sent], (bytes) =>
+  law("has the public name in every member `model`", [sent], (bytes) =>
     relayed(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&
@@ -98,7 +103,7 @@ describe("any responses stream", () => {
     )
   )
 
-  law("tells, of a part of the bytes, a part of the events", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of the events for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = relayed(bytes)
     const part = relayed(bytes.subarray(0, at % (bytes.length + 1)))
     return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)

@@ -14,10 +14,10 @@ const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown
   ["fetched", (client) => client.responses.retrieve("resp_1")],
   ["deleted", (client) => client.responses.delete("resp_1")],
   ["cancelled", (client) => client.responses.cancel("resp_1")],
-  ["listed with what led to it", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
+  ["listed with its input items", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
 ]
 
-it.each(calls)("a response cannot be %s, because none is stored, and the answer says so", async (_, call) => {
+it.each(calls)("a response cannot be %s: the 404 says that none is stored", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({
     status: 404,
@@ -33,8 +33,11 @@ it.each(calls)("a response cannot be %s without a key", async (_, call) => {
   await expect(call(client)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
 })
 
-it("what is not offered at all is not found either", async () => {
+it("an unknown route under /v1/responses is not found", async () => {
   const headers = { authorization: `Bearer ${KEY}` }
-  const answer = await fetch(`${gateway.url}/v1/responses/compact`, { method: "POST", headers })
-  expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([404, "not_found"])
+  const response = await fetch(`${gateway.url}/v1/responses/compact`, { method: "POST", headers })
+  expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+    404,
+    "not_found"
+  ])
 })

@@ -1,5 +1,5 @@
 /**
- * A supplier's bytes, put through decoder and translator the way the relay does it, and taken apart again.
+ * Passes a provider's bytes through decoder and translator as the relay does, and parses the frames that result.
  */
 
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
@@ -20,14 +20,14 @@ export const requestOf = (members: object = {}): ResponsesRequest =>
   )
 
 export interface Relayed {
-  /** The frames as written, those of the failure that ends them included. */
+  /** The frames that were written, with those of a failure at the end. */
   readonly text: string
-  /** The frames of before a failure. */
+  /** The frames before a failure. */
   readonly before: string
   readonly events: ReadonlyArray<JsonObject>
   readonly content: string
   readonly usage: ReportedUsage.ReportedUsage
-  /** `complete`, or the tag of the error it broke with. */
+  /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string
 }
 
@@ -56,7 +56,7 @@ export const relayed = (bytes: string | Buffer): Relayed => {
   return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }
 }
 
-/** Every frame is one `event:` and one `data:` line that agree. */
+/** Every frame must have one `event:` line and one `data:` line with the same type. */
 export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
   text
     .split("\n\n")

@@ -45,10 +45,10 @@ const withType = (call: unknown): JsonObject => ({ type: "function", ...withoutP
 
 /** Clients send reasoning back with the next request, so its details keep all other members. */
 const redacted = (given: JsonObject): JsonObject => {
-  const cleaned = withoutProviderMembers(given)
-  if (!Array.isArray(cleaned.reasoning_details)) return cleaned
-  const details = cleaned.reasoning_details.map((detail) => withoutProviderMembers(asObject(detail) ?? {}))
-  return { ...cleaned, reasoning_details: details }
+  const kept = withoutProviderMembers(given)
+  if (!Array.isArray(kept.reasoning_details)) return kept
+  const details = kept.reasoning_details.map((detail) => withoutProviderMembers(asObject(detail) ?? {}))
+  return { ...kept, reasoning_details: details }
 }
 
 const isEmpty = (delta: JsonObject): boolean => {
