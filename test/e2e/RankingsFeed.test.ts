@@ -114,7 +114,7 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
     kept = made
   }
   return {
-    atHand: (window) => Effect.sync(() => kept?.get(window)),
+    inMemory: (window) => Effect.sync(() => kept?.get(window)),
     take: (compute) => Effect.tap(compute(now), (made) => Effect.sync(() => keep(made)))
   }
 }

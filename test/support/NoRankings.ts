@@ -8,7 +8,7 @@ export const layer = Layer.mergeAll(
   Layer.succeed(RankingsPolicy, { enabled: false }),
   Layer.succeed(RankingsHistory, { read: () => Effect.dieMessage("the history was asked") }),
   Layer.succeed(RankingsCache, {
-    atHand: () => Effect.dieMessage("the cache was asked"),
-    take: () => Effect.dieMessage("the cache was asked")
+    inMemory: () => Effect.dieMessage("the cache was read"),
+    take: () => Effect.dieMessage("the cache was read")
   })
 )

@@ -86,7 +86,7 @@ describe("the cache of rankings in Postgres", () => {
         const node = yield* aNodeOf({ ...database, settings })
         yield* age
         const made = yield* node.take((now) => Effect.delay(Effect.succeed(rankings(now)), "300 millis"))
-        expect(yield* node.atHand("week")).toBe(made.get("week"))
+        expect(yield* node.inMemory("week")).toBe(made.get("week"))
       })
     )
 
@@ -96,9 +96,9 @@ describe("the cache of rankings in Postgres", () => {
         const sql = yield* SqlClient.SqlClient
         const { compute, computed } = counting()
         const node = yield* aNode
-        expect(yield* node.atHand("week")).toBeUndefined()
+        expect(yield* node.inMemory("week")).toBeUndefined()
         const made = yield* node.take(compute)
-        for (const window of Window.literals) expect(yield* node.atHand(window)).toBe(made.get(window))
+        for (const window of Window.literals) expect(yield* node.inMemory(window)).toBe(made.get(window))
         const before = computed.length
         yield* age
         const other = yield* aNode
@@ -121,7 +121,7 @@ describe("the cache of rankings in Postgres", () => {
         yield* one.take((now) => Effect.succeed(rankings(now, ["day"])))
         for (const node of [one, two]) {
           expect([...(yield* node.take(() => Effect.die("computed again"))).keys()]).toEqual(["day"])
-          expect(yield* node.atHand("all")).toBeUndefined()
+          expect(yield* node.inMemory("all")).toBeUndefined()
         }
         yield* age
       })

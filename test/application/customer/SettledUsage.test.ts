@@ -21,7 +21,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** Usage that grows at its head, as its port promises. */
+/** A store of usage that grows only at its head. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {

@@ -13,14 +13,14 @@ const usage: Usage = { models: [aModel("m")], settlements: [aSettlement("m", "20
 
 const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
 
-/** Nothing is kept: whoever asks computes. */
-const nothingAtHand = { atHand: () => Effect.succeed(undefined) }
-const noCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: (compute) => compute(NOW) })
+/** An empty cache: each caller computes. */
+const emptyMemory = { inMemory: () => Effect.succeed(undefined) }
+const noCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: (compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
   Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
 
-/** A port that nobody is expected to use. */
+/** Ports that fail the test when they are used. */
 const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(RankingsCache, {}))
 
 const quietly = Logger.remove(Logger.defaultLogger)
@@ -35,16 +35,16 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), noCache, history(usage)]))
   )
 
-  const kept = ranksOf(usage, "day", NOW)
+  const cached = ranksOf(usage, "day", NOW)
   it.effect.each([
     [
       "in the memory of this node",
-      { atHand: () => Effect.succeed(kept), take: () => Effect.dieMessage("the shared cache was read") }
+      { inMemory: () => Effect.succeed(cached), take: () => Effect.dieMessage("the shared cache was read") }
     ],
-    ["in the cache of all nodes", { ...nothingAtHand, take: () => Effect.succeed(new Map([["day", kept] as const])) }]
+    ["in the cache of all nodes", { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }]
   ] as const)("are returned as they are %s, without reading the history", ([, cache]) =>
     Effect.gen(function* () {
-      expect(yield* readRankings({ window: "day" })).toBe(kept)
+      expect(yield* readRankings({ window: "day" })).toBe(cached)
     }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
   )
 
@@ -66,21 +66,21 @@ describe("rankings", () => {
   it.effect("are unavailable when the history or the cache cannot be read", () => {
     const broken = Effect.die(new Error("the database is away"))
     const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
-    const brokenCache = Layer.succeed(RankingsCache, { ...nothingAtHand, take: () => broken })
+    const brokenCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: () => broken })
     const failure = Effect.flip(readRankings({}))
     return Effect.gen(function* () {
       const noHistory = yield* Effect.provide(failure, [noCache, brokenHistory])
       expect(noHistory).toMatchObject({ _tag: "RankingsUnavailable", reason: "unreadable" })
-      const noKeeper = yield* Effect.provide(failure, [brokenCache, history(usage)])
-      expect(noKeeper).toMatchObject({ _tag: "RankingsUnavailable", reason: "unreadable" })
+      const noRankingsCache = yield* Effect.provide(failure, [brokenCache, history(usage)])
+      expect(noRankingsCache).toMatchObject({ _tag: "RankingsUnavailable", reason: "unreadable" })
     }).pipe(Effect.provide([policy(true), quietly]))
   })
 
   it.effect("are unavailable after 10 seconds", () =>
     Effect.gen(function* () {
-      const asked = yield* Effect.fork(Effect.flip(readRankings({})))
+      const reading = yield* Effect.fork(Effect.flip(readRankings({})))
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "RankingsUnavailable", reason: "too slow" })
+      expect(yield* Fiber.join(reading)).toMatchObject({ _tag: "RankingsUnavailable", reason: "too slow" })
     }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
   )
 

@@ -15,21 +15,21 @@ import { aReseller } from "../../support/resellers.ts"
 const RIGHT = "right password"
 const hashOf = (password: string) => PasswordHash(Redacted.make(`hash of ${password}`))
 
-/** One reseller with a password, and a record of what was done for an answer. */
-const aDoor = (reseller: Reseller = aReseller(), tooOften = false) => {
+/** One reseller with a password, and a log of the calls to the ports. */
+const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => {
   const log: Array<string> = []
-  const noted = (deed: string) => Effect.sync(() => void log.push(deed))
+  const logged = (call: string) => Effect.sync(() => void log.push(call))
   const layer = Layer.mergeAll(
     Layer.mock(Resellers, {
       credentials: (email) =>
         Effect.as(
-          noted(`look up ${email}`),
+          logged(`look up ${email}`),
           email === reseller.email ? Option.some({ reseller, passwordHash: hashOf(RIGHT) }) : Option.none()
         ),
       find: (id) => Effect.sync(() => (id === reseller.id ? Option.some(reseller) : Option.none())),
       create: ({ email, name, waNumber }) =>
         Effect.zipRight(
-          noted(`create ${email}`),
+          logged(`create ${email}`),
           email === reseller.email
             ? new EmailExists()
             : Effect.succeed(aReseller({ email, name, waNumber, status: "pending" }))
@@ -37,33 +37,33 @@ const aDoor = (reseller: Reseller = aReseller(), tooOften = false) => {
     }),
     Layer.succeed(LoginAttempts, {
       count: ({ email }) =>
-        Effect.zipRight(noted(`count ${email}`), tooOften ? new RateLimited({ retryAfterSeconds: 7 }) : Effect.void)
+        Effect.zipRight(logged(`count ${email}`), rateLimited ? new RateLimited({ retryAfterSeconds: 7 }) : Effect.void)
     }),
     Layer.succeed(PasswordHasher, {
-      hash: (password) => Effect.as(noted("hash"), hashOf(Redacted.value(password))),
+      hash: (password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
       verify: (password, hash) =>
         Effect.as(
-          noted(hash === undefined ? "verify against nothing" : "verify"),
+          logged(hash === undefined ? "verify against nothing" : "verify"),
           hash !== undefined && Redacted.value(hash) === `hash of ${Redacted.value(password)}`
         )
     }),
     Layer.succeed(TokenSigner, {
-      issue: ({ resellerId }) => Effect.as(noted("issue"), Redacted.make(`token of ${resellerId}`)),
+      issue: ({ resellerId }) => Effect.as(logged("issue"), Redacted.make(`token of ${resellerId}`)),
       verify: (token) =>
         Redacted.value(token) === "genuine" ? Effect.succeed(claimsOf(aReseller())) : new InvalidCredentials()
     }),
-    Layer.mock(Blacklist, { covers: (email) => Effect.as(noted("blacklist"), email.endsWith("@bad.example")) })
+    Layer.mock(Blacklist, { covers: (email) => Effect.as(logged("blacklist"), email.endsWith("@bad.example")) })
   )
-  const as = (email: string, password = RIGHT) =>
+  const logInAs = (email: string, password = RIGHT) =>
     logIn({ email, password: Redacted.make(password) }, "1.1.1.1" as ClientAddress)
-  return { log, layer, as }
+  return { log, layer, logInAs }
 }
 
 describe("logging in", () => {
   it.effect("returns a token for the right password", () => {
-    const { log, layer, as } = aDoor()
+    const { log, layer, logInAs } = withReseller()
     return Effect.gen(function* () {
-      const { token, reseller } = yield* as(" Reseller@Example.com ")
+      const { token, reseller } = yield* logInAs(" Reseller@Example.com ")
       expect(Redacted.value(token)).toBe(`token of ${aReseller().id}`)
       expect(reseller).toEqual(aReseller())
       expect(log).toEqual(["count reseller@example.com", "look up reseller@example.com", "verify", "issue"])
@@ -71,15 +71,15 @@ describe("logging in", () => {
   })
 
   it.effect("refuses a wrong password, an unknown email and an invalid email alike, and hashes each time", () => {
-    const { log, layer, as } = aDoor()
+    const { log, layer, logInAs } = withReseller()
     return Effect.gen(function* () {
       const refusals = yield* Effect.all([
-        Effect.flip(as("reseller@example.com", "wrong")),
-        Effect.flip(as("nobody@example.com")),
-        Effect.flip(as("no email\u0000"))
+        Effect.flip(logInAs("reseller@example.com", "wrong")),
+        Effect.flip(logInAs("nobody@example.com")),
+        Effect.flip(logInAs("no email\u0000"))
       ])
       expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
-      expect(log.filter((deed) => deed.startsWith("verify"))).toEqual([
+      expect(log.filter((call) => call.startsWith("verify"))).toEqual([
         "verify",
         "verify against nothing",
         "verify against nothing"
@@ -88,9 +88,9 @@ describe("logging in", () => {
   })
 
   it.effect("refuses too many attempts before it looks up or hashes anything", () => {
-    const { log, layer, as } = aDoor(aReseller(), true)
+    const { log, layer, logInAs } = withReseller(aReseller(), true)
     return Effect.gen(function* () {
-      expect(yield* Effect.flip(as("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
+      expect(yield* Effect.flip(logInAs("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
       expect(log).toEqual(["count reseller@example.com"])
     }).pipe(Effect.provide(layer))
   })
@@ -98,35 +98,35 @@ describe("logging in", () => {
   it.effect.each(["pending", "rejected", "suspended"] as const)(
     "reveals the status %s only after the right password",
     (status) => {
-      const { layer, as } = aDoor(aReseller({ status }))
+      const { layer, logInAs } = withReseller(aReseller({ status }))
       return Effect.gen(function* () {
-        expect(yield* Effect.flip(as("reseller@example.com"))).toMatchObject({ _tag: "ResellerNotActive", status })
-        expect(yield* Effect.flip(as("reseller@example.com", "wrong"))).toEqual(new InvalidCredentials())
+        expect(yield* Effect.flip(logInAs("reseller@example.com"))).toMatchObject({ _tag: "ResellerNotActive", status })
+        expect(yield* Effect.flip(logInAs("reseller@example.com", "wrong"))).toEqual(new InvalidCredentials())
       }).pipe(Effect.provide(layer))
     }
   )
 })
 
 describe("a request with a token", () => {
-  const asked = (token: string | undefined, reseller = aReseller()) =>
-    Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), aDoor(reseller).layer)
+  const authenticated = (token: string | undefined, reseller = aReseller()) =>
+    Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), withReseller(reseller).layer)
 
   it.effect("is authenticated as the reseller of the token", () =>
-    Effect.map(asked("genuine"), (reseller) => expect(reseller).toEqual(aReseller()))
+    Effect.map(authenticated("genuine"), (reseller) => expect(reseller).toEqual(aReseller()))
   )
 
   it.effect.each([
-    ["there is no token", asked(undefined)],
-    ["the token is forged", asked("forged")],
-    ["the reseller was suspended since", asked("genuine", aReseller({ status: "suspended" }))],
-    ["the token version is outdated", asked("genuine", aReseller({ tokenVersion: 1 }))]
+    ["there is no token", authenticated(undefined)],
+    ["the token is forged", authenticated("forged")],
+    ["the reseller was suspended since", authenticated("genuine", aReseller({ status: "suspended" }))],
+    ["the token version is outdated", authenticated("genuine", aReseller({ tokenVersion: 1 }))]
   ] as const)("gets the same refusal when %s", ([, refused]) =>
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 })
 
 describe("signing up", () => {
-  const asking = (email: string) => ({
+  const signup = (email: string) => ({
     email: email as Email,
     password: Redacted.make(RIGHT),
     name: "Toko",
@@ -134,18 +134,18 @@ describe("signing up", () => {
   })
 
   it.effect("creates a reseller that awaits review", () => {
-    const { log, layer } = aDoor()
+    const { log, layer } = withReseller()
     return Effect.gen(function* () {
-      expect(yield* signUp(asking("new@example.com"))).toMatchObject({ email: "new@example.com", status: "pending" })
+      expect(yield* signUp(signup("new@example.com"))).toMatchObject({ email: "new@example.com", status: "pending" })
       expect(log).toEqual(["blacklist", "hash", "create new@example.com"])
     }).pipe(Effect.provide(layer))
   })
 
   it.effect("checks the blacklist first, and hashes the password even if the email is taken", () => {
-    const { log, layer } = aDoor()
+    const { log, layer } = withReseller()
     return Effect.gen(function* () {
-      expect((yield* Effect.flip(signUp(asking("x@bad.example"))))._tag).toBe("EmailBlacklisted")
-      expect((yield* Effect.flip(signUp(asking("reseller@example.com"))))._tag).toBe("EmailExists")
+      expect((yield* Effect.flip(signUp(signup("x@bad.example"))))._tag).toBe("EmailBlacklisted")
+      expect((yield* Effect.flip(signUp(signup("reseller@example.com"))))._tag).toBe("EmailExists")
       expect(log).toEqual(["blacklist", "blacklist", "hash", "create reseller@example.com"])
     }).pipe(Effect.provide(layer))
   })

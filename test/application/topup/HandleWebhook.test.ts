@@ -53,7 +53,7 @@ describe("a webhook", () => {
     const fixture = notified()
     fixture.providers = [fixture.provider()]
     return Effect.gen(function* () {
-      for (const name of ["bsc", "nobody"]) {
+      for (const name of ["bsc", "unknown"]) {
         expect((yield* Effect.flip(handleWebhook(name, {}, body)))._tag).toBe("NotFound")
       }
     }).pipe(Effect.provide(fixture.layer))

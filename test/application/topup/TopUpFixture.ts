@@ -72,7 +72,7 @@ export class TopUpFixture {
   }
 
   count(call: string): number {
-    return this.log.filter((noted) => noted === call).length
+    return this.log.filter((logged) => logged === call).length
   }
 
   #logged<A, E>(call: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
@@ -147,9 +147,9 @@ export class TopUpFixture {
             ({ order }) => order.provider === provider && order.providerPaymentId === originalId
           )
           if (found === undefined) return Option.none()
-          const noted = { ...found, repeatedPayments: [...found.repeatedPayments, paymentId] }
-          this.orders.set(found.order.id, noted)
-          return Option.some(noted)
+          const updated = { ...found, repeatedPayments: [...found.repeatedPayments, paymentId] }
+          this.orders.set(found.order.id, updated)
+          return Option.some(updated)
         }),
       claimDue: ({ providers, limit }) =>
         Effect.sync(() => {

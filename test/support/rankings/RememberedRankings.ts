@@ -55,7 +55,7 @@ export class RememberedRankings {
           })
       }),
       Layer.succeed(RankingsCache, {
-        atHand: (window) => Effect.sync(() => own.#kept?.get(window)),
+        inMemory: (window) => Effect.sync(() => own.#kept?.get(window)),
         take: (compute) =>
           Effect.suspend(() => {
             if (own.#kept !== undefined) return Effect.succeed(own.#kept)

@@ -98,7 +98,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
       )
 
     return {
-      atHand: (window) => Effect.map(fromMemory, (rankings) => rankings?.get(window)),
+      inMemory: (window) => Effect.map(fromMemory, (rankings) => rankings?.get(window)),
       take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) =>
         Effect.gen(function* () {
           const computedMeanwhile = yield* fromMemory

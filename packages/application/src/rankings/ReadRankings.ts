@@ -53,7 +53,7 @@ export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCa
   RankingsCache,
   {
     /** The document of the present minute in this node's memory, without a request to the database. */
-    readonly atHand: (window: Window) => Effect.Effect<Rankings | undefined>
+    readonly inMemory: (window: Window) => Effect.Effect<Rankings | undefined>
     /**
      * The documents whose `generatedAt` is in the present minute of the database's clock. If there are none yet, one
      * caller over all nodes computes them for that clock's time and the others wait. If that caller fails, nothing is
@@ -72,8 +72,8 @@ export const readRankings = (query: RankingsQuery) =>
     const window = yield* readWindow(query)
     const cache = yield* RankingsCache
     // Most requests end here, without a timer and a fiber.
-    const atHand = yield* cache.atHand(window)
-    if (atHand !== undefined) return atHand
+    const inMemory = yield* cache.inMemory(window)
+    if (inMemory !== undefined) return inMemory
     const history = yield* RankingsHistory
     const rankings = yield* cache
       .take((now) => compute(history, now))
