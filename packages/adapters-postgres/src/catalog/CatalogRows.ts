@@ -13,7 +13,7 @@ import {
   type TierTerms
 } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
-import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
+import type { ModelKind, Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
@@ -41,7 +41,7 @@ interface ModelRow {
   readonly public_name: string
   readonly display_name: string
   readonly author: string
-  readonly kind: "text" | "image"
+  readonly kind: ModelKind
   readonly discovery_rank: number
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>

@@ -7,6 +7,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
+import { rankedKinds } from "@tollgate/domain/inference/InferenceRequest"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import type { HistoryQuery, ModelHistory, ModelSpeed, UsageHistory } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
@@ -27,7 +28,7 @@ export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = L
         const firstUse = yield* readFirstUse(minute)
         const query = ask(firstUse)
         const models = yield* sql<ModelRow>`
-          SELECT id, public_name, display_name, author, hidden, retired FROM model WHERE kind = 'text'`
+          SELECT id, public_name, display_name, author, hidden, retired FROM model WHERE kind IN ${sql.in(rankedKinds)}`
         const tokens = yield* readTokens(query)
         const speeds = yield* readSpeeds(query.speeds)
         return toHistory(firstUse, query, models, tokens, speeds)
@@ -52,20 +53,20 @@ const readFirstUse = (minute: Date) =>
     return first !== undefined && first < minute ? first : undefined
   })
 
-const OF_TEXT = "JOIN model ON model.id = model_id AND model.kind = 'text'"
+const RANKED = `JOIN model ON model.id = model_id AND model.kind IN (${rankedKinds.map((kind) => `'${kind}'`).join(", ")})`
 
 // The first day of use is kept for good, its minutes are not. The result is the minute, or the day when the minutes are
 // deleted.
 const FIRST_USE = `
   WITH used AS (
     SELECT min(day) AS day FROM (
-      (SELECT start AS day FROM usage_rollup ${OF_TEXT} WHERE grain = 'day' ORDER BY start LIMIT 1)
-      UNION ALL SELECT cell_of('day', min(minute)) FROM usage_delta ${OF_TEXT} WHERE tokens > 0) AS either)
+      (SELECT start AS day FROM usage_rollup ${RANKED} WHERE grain = 'day' ORDER BY start LIMIT 1)
+      UNION ALL SELECT cell_of('day', min(minute)) FROM usage_delta ${RANKED} WHERE tokens > 0) AS either)
   SELECT coalesce(
     least(
-      (SELECT start FROM usage_rollup ${OF_TEXT}
+      (SELECT start FROM usage_rollup ${RANKED}
         WHERE grain = 'minute' AND start >= day AND start < day + interval '1 day' ORDER BY start LIMIT 1),
-      (SELECT min(minute) FROM usage_delta ${OF_TEXT} WHERE tokens > 0 AND minute < day + interval '1 day')),
+      (SELECT min(minute) FROM usage_delta ${RANKED} WHERE tokens > 0 AND minute < day + interval '1 day')),
     day) AS first
   FROM used`
 

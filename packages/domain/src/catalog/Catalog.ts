@@ -3,7 +3,7 @@
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
-import { type Protocol, protocols } from "../inference/InferenceRequest.ts"
+import { type Protocol, protocolsOf } from "../inference/InferenceRequest.ts"
 import type { Model, Route } from "./Model.ts"
 import type { Provider, ProviderName } from "./Provider.ts"
 
@@ -65,10 +65,9 @@ export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
     .sort((a, b) => b.discoveryRank - a.discoveryRank || alphabetically(a.publicName, b.publicName))
 
 const hasRoute = (catalog: Catalog, model: Model): boolean =>
-  protocols.some((protocol) => serves(model, protocol) && candidatesOf(catalog, model, protocol).length > 0)
+  protocolsOf(model.kind).some((protocol) => candidatesOf(catalog, model, protocol).length > 0)
 
-/** Image models serve the images protocol only, and no other model serves it. */
-const serves = ({ kind }: Model, protocol: Protocol): boolean => (protocol === "images") === (kind === "image")
+const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
 
 /** Ignores case, and does not depend on the machine's locale. */
 const alphabetically = (a: string, b: string): number => {

@@ -7,7 +7,7 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { protocols } from "../inference/InferenceRequest.ts"
+import { hasCapabilities, kindsOfModels, protocols } from "../inference/InferenceRequest.ts"
 import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { UsdCents } from "../money/UsdCents.ts"
@@ -35,7 +35,7 @@ const ProviderMember = Schema.Struct({
   base_url: Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s?#]+$/)),
   api_key_env: Schema.String.pipe(Schema.pattern(/^[A-Z_][A-Z0-9_]*$/)),
   auth: Schema.optionalWith(Schema.Literal("bearer", "x-api-key"), { default: () => "bearer" as const }),
-  protocols: Schema.NonEmptyArray(Schema.Literal("chat", "messages", "responses", "images")),
+  protocols: Schema.NonEmptyArray(Schema.Literal(...protocols)),
   max_concurrency: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 65_536)), { default: () => 512 }),
   timeouts: Schema.optionalWith(TimeoutsMember, { default: () => TimeoutsMember.make({}) }),
   breaker: Schema.optionalWith(BreakerMember, { default: () => BreakerMember.make({}) }),
@@ -46,7 +46,7 @@ const ModelMember = Schema.Struct({
   public_name: Schema.String.pipe(Schema.pattern(/^[^\s"\\\p{Cc}]{1,200}$/u)),
   display_name: Name,
   author: Name,
-  kind: Schema.optionalWith(Schema.Literal("text", "image"), { default: () => "text" as const }),
+  kind: Schema.optionalWith(Schema.Literal(...kindsOfModels), { default: () => "text" as const }),
   discovery_rank: Schema.optionalWith(Schema.Int.pipe(Schema.between(-1_000_000, 1_000_000)), { default: () => 0 }),
   hidden: Schema.optionalWith(Schema.Boolean, { default: () => false }),
   capabilities: Schema.optionalWith(Schema.Array(Schema.Literal("generate", "edit")), { default: () => [] }),
@@ -128,8 +128,10 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     for (const cents of repeated(model.tiers.map((tier) => String(tier.tier_usd_cents)))) {
       issues.push(`${at}: two tiers at ${cents} cents`)
     }
-    if (model.kind === "text" && model.capabilities.length > 0) issues.push(`${at}: capabilities are for image models`)
-    if (model.kind === "image" && model.capabilities.length === 0) {
+    if (!hasCapabilities(model.kind) && model.capabilities.length > 0) {
+      issues.push(`${at}: capabilities are for image models`)
+    }
+    if (hasCapabilities(model.kind) && model.capabilities.length === 0) {
       issues.push(`${at}: an image model needs capabilities ("generate", "edit")`)
     }
   }

@@ -2,6 +2,7 @@
  * A model that customers call by its public name, and its routes to providers.
  */
 import * as Brand from "effect/Brand"
+import type { ModelKind } from "../inference/InferenceRequest.ts"
 import type { Price } from "../ledger/Price.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import type { UsdCents } from "../money/UsdCents.ts"
@@ -27,7 +28,7 @@ export interface ModelTerms {
   readonly publicName: string
   readonly displayName: string
   readonly author: string
-  readonly kind: "text" | "image"
+  readonly kind: ModelKind
   readonly discoveryRank: number
   /** Not listed and not callable. */
   readonly hidden: boolean
