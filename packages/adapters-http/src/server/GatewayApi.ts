@@ -1,19 +1,15 @@
 /**
  * Every route of the public port in one declaration: the router and the OpenAPI document are built from it.
  *
- * The groups of the relayed protocols (chat, messages, responses) are declared only: the relay takes their requests
- * before the router does.
+ * The groups of the relayed protocols stand in `inference/RelayRoutes.ts`, beside the routes of the relay.
  */
 import { ModelsApi } from "../catalog/Models.ts"
 import { BalancesApi } from "../customer/Balances.ts"
 import { CustomersApi } from "../customer/Customers.ts"
 import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
-import { ChatApi } from "../inference/chat/ChatApi.ts"
-import { MessagesApi } from "../inference/messages/MessagesApi.ts"
-import { ResponsesApi } from "../inference/responses/ResponsesApi.ts"
+import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
-import { gateway } from "../openapi/GatewayDocument.ts"
 import { RankingsApi } from "../rankings/RankingsFeed.ts"
 import { AccountApi } from "../reseller/Account.ts"
 import { AuthenticationApi } from "../reseller/Authentication.ts"
@@ -22,10 +18,7 @@ import { QrPicturesApi } from "../topup/QrPictures.ts"
 import { TopUpsApi } from "../topup/TopUps.ts"
 import { OperationsApi } from "./Operations.ts"
 
-export class GatewayApi extends gateway
-  .add(ChatApi)
-  .add(MessagesApi)
-  .add(ResponsesApi)
+export class GatewayApi extends relayGroups
   .add(ImagesApi)
   .add(ModelsApi)
   .add(RankingsApi)

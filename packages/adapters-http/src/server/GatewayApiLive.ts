@@ -3,9 +3,6 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
-import { RouteNotFound } from "@effect/platform/HttpServerError"
-import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
-import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
 import * as Balances from "../customer/Balances.ts"
@@ -13,6 +10,7 @@ import * as Customers from "../customer/Customers.ts"
 import * as Usage from "../customer/Usage.ts"
 import * as SmallBodies from "../http/SmallBodies.ts"
 import * as ImagesRoutes from "../images/ImagesRoutes.ts"
+import * as RelayRoutes from "../inference/RelayRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
 import * as Mints from "../mint/Mints.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
@@ -27,20 +25,6 @@ import * as Fallbacks from "./Fallbacks.ts"
 import { GatewayApi } from "./GatewayApi.ts"
 import * as Operations from "./Operations.ts"
 
-const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
-
-/**
- * The relay takes the requests of these groups before the router does. A request that still arrives here has a path that
- * only resembles one of theirs (doubled slashes, escapes). The 404 names the right path.
- */
-const relayed = Layer.mergeAll(
-  HttpApiBuilder.group(GatewayApi, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),
-  HttpApiBuilder.group(GatewayApi, "messages", (handlers) =>
-    handlers.handleRaw("createMessage", notFound).handleRaw("countMessageTokens", notFound)
-  ),
-  HttpApiBuilder.group(GatewayApi, "responses", (handlers) => handlers.handleRaw("createResponse", notFound))
-)
-
 const reseller = Layer.mergeAll(
   Authentication.layer,
   Account.layer,
@@ -54,7 +38,7 @@ const reseller = Layer.mergeAll(
 ).pipe(Layer.provide(SmallBodies.layer))
 
 const routes = Layer.mergeAll(
-  relayed,
+  RelayRoutes.layer,
   reseller,
   ImagesRoutes.layer,
   Models.layer,
