@@ -50,6 +50,17 @@ describe("an estimate", () => {
     expect(output).toBe(8_192n)
   })
 
+  law("of a request without output reserves at least one token of the prompt, and no output", [size], (s) => {
+    const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
+    return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
+  })
+
+  law("counts tokens that the body contains as numbers exactly", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+    const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
+    const { inputFloor, inputCeiling } = estimate(size)
+    return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
+  })
+
   it("multiplies the output by n", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)

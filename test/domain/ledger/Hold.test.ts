@@ -3,6 +3,7 @@ import { type Balances, decideHold } from "@tollgate/domain/ledger/Hold"
 import * as Price from "@tollgate/domain/ledger/Price"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as UsdPico from "@tollgate/domain/money/UsdPico"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { balances, estimate, price } from "../../support/arbitraries.ts"
@@ -34,7 +35,7 @@ describe("a hold", () => {
   )
 
   law("is refused exactly when the smallest usage is not covered", [estimate, price, balances], (e, p, b) => {
-    const least = TokenUsage.plain(e.inputFloor, Tokens.Tokens(1n))
+    const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
     const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
     return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
   })
@@ -45,6 +46,16 @@ describe("a hold", () => {
     const expected = TokenUsage.plain(e.inputCeiling, e.output)
     const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
     return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
+  })
+
+  it("without output needs no balance for a token of output", () => {
+    const one = Price.PicoPerToken(1n)
+    const [inputFloor, output] = [Tokens.Tokens(10n), Tokens.zero]
+    const prices = { input: one, cacheWrite: one, cacheRead: one, output: Price.PicoPerToken(1_000n) }
+    const [nothing, ten] = [UsdPico.zero, UsdPico.UsdPico(10n)]
+    const payg = { id: Account.AccountId("a"), creditsPosted: ten, debitsPosted: nothing, debitsPending: nothing }
+    const held = decideHold({ inputFloor, inputCeiling: inputFloor, output }, prices, { plan: undefined, payg })
+    expect(Either.getOrThrow(held).hold).toEqual({ planTokens: 0n, paygPico: 10n })
   })
 
   it("for a free model needs no balance", () => {

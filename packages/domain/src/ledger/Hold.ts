@@ -46,7 +46,7 @@ const ONE = Tokens.Tokens(1n)
 
 /**
  * Reserves the whole estimate where it is available, less where it is not, nothing where not even the smallest
- * use (the input floor and one token of output) is covered.
+ * use is covered: the input floor, and one token of output unless the request generates none.
  */
 export const decideHold = (
   estimate: Estimate,
@@ -54,7 +54,7 @@ export const decideHold = (
   balances: Balances
 ): Either.Either<Held, InsufficientBalance> => {
   const expected = TokenUsage.plain(estimate.inputCeiling, estimate.output)
-  const least = TokenUsage.plain(estimate.inputFloor, ONE)
+  const least = TokenUsage.plain(estimate.inputFloor, Tokens.min(ONE, estimate.output))
   const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
 
