@@ -132,6 +132,20 @@ export class JsonReader {
     }
   }
 
+  /** The items between two brackets: `read` is called with the position of each and returns its end. */
+  items(open: number, close: number, read: (at: number) => number): number {
+    let at = this.skipSpace(open + 1)
+    if (this.bytes[at] === close) return at + 1
+    for (;;) {
+      const end = read(at)
+      if (end < 0) return -1
+      const next = this.skipSpace(end)
+      if (this.bytes[next] === close) return next + 1
+      if (this.bytes[next] !== COMMA) return this.fail(next)
+      at = this.skipSpace(next + 1)
+    }
+  }
+
   #refuseDepth(at: number): -1 {
     this.tooDeep = true
     return this.fail(at)

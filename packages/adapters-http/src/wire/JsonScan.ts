@@ -11,16 +11,7 @@ import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { BodySize, type Media, type MediaNames, mediaOf } from "./BodySize.ts"
-import {
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COMMA,
-  JsonReader,
-  MAX_DEPTH,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE
-} from "./JsonReader.ts"
+import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./JsonReader.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 
 /** The members to find in the bodies of a protocol. */
@@ -124,7 +115,7 @@ class Scan {
 
   #object(open: number, depth: number, wanted: Wanted, found: Found, path: string): number {
     const reader = this.#reader
-    return this.#items(open, CLOSE_OBJECT, (at) => {
+    return reader.items(open, CLOSE_OBJECT, (at) => {
       const value = reader.name(at)
       if (value < 0) return -1
       const match = wanted.names.find(reader.bytes, at + 1, reader.nameEnd)
@@ -164,13 +155,13 @@ class Scan {
   #elements(open: number, depth: number, required: MemberNames, path: string): number {
     const reader = this.#reader
     let index = -1
-    return this.#items(open, CLOSE_ARRAY, (element) => {
+    return reader.items(open, CLOSE_ARRAY, (element) => {
       index++
       if (reader.bytes[element] !== OPEN_OBJECT) {
         return this.#refuse(`'${path}[${index}]' must be an object.`, `${path}[${index}]`)
       }
       let present = false
-      const end = this.#items(element, CLOSE_OBJECT, (at) => {
+      const end = reader.items(element, CLOSE_OBJECT, (at) => {
         const value = reader.name(at)
         if (value < 0) return -1
         if (required.find(reader.bytes, at + 1, reader.nameEnd) === 0) present = reader.bytes[value] === QUOTE
@@ -180,21 +171,6 @@ class Scan {
       const param = `${path}[${index}].${required.names[0]}`
       return this.#refuse(`'${param}' is required and must be a string.`, param)
     })
-  }
-
-  /** Reads the items between two brackets. */
-  #items(open: number, close: number, read: (at: number) => number): number {
-    const reader = this.#reader
-    let at = reader.skipSpace(open + 1)
-    if (reader.bytes[at] === close) return at + 1
-    for (;;) {
-      const end = read(at)
-      if (end < 0) return -1
-      const next = reader.skipSpace(end)
-      if (reader.bytes[next] === close) return next + 1
-      if (reader.bytes[next] !== COMMA) return reader.fail(next)
-      at = reader.skipSpace(next + 1)
-    }
   }
 }
 

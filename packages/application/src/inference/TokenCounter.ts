@@ -36,6 +36,8 @@ const none = () => Tokens.zero
 export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
 const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
-  const { text, extraTokens } = request.promptText()
-  return Effect.map(counter.count(text), (counted) => Tokens.add(counted, Tokens.fromCount(extraTokens)))
+  const { text, separateTexts = [], extraTokens } = request.promptText()
+  return Effect.map(Effect.forEach([text, ...separateTexts], counter.count), (counted) =>
+    Tokens.add(Tokens.sum(counted), Tokens.fromCount(extraTokens))
+  )
 }

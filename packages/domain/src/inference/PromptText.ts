@@ -4,6 +4,8 @@
  */
 export interface PromptText {
   readonly text: string
+  /** Texts that the model reads independently. No token spans two of them, so each is counted alone. */
+  readonly separateTexts?: ReadonlyArray<string>
   /** Tokens that are not in the text: the framing of each message, and the attachments. */
   readonly extraTokens: number
 }
