@@ -69,7 +69,7 @@ const plainEnvelope = ({ code, message, details }: SurfaceError, requestId: stri
 
 export const internalError: SurfaceError = {
   code: "internal_error",
-  message: "Something went wrong on our side. Try again, and tell us the request id if it happens again."
+  message: "The server failed. Try again. If it happens again, report the request id."
 }
 
 export const drainingError: SurfaceError = {

@@ -2,7 +2,7 @@ import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtoco
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { completion, usage } from "../../../support/upstream/ChatWire.ts"
-import { context, deltaChunk, finished, framesOf, requestOf, streamed, usageFrame } from "./relayed.ts"
+import { context, deltaChunk, finished, framesOf, requestOf, streamed, usageFrame } from "./TranslatedStream.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 const translated = (body: unknown) => chatProtocol.translate(requestOf({}), context, bytes(body))

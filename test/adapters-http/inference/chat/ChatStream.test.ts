@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { chunk, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
-import { deltaChunk, finished, type Relayed, relayed, sse, usageFrame } from "./relayed.ts"
+import { deltaChunk, finished, sse, type TranslatedStream, translatedStream, usageFrame } from "./TranslatedStream.ts"
 
 interface Row {
   readonly name: string
@@ -22,8 +22,8 @@ const whole = [begin, hi, stop, "[DONE]"]
 const writtenWhole = [writtenBegin, writtenHi, writtenStop, "[DONE]"]
 
 const choices = (...items: ReadonlyArray<object>) => ({ ...hi, choices: items })
-const call = (...pieces: ReadonlyArray<object>) => chunk({ tool_calls: pieces })
-const writtenCall = (...pieces: ReadonlyArray<object>) => deltaChunk({ tool_calls: pieces })
+const call = (...deltas: ReadonlyArray<object>) => chunk({ tool_calls: deltas })
+const writtenCall = (...deltas: ReadonlyArray<object>) => deltaChunk({ tool_calls: deltas })
 
 const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   N1: [
@@ -580,21 +580,21 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
 const table = Object.entries(rows).flatMap(([row, cases]) => cases.map((it) => [row, it.name, it] as const))
 
 const expected = ({ frames, end = "complete" }: Row) => ({ frames, end })
-const seen = ({ frames, end }: Relayed) => ({ frames, end })
+const seen = ({ frames, end }: TranslatedStream) => ({ frames, end })
 
 describe("a translated chat stream", () => {
   it.each(table)("%s: %s", (_, __, row) => {
-    expect(seen(relayed([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
+    expect(seen(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
   it.each(table)("%s: %s, with a cut at any byte", (_, __, row) => {
     const bytes = Buffer.from(row.sent)
-    const uncut = relayed([bytes], row.includeUsage).trace
+    const uncut = translatedStream([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {
-      expect(relayed([bytes.subarray(0, cut), bytes.subarray(cut)], row.includeUsage).trace).toBe(uncut)
+      expect(translatedStream([bytes.subarray(0, cut), bytes.subarray(cut)], row.includeUsage).trace).toBe(uncut)
     }
     expect(
-      relayed(
+      translatedStream(
         [...bytes].map((byte) => Buffer.of(byte)),
         row.includeUsage
       ).trace
@@ -603,7 +603,7 @@ describe("a translated chat stream", () => {
 
   it("N34: fails on a line that does not end", () => {
     const megabyte = Buffer.alloc(1024 * 1024, "x")
-    const pieces = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(megabyte)]
-    expect(seen(relayed(pieces))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
+    const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(megabyte)]
+    expect(seen(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
   })
 })

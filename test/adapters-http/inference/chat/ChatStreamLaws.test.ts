@@ -7,14 +7,14 @@ import { FastCheck } from "effect"
 import { describe } from "vitest"
 import { law } from "../../../support/law.ts"
 import { usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
-import { relayed, sse } from "./relayed.ts"
+import { sse, translatedStream } from "./TranslatedStream.ts"
 
 const SECRET = "sup3r-secret"
 
 const text = FastCheck.fullUnicodeString({ maxLength: 12 })
 const count = FastCheck.nat(1_000)
 
-const piece = FastCheck.record(
+const callDelta = FastCheck.record(
   {
     index: FastCheck.nat(2),
     id: FastCheck.constantFrom("call_1", "call_2"),
@@ -31,7 +31,7 @@ const delta = FastCheck.record(
     reasoning_content: text,
     reasoning: text,
     reasoning_details: FastCheck.constant([{ type: "reasoning.text", provider: SECRET }]),
-    tool_calls: FastCheck.array(piece, { maxLength: 2 }),
+    tool_calls: FastCheck.array(callDelta, { maxLength: 2 }),
     provider_specific_fields: FastCheck.constant({ [SECRET]: 1 })
   },
   { requiredKeys: [] }
@@ -81,7 +81,7 @@ const sent = FastCheck.tuple(FastCheck.array(frame, { maxLength: 8 }), ending).m
 )
 
 const chunksOf = (bytes: Buffer): ReadonlyArray<JsonObject> =>
-  relayed([bytes], true)
+  translatedStream([bytes], true)
     .frames.map((it) => asObject(it) ?? {})
     .filter((it) => it.id !== undefined)
 const choicesOf = (chunks: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
@@ -92,19 +92,19 @@ const keysOf = (object: JsonObject): string => Object.keys(object).join()
 
 describe("any chat stream", () => {
   law("counts exactly the content of the frames it writes", [sent], (bytes) => {
-    const { content } = relayed([bytes], true)
+    const { content } = translatedStream([bytes], true)
     return content === chunksOf(bytes).map(contentOf).join("")
   })
 
   law("counts the content of each choice separately", [sent], (bytes) => {
     const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
     return (
-      JSON.stringify([...relayed([bytes], true).texts].sort()) ===
+      JSON.stringify([...translatedStream([bytes], true).texts].sort()) ===
       JSON.stringify(texts.filter((text) => text !== "").sort())
     )
   })
 
-  law("never identifies the provider", [sent], (bytes) => !relayed([bytes], true).text.includes(SECRET))
+  law("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
 
   law(
     "writes all chunks in one form",
@@ -124,7 +124,7 @@ describe("any chat stream", () => {
     "finishes each choice at most once, with an empty delta, and every choice when the stream is complete",
     [sent],
     (bytes) => {
-      const { end } = relayed([bytes], true)
+      const { end } = translatedStream([bytes], true)
       return choicesByIndex(bytes).every((choices) => {
         const finishes = choices.filter((it) => it.finish_reason !== null)
         return (
@@ -146,7 +146,7 @@ describe("any chat stream", () => {
   })
 
   law("ends with [DONE] exactly when it is complete", [sent], (bytes) => {
-    const { frames, end } = relayed([bytes], true)
+    const { frames, end } = translatedStream([bytes], true)
     return (
       frames.filter((it) => it === "[DONE]").length === (end === "complete" ? 1 : 0) &&
       !frames.slice(0, -1).includes("[DONE]")
@@ -154,8 +154,8 @@ describe("any chat stream", () => {
   })
 
   law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = relayed([bytes], true)
-    const part = relayed([bytes.subarray(0, at % (bytes.length + 1))], true)
+    const whole = translatedStream([bytes], true)
+    const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
     const written = part.text.replace(/data: \[DONE\]\n\n$/, "")
     return part.end === "complete" || (whole.text.startsWith(written) && whole.content.startsWith(part.content))
   })

@@ -14,7 +14,7 @@ import {
   toolStart,
   usage
 } from "../../../support/upstream/MessagesWire.ts"
-import { context, eventsOf, requestOf, streamed } from "./relayed.ts"
+import { context, eventsOf, requestOf, streamed } from "./TranslatedStream.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 const translated = (body: unknown) => messagesProtocol.translate(requestOf(), context, bytes(body))

@@ -15,7 +15,7 @@ import {
   usage,
   type WireEvent
 } from "../../../support/upstream/MessagesWire.ts"
-import { context, eventsOf, type Relayed, relayed, sse, traceOf } from "./relayed.ts"
+import { context, eventsOf, sse, type TranslatedStream, traceOf, translatedStream } from "./TranslatedStream.ts"
 
 interface Row {
   readonly name: string
@@ -374,25 +374,27 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
 
 const table = Object.entries(rows).flatMap(([topic, cases]) => cases.map((it) => [topic, it.name, it] as const))
 
-const seen = ({ text, end }: Relayed) => ({ written: eventsOf(text), end })
+const seen = ({ text, end }: TranslatedStream) => ({ written: eventsOf(text), end })
 
 describe("a translated messages stream", () => {
   it.each(table)("%s: %s", (_, __, { sent, written, end = "complete" }) => {
-    expect(seen(relayed([Buffer.from(sent)]))).toEqual({ written, end })
+    expect(seen(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
   })
 
   it.each(table)("%s: %s, in single bytes", (_, __, { sent }) => {
     const bytes = Buffer.from(sent)
-    expect(traceOf(relayed([...bytes].map((byte) => Buffer.of(byte))))).toBe(traceOf(relayed([bytes])))
+    expect(traceOf(translatedStream([...bytes].map((byte) => Buffer.of(byte))))).toBe(
+      traceOf(translatedStream([bytes]))
+    )
   })
 
   it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])(
     "framing: %s, with a cut at any byte",
     (_, { sent }) => {
       const bytes = Buffer.from(sent)
-      const uncut = traceOf(relayed([bytes]))
+      const uncut = traceOf(translatedStream([bytes]))
       for (let cut = 1; cut < bytes.length; cut++) {
-        expect(traceOf(relayed([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
+        expect(traceOf(translatedStream([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
       }
     }
   )
@@ -400,7 +402,9 @@ describe("a translated messages stream", () => {
   it("keeps every byte of an event that does not identify the provider", () => {
     const odd =
       '{ "index":0, "type" :"content_block_delta","delta":{"text":"\\u00e9\\/","type":"text_delta","n":12345678901234567890.0} }'
-    const { text, content } = relayed([Buffer.from(`${sse(start, textStart)}data: ${odd}\n\n${sse(...ending)}`)])
+    const { text, content } = translatedStream([
+      Buffer.from(`${sse(start, textStart)}data: ${odd}\n\n${sse(...ending)}`)
+    ])
     expect(text).toContain(`event: content_block_delta\ndata: ${odd}\n\n`)
     expect(content).toBe("é/")
   })
@@ -408,14 +412,14 @@ describe("a translated messages stream", () => {
   it("fails on an event that is nested too deep, and on an event that does not end", () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
-    expect(relayed([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
+    expect(translatedStream([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
     const endless = [Buffer.from(`${sse(...unfinished)}data: {"a":"`), ...Array(9).fill(Buffer.alloc(1024 * 1024, "x"))]
-    expect(seen(relayed(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
+    expect(seen(translatedStream(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
   })
 })
 
 describe("the usage of a translated messages stream", () => {
-  const reported = (...events: ReadonlyArray<WireEvent>) => relayed([Buffer.from(sse(...events))]).usage
+  const reported = (...events: ReadonlyArray<WireEvent>) => translatedStream([Buffer.from(sse(...events))]).usage
 
   it("combines `message_start` and `message_delta`", () => {
     const caching = messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) })

@@ -8,7 +8,7 @@ import { Either, FastCheck } from "effect"
 import { describe } from "vitest"
 import { law } from "../../../support/law.ts"
 import { errorOf, messageStop, ping, type WireEvent } from "../../../support/upstream/MessagesWire.ts"
-import { context, eventsOf, relayed, sse, streamed } from "./relayed.ts"
+import { context, eventsOf, sse, streamed, translatedStream } from "./TranslatedStream.ts"
 
 const SECRET = "sup3r-secret"
 
@@ -85,17 +85,17 @@ const sent = FastCheck.tuple(events, FastCheck.boolean()).map(([events, named]) 
   Buffer.from(named ? sse(...events) : sse(...events).replace(/^event: .*\n/gm, ""))
 )
 
-const writtenEvents = (bytes: Buffer) => eventsOf(relayed([bytes]).text)
+const writtenEvents = (bytes: Buffer) => eventsOf(translatedStream([bytes]).text)
 const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
 describe("any messages stream", () => {
   law("counts exactly the content of the events it writes", [sent], (bytes) => {
-    const { content, text } = relayed([bytes])
+    const { content, text } = translatedStream([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
   })
 
   law("never identifies the provider", [sent], (bytes) => {
-    const { text } = relayed([bytes])
+    const { text } = translatedStream([bytes])
     return !text.includes(SECRET) && !text.includes("bdrk")
   })
 
@@ -110,17 +110,19 @@ describe("any messages stream", () => {
 
   law("writes `message_stop` exactly when it is complete, and nothing after it", [sent], (bytes) => {
     const stops = typesOf(bytes).filter((type) => type === "message_stop").length
-    return relayed([bytes]).end === "complete" ? stops === 1 && typesOf(bytes).at(-1) === "message_stop" : stops === 0
+    return translatedStream([bytes]).end === "complete"
+      ? stops === 1 && typesOf(bytes).at(-1) === "message_stop"
+      : stops === 0
   })
 
   law("keeps all content", [events], (events) => {
     const known = events.filter(({ type }) => type !== SECRET && type !== "error")
-    return relayed([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
+    return translatedStream([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
   law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = relayed([bytes])
-    const part = relayed([bytes.subarray(0, at % (bytes.length + 1))])
+    const whole = translatedStream([bytes])
+    const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
     return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))
   })
 })

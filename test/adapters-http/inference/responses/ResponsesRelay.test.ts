@@ -6,7 +6,7 @@ import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { created as createdEvent, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
 import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
 import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
-import { eventsOf, typesOf } from "./relayed.ts"
+import { eventsOf, typesOf } from "./TranslatedStream.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())

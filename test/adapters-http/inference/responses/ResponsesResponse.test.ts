@@ -6,7 +6,7 @@ import type { Response, ResponseStreamEvent } from "openai/resources/responses/r
 import { describe, expect, it } from "vitest"
 import { law } from "../../../support/law.ts"
 import { functionCall, message, response, responsesUsage } from "../../../support/upstream/ResponsesWire.ts"
-import { context, eventsOf, requestOf, typesOf } from "./relayed.ts"
+import { context, eventsOf, requestOf, typesOf } from "./TranslatedStream.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 const translated = (body: unknown) => responsesProtocol.translate(requestOf(), context, bytes(body))

@@ -14,7 +14,7 @@ import {
   type WireEvent,
   wireText
 } from "../../../support/upstream/ResponsesWire.ts"
-import { REQUEST_ID, relayed, typesOf } from "./relayed.ts"
+import { REQUEST_ID, translatedStream, typesOf } from "./TranslatedStream.ts"
 
 const sent = (...events: ReadonlyArray<WireEvent | string>): string =>
   events.map((event) => (typeof event === "string" ? event : wireText(event))).join("")
@@ -23,7 +23,7 @@ const unfinished = [...opening(), textDelta("Hel")]
 
 describe("a responses stream", () => {
   it("passes on every event, with the public name of the model", () => {
-    const { events, content, usage, end } = relayed(sent(...whole))
+    const { events, content, usage, end } = translatedStream(sent(...whole))
     expect(typesOf(events)).toEqual(whole.map(({ type }) => type))
     expect(events.map((event) => event.sequence_number)).toEqual(whole.map((_, i) => i))
     for (const { response } of events) {
@@ -45,14 +45,14 @@ describe("a responses stream", () => {
       `: comment\ndata: ${data.replace(", ", ",\ndata: ")}\n\n`
     ]
     for (const other of others) {
-      const { before } = relayed(sent(created(), other))
+      const { before } = translatedStream(sent(created(), other))
       const frame = before.slice(before.indexOf("\n\n") + 2)
       expect(frame).toBe(`event: response.output_text.delta\ndata: ${data}\n\n`)
     }
   })
 
   it("takes the type of an event from its `event:` line when the data has none", () => {
-    const { events } = relayed(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
+    const { events } = translatedStream(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
     expect(events[1]).toEqual({ type: "response.output_text.delta", delta: "hi" })
   })
 
@@ -67,12 +67,12 @@ describe("a responses stream", () => {
     ["types with a line break", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
   ])("drops %s", (_, noise) => {
     const events = whole.flatMap((event) => [event, noise])
-    expect(relayed(sent(noise, ...events)).text).toBe(relayed(sent(...whole)).text)
+    expect(translatedStream(sent(noise, ...events)).text).toBe(translatedStream(sent(...whole)).text)
   })
 
   it("passes on unknown response events", () => {
     const event = { type: "response.sonnet.delta", sequence_number: 1, delta: "rose" }
-    const { events, content } = relayed(sent(created(), event))
+    const { events, content } = translatedStream(sent(created(), event))
     expect(events[1]).toEqual(event)
     expect(content).toBe("rose")
   })
@@ -95,7 +95,7 @@ describe("a responses stream", () => {
       },
       output: [{ ...message("hi"), ...traces, content: [{ type: "output_text", text: "hi", ...traces }] }]
     }
-    const { text, events } = relayed(
+    const { text, events } = translatedStream(
       sent(
         { type: "response.created", response: inside, model: "kwyjibo", ...traces },
         { type: "response.output_item.added", output_index: 0, item: { ...message("hi"), ...traces } },
@@ -124,14 +124,14 @@ describe("a responses stream", () => {
   it("keeps the client's own members, with any name", () => {
     const tools = [{ type: "function", name: "f", parameters: { properties: { cost: {}, provider: {}, x_y: {} } } }]
     const given = { ...begun(), tools, metadata: { cost: "1", provider: "x" } }
-    const { events } = relayed(sent({ type: "response.created", response: given }))
+    const { events } = translatedStream(sent({ type: "response.created", response: given }))
     expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
   })
 
   it("shows the usage that is charged, with a correct total", () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
     const end = { type: "response.completed", response: { ...response(), usage } }
-    expect(relayed(sent(...unfinished, end)).events.at(-1)).toMatchObject({
+    expect(translatedStream(sent(...unfinished, end)).events.at(-1)).toMatchObject({
       response: { usage: { input_tokens: 10, output_tokens: 25, total_tokens: 35 } }
     })
   })
@@ -139,7 +139,7 @@ describe("a responses stream", () => {
   it("is complete when its output limit ended it, and its usage is known", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
-    const seen = relayed(sent(...unfinished, end, textDelta("late")))
+    const seen = translatedStream(sent(...unfinished, end, textDelta("late")))
     expect(seen).toMatchObject({ end: "complete", content: "Hel", usage: { output: 1n } })
     expect(seen.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
   })
@@ -150,19 +150,19 @@ describe("a responses stream", () => {
     const done = { type: "response.function_call_arguments.done", output_index: 0, arguments: '{"at":1}' }
     const end = { type: "response.output_item.done", item: functionCall("look", '{"at":1}') }
     const completed = { type: "response.completed", response: response({}, { output: [end.item] }) }
-    expect(relayed(sent(created(), added, delta('{"at"'), delta(":1}"), done, end, completed)).content).toBe(
+    expect(translatedStream(sent(created(), added, delta('{"at"'), delta(":1}"), done, end, completed)).content).toBe(
       'look{"at":1}'
     )
   })
 
   it("counts content that only its last event has", () => {
     const completed = { type: "response.completed", response: response({ content: ["all at once"] }) }
-    expect(relayed(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
+    expect(translatedStream(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
   })
 
-  it("is over with its last event", () => {
+  it("ignores everything after its last event", () => {
     const late = [textDelta("late"), { type: "error", message: "late" }, "data: [DONE]\n\n", "data: kwyjibo\n\n"]
-    expect(relayed(sent(...whole, ...late))).toEqual(relayed(sent(...whole)))
+    expect(translatedStream(sent(...whole, ...late))).toEqual(translatedStream(sent(...whole)))
   })
 })
 
@@ -218,10 +218,10 @@ describe("a responses stream that fails", () => {
   ]
 
   it.each(breaks)("writes response.failed and error when it %s", (_, last, tag) => {
-    const { events, before, text, content, end } = relayed(sent(...numbered(...unfinished)) + last)
+    const { events, before, text, content, end } = translatedStream(sent(...numbered(...unfinished)) + last)
     expect(end).toBe(tag)
     expect(content).toBe("Hel")
-    expect(before).toBe(relayed(sent(...numbered(...unfinished))).before)
+    expect(before).toBe(translatedStream(sent(...numbered(...unfinished))).before)
     expect(text).not.toContain("kwyjibo")
     const [failure, error] = events.slice(-2)
     const codes = {
@@ -246,18 +246,20 @@ describe("a responses stream that fails", () => {
   })
 
   it("keeps the error code of a permanent fault in the request", () => {
-    const { events } = relayed(sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" })))
+    const { events } = translatedStream(
+      sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" }))
+    )
     expect(events.at(-2)).toMatchObject({ response: { error: { code: "context_length_exceeded" } } })
     expect(events.at(-1)).toMatchObject({ code: "invalid_request" })
   })
 
   it("reports the usage of a response that failed", () => {
-    const { usage } = relayed(sent(...unfinished, failed(null, { usage: responsesUsage(7, 1, 5) })))
+    const { usage } = translatedStream(sent(...unfinished, failed(null, { usage: responsesUsage(7, 1, 5) })))
     expect(usage).toEqual({ prompt: { input: 2n, cacheWrite: 0n, cacheRead: 5n }, output: 1n })
   })
 
   it("starts with response.created when it fails before its first event", () => {
-    const { events, before } = relayed("")
+    const { events, before } = translatedStream("")
     expect(before).toBe("")
     expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
     expect(events.map((event) => event.sequence_number)).toEqual([0, 1, 2])
@@ -271,13 +273,13 @@ describe("a responses stream that fails", () => {
 
   it("does not repeat the long members of the response", () => {
     const long = { ...begun(), instructions: "x".repeat(10_000), tools: [{ name: "x".repeat(10_000) }] }
-    const { events, text, before } = relayed(sent({ type: "response.created", response: long }))
+    const { events, text, before } = translatedStream(sent({ type: "response.created", response: long }))
     expect(text.length - before.length).toBeLessThan(2_000)
     expect(events.at(-2)).toMatchObject({ response: { instructions: null, tools: [], output: [] } })
   })
 
   it("continues the sequence numbers when the provider sends none", () => {
-    const { events } = relayed(sent(created(), ...closing()))
+    const { events } = translatedStream(sent(created(), ...closing()))
     expect(events.slice(-2).map((event) => event.sequence_number)).toEqual([4, 5])
   })
 })

@@ -7,7 +7,7 @@ import { FastCheck } from "effect"
 import { describe } from "vitest"
 import { law } from "../../../support/law.ts"
 import { begun, message, responsesUsage, type WireEvent, wireText } from "../../../support/upstream/ResponsesWire.ts"
-import { relayed } from "./relayed.ts"
+import { translatedStream } from "./TranslatedStream.ts"
 
 const SECRET = "sup3r-secret"
 
@@ -75,16 +75,16 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
 )
 
 describe("any responses stream", () => {
-  law("never identifies the provider", [sent], (bytes) => !relayed(bytes).text.includes(SECRET))
+  law("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
 
   law("counts exactly the content of the events it writes", [sent], (bytes) => {
-    const { content, events } = relayed(bytes)
+    const { content, events } = translatedStream(bytes)
     const written = events.map(contentOfEvent).join("")
     return content === written || (written === "" && content === "x")
   })
 
   law("has one final event; a failure has both events that clients know", [sent], (bytes) => {
-    const { events, end } = relayed(bytes)
+    const { events, end } = translatedStream(bytes)
     const [last, lastButOne] = events.map(({ type }) => type).reverse()
     const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
     return (
@@ -96,7 +96,7 @@ describe("any responses stream", () => {
   })
 
   law("has the public name in every member `model`", [sent], (bytes) =>
-    relayed(bytes).events.every(
+    translatedStream(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&
         (response === undefined || asObject(response)?.model === "public-model")
@@ -104,8 +104,8 @@ describe("any responses stream", () => {
   )
 
   law("writes a prefix of the events for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = relayed(bytes)
-    const part = relayed(bytes.subarray(0, at % (bytes.length + 1)))
+    const whole = translatedStream(bytes)
+    const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
     return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
   })
 })

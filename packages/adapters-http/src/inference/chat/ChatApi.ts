@@ -72,8 +72,9 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment follows every " +
-    "15 seconds without output. A failure after the first byte is a `data:` line with an `error` object, without `[DONE]`.",
+    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment follows every 15 " +
+    "seconds without output. A failure after the first byte is a `data:` line with an `error` object, without " +
+    "`[DONE]`.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',

@@ -75,7 +75,8 @@ const Message = Schema.Struct(
 const stream = withEventStream({
   description:
     "Events from `message_start` to `message_stop`, each with its `event:` line; `ping` may occur. A comment " +
-    "follows every 15 seconds without output. A failure after the first byte is an `error` event, without `message_stop`.",
+    "follows every 15 seconds without output. A failure after the first byte is an `error` event, without " +
+    "`message_stop`.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
       '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',

@@ -29,7 +29,7 @@ export const requestOf = (members: object = {}): MessagesRequest =>
 
 export const streamed = requestOf({ stream: true })
 
-export interface Relayed {
+export interface TranslatedStream {
   /** The frames that were written. */
   readonly text: string
   readonly content: string
@@ -38,7 +38,7 @@ export interface Relayed {
   readonly end: string
 }
 
-export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
+export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStream => {
   const decoder = new SseDecoder()
   const translator = messagesProtocol.stream.translator(streamed, context)
   let text = ""
@@ -51,8 +51,8 @@ export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
     if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
     if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
   }
-  for (const piece of pieces) {
-    const decoded = decoder.push(piece)
+  for (const chunk of chunks) {
+    const decoded = decoder.push(chunk)
     if (Either.isLeft(decoded)) return { text, content, usage, end: decoded.left._tag }
     for (const event of decoded.right) take(translator.translate(event))
   }
@@ -62,7 +62,7 @@ export const relayed = (pieces: ReadonlyArray<Buffer>): Relayed => {
 }
 
 /** All members in one string, for comparisons. */
-export const traceOf = ({ text, content, usage, end }: Relayed): string =>
+export const traceOf = ({ text, content, usage, end }: TranslatedStream): string =>
   `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
 
 /** Frames in the form of the protocol. */

@@ -26,7 +26,7 @@ export const streamed = (includeUsage?: boolean | null): ChatRequest =>
     ...(includeUsage === undefined ? {} : { stream_options: { include_usage: includeUsage } })
   })
 
-export interface Relayed {
+export interface TranslatedStream {
   /** The frames that were written. */
   readonly text: string
   /** Their `data`, parsed; `[DONE]` as it is. */
@@ -41,7 +41,7 @@ export interface Relayed {
   readonly end: string
 }
 
-export const relayed = (pieces: ReadonlyArray<Buffer>, includeUsage?: boolean | null): Relayed => {
+export const translatedStream = (chunks: ReadonlyArray<Buffer>, includeUsage?: boolean | null): TranslatedStream => {
   const decoder = new SseDecoder()
   const translator = chatProtocol.stream.translator(streamed(includeUsage), context)
   let text = ""
@@ -60,8 +60,8 @@ export const relayed = (pieces: ReadonlyArray<Buffer>, includeUsage?: boolean | 
     if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
     if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
   }
-  for (const piece of pieces) {
-    const decoded = decoder.push(piece)
+  for (const chunk of chunks) {
+    const decoded = decoder.push(chunk)
     if (Either.isLeft(decoded)) return seenSoFar(decoded.left._tag)
     for (const event of decoded.right) take(translator.translate(event))
   }
@@ -76,7 +76,7 @@ const seen = (
   texts: ReadonlyArray<string>,
   usage: ReportedUsage.ReportedUsage,
   end: string
-): Relayed => ({
+): TranslatedStream => ({
   text,
   content,
   texts,

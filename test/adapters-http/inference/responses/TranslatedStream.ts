@@ -19,7 +19,7 @@ export const requestOf = (members: object = {}): ResponsesRequest =>
     responsesProtocol.read(Buffer.from(JSON.stringify({ model: "public-model", input: "hi", ...members })))
   )
 
-export interface Relayed {
+export interface TranslatedStream {
   /** The frames that were written, with those of a failure at the end. */
   readonly text: string
   /** The frames before a failure. */
@@ -31,7 +31,7 @@ export interface Relayed {
   readonly end: string
 }
 
-export const relayed = (bytes: string | Buffer): Relayed => {
+export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
   const decoder = new SseDecoder()
   const translator = responsesProtocol.stream.translator(requestOf({ stream: true }), context)
   let before = ""
