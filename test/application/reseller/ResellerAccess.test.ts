@@ -75,7 +75,7 @@ describe("logging in", () => {
     return Effect.gen(function* () {
       const refusals = yield* Effect.all([
         Effect.flip(logInAs("reseller@example.com", "wrong")),
-        Effect.flip(logInAs("nobody@example.com")),
+        Effect.flip(logInAs("unknown@example.com")),
         Effect.flip(logInAs("no email\u0000"))
       ])
       expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])

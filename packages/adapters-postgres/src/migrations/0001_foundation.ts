@@ -68,8 +68,8 @@ CREATE TABLE model (
   CHECK ((kind = 'image') = (cardinality(capabilities) > 0))
 );
 
--- Pico-USD per token, the same integer as micro-USD per million tokens. Never changed: a new price is a new row, and a
--- model that goes back to an earlier price goes back to that row.
+-- Pico-USD per token, the same integer as micro-USD per million tokens. A price row never changes: a new price is a new
+-- row, and a model that returns to an earlier price uses the earlier row.
 CREATE TABLE price (
   id uuid PRIMARY KEY,
   model_id uuid NOT NULL REFERENCES model,
@@ -103,7 +103,7 @@ CREATE TABLE tier (
 
 -- The ledger ----------------------------------------------------------------------------------------------------
 
--- fillfactor leaves room for updates in place: no index covers a column that changes.
+-- The fillfactor leaves room for updates in place, because no index covers a column that changes.
 CREATE TABLE account (
   id uuid PRIMARY KEY,
   kind text NOT NULL,
@@ -132,7 +132,7 @@ INSERT INTO account (id, kind, unit) VALUES
   ('00000000-0000-0000-0000-000000000003', 'system', 'token'),     -- token issuance
   ('00000000-0000-0000-0000-000000000004', 'system', 'usd_pico');  -- pay-as-you-go funding
 
--- One amount moved from one account to another, both of its unit; at most once per business event and code.
+-- One amount moved between two accounts of one unit, at most once for each business event and code.
 CREATE TABLE transfer (
   id uuid PRIMARY KEY,
   code text NOT NULL CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust')),
@@ -157,11 +157,11 @@ CREATE TABLE gateway_node (
   id uuid PRIMARY KEY,
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   beat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- Said goodbye: nothing of it is running any more.
+  -- The node was deregistered: it serves no requests any more.
   left_at timestamptz
 );
 
--- A request between admission and settlement. Whoever deletes the row settles the request.
+-- A request between admission and settlement. Deleting the row grants the right to settle the request.
 CREATE TABLE inference_hold (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -183,7 +183,7 @@ CREATE TABLE inference_hold (
 ) WITH (fillfactor = 60);
 CREATE INDEX inference_hold_of_node ON inference_hold (node_id);
 
--- The journal of inference: one row a request, written once.
+-- The journal of inference: one row for each request, written once.
 CREATE TABLE settlement (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -198,7 +198,7 @@ CREATE TABLE settlement (
   charged_cache_write bigint NOT NULL CHECK (charged_cache_write BETWEEN 0 AND 1000000000),
   charged_cache_read bigint NOT NULL CHECK (charged_cache_read BETWEEN 0 AND 1000000000),
   charged_output bigint NOT NULL CHECK (charged_output BETWEEN 0 AND 1000000000),
-  -- What the supplier is known to have used, charged or not.
+  -- What the provider is known to have consumed, charged or not.
   consumed_input bigint NOT NULL CHECK (consumed_input BETWEEN 0 AND 1000000000),
   consumed_cache_write bigint NOT NULL CHECK (consumed_cache_write BETWEEN 0 AND 1000000000),
   consumed_cache_read bigint NOT NULL CHECK (consumed_cache_read BETWEEN 0 AND 1000000000),
@@ -237,7 +237,7 @@ CREATE TABLE audit_log (
   detail jsonb NOT NULL
 );
 
--- Journals are only added to ------------------------------------------------------------------------------------
+-- Journals are append-only --------------------------------------------------------------------------------------
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -248,7 +248,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON settlement FOR
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON price FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Posted columns only grow, and an account stays what it is.
+-- Posted columns only grow, and the identity of an account never changes.
 CREATE FUNCTION refuse_shrinking() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the posted amounts of account % only grow', OLD.id USING ERRCODE = 'restrict_violation';

@@ -34,20 +34,20 @@ CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
     ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
   EXECUTE FUNCTION refuse_because('its status does not move this way');
--- Tokens of before a suspension would come back to life.
+-- The version never falls, or tokens from before a suspension would be valid again.
 CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.token_version < OLD.token_version
     OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))
   EXECUTE FUNCTION refuse_because('its token version grows, with every suspension at least');
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON reseller FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- One address, or @ and a domain.
+-- One address, or @ followed by a domain.
 CREATE TABLE email_blacklist (
   pattern text PRIMARY KEY CHECK (pattern = lower(pattern) AND length(pattern) BETWEEN 3 AND 254 AND pattern LIKE '%@_%'),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- A link lets the reseller make keys that spend the user's balance.
+-- A link lets the reseller create keys that spend the user's balance.
 CREATE TABLE reseller_customer (
   reseller_id uuid NOT NULL REFERENCES reseller,
   user_id uuid NOT NULL REFERENCES app_user,
@@ -56,7 +56,7 @@ CREATE TABLE reseller_customer (
 );
 CREATE INDEX reseller_customer_by_user ON reseller_customer (user_id);
 
--- How often somebody tried to log in lately. Lost in a crash, and no harm done: it is about the last minute.
+-- Recent login attempts. A crash may lose them, which does no harm: they are about the last minute.
 CREATE UNLOGGED TABLE login_window (
   key text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 400),
   hits timestamptz[] NOT NULL DEFAULT '{}' CHECK (cardinality(hits) <= 1000),
@@ -91,12 +91,12 @@ CREATE TRIGGER only_grows BEFORE UPDATE ON account FOR EACH ROW
     OR NEW.reseller_id IS DISTINCT FROM OLD.reseller_id)
   EXECUTE FUNCTION refuse_shrinking();
 
--- So that an order and a mint can name the transfer of their amount.
+-- An order and a mint reference the transfer of their amount.
 ALTER TABLE transfer ADD UNIQUE (code, ref, amount);
 
 -- Top-ups -------------------------------------------------------------------------------------------------------
 
--- Never used twice: an address is derived from each.
+-- An index is never used twice, because an address is derived from each.
 CREATE SEQUENCE topup_deposit_index AS int;
 
 CREATE TABLE topup_order (
@@ -201,7 +201,7 @@ CREATE TRIGGER identity_stays BEFORE UPDATE ON tier FOR EACH ROW
   WHEN ((NEW.id, NEW.model_id, NEW.tier_usd_cents) IS DISTINCT FROM (OLD.id, OLD.model_id, OLD.tier_usd_cents))
   EXECUTE FUNCTION refuse_because('a tier stands for one model at one price');
 
--- What was minted, as it was answered; written once.
+-- The result of each mint as it was returned, written once.
 CREATE TABLE mint (
   id uuid PRIMARY KEY,
   reseller_id uuid NOT NULL REFERENCES reseller,
@@ -227,7 +227,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint FOR EACH 
 
 -- Usage ---------------------------------------------------------------------------------------------------------
 
--- What resellers page through. A request that was charged no token is no usage, and has no place in the index.
+-- The usage list of resellers. A request without charged tokens is not usage and is not in the index.
 DROP INDEX settlement_of_user;
 CREATE INDEX settlement_usage ON settlement (user_id, settled_at DESC, request_id DESC)
   WHERE charged_input + charged_cache_write + charged_cache_read + charged_output > 0;

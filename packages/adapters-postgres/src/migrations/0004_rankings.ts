@@ -6,8 +6,8 @@
  */
 export const rankings = /* sql */ `
 -- Speeds by their order of magnitude: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds
--- zero. One in the middle stands for all of them: off by less than 1 %, and by nothing below 100. No power of 1.01 is
--- near enough to a whole number for floating point to take it for another.
+-- zero. The middle of a bucket represents all its numbers: the error is below 1 %, and zero below 100. No power of 1.01
+-- is so near to a whole number that floating point confuses them.
 CREATE FUNCTION speed_bucket(speed bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN speed < 1 THEN -1 ELSE floor(ln(speed::double precision) / ln(1.01::double precision)) END::smallint
 $$;
@@ -17,7 +17,7 @@ CREATE FUNCTION speed_of_bucket(bucket smallint) RETURNS bigint LANGUAGE sql IMM
   END
 $$;
 
--- One row a transaction, model and hour. Only added to, and taken away once it is folded.
+-- One row for each transaction, model and hour. Rows are inserted, and deleted when they are folded.
 CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE usage_hour (
   PRIMARY KEY (hour, model_id)
 ) WITH (fillfactor = 80);
 
--- Of the last days only.
+-- Kept for the last days only.
 CREATE TABLE speed_hour (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL REFERENCES model,
@@ -44,18 +44,18 @@ CREATE TABLE speed_hour (
   PRIMARY KEY (hour, model_id, measure, bucket)
 ) WITH (fillfactor = 80);
 
--- The document each window was last given, for all nodes.
+-- The last document of each window, for all nodes.
 CREATE TABLE rankings_document (
   period text PRIMARY KEY CHECK (period IN ('day', 'week', 'month', 'all')),
   generated_at timestamptz NOT NULL,
   document jsonb NOT NULL
 );
 
--- The hours that a window cuts are read from the settlements, mostly the newest: without this they would be in no
--- range of the index until the next vacuum, and every look would read all of them.
+-- The hours at the edges of a window are read from the settlements, mostly the newest. Without this setting the newest
+-- rows are in no range of the index until the next vacuum, and every query reads all of them.
 ALTER INDEX settlement_by_time SET (autosummarize = on);
 
--- What was settled before there were roll-ups.
+-- Settlements from before the roll-ups existed.
 INSERT INTO usage_hour (hour, model_id, tokens)
 SELECT date_bin('1 hour', settled_at, 'epoch'), model_id, sum(consumed_input + consumed_cache_write + consumed_output)
 FROM settlement GROUP BY 1, 2 HAVING sum(consumed_input + consumed_cache_write + consumed_output) > 0;

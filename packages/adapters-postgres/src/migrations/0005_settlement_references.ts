@@ -43,6 +43,6 @@ ALTER TABLE settlement
   DROP CONSTRAINT settlement_plan_account_fkey,
   DROP CONSTRAINT settlement_payg_account_fkey;
 
--- Read by nobody: whoever looks for orphans reads all holds, which are few.
+-- The index is unused: the search for orphaned requests reads all holds, which are few.
 DROP INDEX inference_hold_of_node;
 `

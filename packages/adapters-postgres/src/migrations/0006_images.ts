@@ -18,13 +18,13 @@ CREATE TABLE image_request (
   finished_at timestamptz CHECK (finished_at >= started_at),
   CHECK ((state = 'running') = (finished_at IS NULL))
 );
--- One running request of an account, over all nodes; whatever a program believes.
+-- One running request for each account over all nodes, enforced by the database.
 CREATE UNIQUE INDEX image_request_running ON image_request (user_id) WHERE state = 'running';
 CREATE UNIQUE INDEX image_request_key ON image_request (user_id, key_digest) WHERE key_digest IS NOT NULL;
 CREATE INDEX image_request_lease ON image_request (lease_until) WHERE state = 'running';
 CREATE INDEX image_request_key_age ON image_request (started_at) WHERE key_digest IS NOT NULL;
 
--- A request ends once, and stays what and whose it is; a key is only ever forgotten.
+-- A request ends once, its identity never changes, and an idempotency key can only be deleted.
 CREATE FUNCTION refuse_second_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the image request % has ended', OLD.request_id USING ERRCODE = 'restrict_violation';
@@ -61,7 +61,7 @@ CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
   EXECUTE FUNCTION refuse_second_resolution();
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_review FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What an operator charges for a reviewed image.
+-- The charge of an operator for a reviewed image.
 ALTER TABLE transfer DROP CONSTRAINT transfer_code_check, ADD CONSTRAINT transfer_code_check
   CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust', 'image_charge'));
 `

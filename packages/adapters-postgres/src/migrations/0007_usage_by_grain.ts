@@ -10,14 +10,14 @@
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;
 
--- When the cell of this instant began. Days are Jakarta's (UTC+7 all year).
+-- The start of the cell of this instant. Days are days in Jakarta (UTC+7 all year).
 CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT date_bin(
     CASE grain WHEN 'minute' THEN interval '1 minute' WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' END,
     instant, '2000-01-01 00:00:00+07'::timestamptz)
 $$;
 
--- One row a transaction, model and minute. Only added to, and taken away once it is folded.
+-- One row for each transaction, model and minute. Rows are inserted, and deleted when they are folded.
 CREATE TABLE usage_delta (
   minute timestamptz NOT NULL,
   model_id uuid NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE usage_delta (
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- Days for good; hours and minutes for as long as a window can end in one.
+-- Days are kept for good, hours and minutes for as long as a window can end in one.
 CREATE TABLE usage_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE usage_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- A histogram: so many samples in each bucket. Of the last days only.
+-- A histogram: the number of samples in each bucket. Kept for the last days only.
 CREATE TABLE speed_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE speed_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- Only their days are needed of settlements any more, by rebuilds and the audit.
+-- Only rebuilds and the audit still read settlements, by day.
 ALTER INDEX settlement_by_time RESET (autosummarize);
 
 INSERT INTO usage_rollup (grain, start, model_id, tokens)

@@ -18,7 +18,7 @@ CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
   EXECUTE FUNCTION refuse_because('what repeated a payment is not forgotten');
 
--- Those of the last week have not been looked at since they were credited.
+-- Orders credited in the last week were not refreshed since their credit.
 UPDATE topup_order SET next_look_at = clock_timestamp()
   WHERE method IN ('crypto', 'crypto_bep20') AND credited_at > clock_timestamp() - interval '7 days';
 `
