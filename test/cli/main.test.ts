@@ -24,7 +24,7 @@ const aDirectory = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-// Each process takes a second or two to start, and longer where many tests run at once.
+// A process takes one or two seconds to start, and longer while many tests run.
 describe("tollgate as a process", { timeout: 60_000 }, () => {
   it.scopedLive(
     "prints one document on stdout and moves money once, also when two processes run the same command",
@@ -65,7 +65,10 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       const [blocker, watcher] = [yield* connect(database.settings), yield* connect(database.settings)]
-      yield* Effect.promise(() => blocker.query("BEGIN; LOCK TABLE account"))
+      // The lock must outlast the start of the process, which can be longer than the idle limit of a transaction.
+      yield* Effect.promise(() =>
+        blocker.query("SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE account")
+      )
       const waiting = Effect.promise(() =>
         watcher.query(
           "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -79,17 +82,17 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive("starts or joins the embedded Postgres of DATA_DIR, and leaves it as it found it", () =>
+  it.scopedLive("starts or joins the embedded Postgres of DATA_DIR, and leaves it stopped or running as before", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const environment = { DATA_DIR: directory }
-      // Alone: prepared, used, and stopped again.
+      // Alone: the command prepares it, uses it and stops it.
       const created = yield* start(environment, "users", "create", "ada@example.com").printed
       expect(created.code, created.stderr).toBe(0)
       expect(created.stderr).toBe(`Prepared the database: ${migrations.map(({ name }) => name).join(", ")}\n`)
       expect(readdirSync(directory)).toEqual(["postgres"])
 
-      // Beside a process that runs it already, which goes on using it afterwards.
+      // Joined: another process already runs it and uses it afterwards.
       const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
       expect(running.joined).toBe(false)
       const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")

@@ -29,7 +29,7 @@ const nowPayments = NowPayments.make({
 const labelOf = Option.map(({ label }: { readonly label: string }) => label)
 
 describe("the providers of a deployment", () => {
-  it.scoped("take new payments of the methods that are configured, and of no others", () =>
+  it.scoped("take new payments only for the configured methods", () =>
     Effect.gen(function* () {
       const { forMethod, all } = yield* PaymentProviders
       expect(labelOf(forMethod("qris"))).toEqual(Option.some("midtrans"))
@@ -50,7 +50,7 @@ describe("the providers of a deployment", () => {
     )
   )
 
-  it.scoped("answer for the orders they opened before, without taking new ones", () =>
+  it.scoped("handle the orders they opened earlier, without taking new ones", () =>
     Effect.gen(function* () {
       const { forMethod, byLabel, all } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -65,7 +65,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are the current ones where an earlier one has the same label", () =>
+  it.scoped("are the current ones if an earlier one has the same label", () =>
     Effect.gen(function* () {
       const { byLabel, all, forMethod } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -76,7 +76,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are wrapped by their simulator where it has something to add", () =>
+  it.scoped("are wrapped by their simulator if it has a wrapper", () =>
     Effect.gen(function* () {
       const all = yield* Effect.all(
         ConfiguredProviders.simulatedProviders(

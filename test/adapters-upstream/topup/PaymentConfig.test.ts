@@ -41,8 +41,8 @@ const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) =>
   )
 }
 
-describe("without a provider", () => {
-  it("a simulator takes all payments, in development and not in production", async () => {
+describe("without a configured provider", () => {
+  it("the simulator takes all payments in development and none in production", async () => {
     const simulated = config({})
     expect(simulated.simulatorPort).toBe(4010)
     expect(await labelsOf(simulated)).toEqual([
@@ -56,7 +56,7 @@ describe("without a provider", () => {
     expect(await labelsOf(real)).toEqual([])
   })
 
-  it("no provider takes them where the simulator is off", async () => {
+  it("no provider takes payments if the simulator is off", async () => {
     expect(await labelsOf(config({ PAYMENTS_SIMULATOR: "off" }))).toEqual([])
   })
 
@@ -67,8 +67,8 @@ describe("without a provider", () => {
   })
 })
 
-describe("with providers", () => {
-  it("each takes its method and no simulator runs", async () => {
+describe("with configured providers", () => {
+  it("each provider takes its method and no simulator runs", async () => {
     const settings = config({ ...ALL, PUBLIC_BASE_URL: "https://gateway.example.com/" }, "production")
     expect(settings.simulatorPort).toBeUndefined()
     expect(await labelsOf(settings)).toEqual([
@@ -83,21 +83,21 @@ describe("with providers", () => {
     expect(settingsOf(settings, "bsc")).toMatchObject({ rpcUrls: { length: 2 } })
   })
 
-  it("one of them is enough, and the others are off", async () => {
+  it("a single provider is enough, and the other methods are off", async () => {
     expect(await labelsOf(config(TRIPAY))).toEqual(["hosted_qris tripay false"])
   })
 
-  it("without an address of ours they are told none", () => {
+  it("the providers get no callback address without PUBLIC_BASE_URL", () => {
     expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
   })
 
-  it("the simulator is refused beside them", () => {
+  it("the simulator is refused", () => {
     expect(refusals({ ...MIDTRANS, PAYMENTS_SIMULATOR: "on" })).toEqual([
       "PAYMENTS_SIMULATOR: does not run beside a provider; unset it, or MIDTRANS_SERVER_KEY"
     ])
   })
 
-  it("payers have as long as is said, with the simulator too", () => {
+  it("the configured time to pay applies, also to the simulator", () => {
     const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
     expect(settingsOf(config({ ...ALL, ...minutes }), "midtrans")).toMatchObject({ expiryMinutes: 7 })
     expect(settingsOf(config({ ...ALL, ...minutes }), "bsc")).toMatchObject({ expiryMinutes: 90 })
@@ -105,37 +105,37 @@ describe("with providers", () => {
   })
 })
 
-describe("settings that do not go together", () => {
-  it("of a provider that is half configured are told in one line", () => {
+describe("the check of the payment settings", () => {
+  it("names the missing variables of a provider in one line", () => {
     expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
       "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY; set what is missing, or unset all",
       "BSC_RPC_URLS: needed beside BSC_XPUB; set what is missing, or unset all"
     ])
   })
 
-  it("a sandbox, an address without https and the simulator's own keys are refused in production", () => {
-    const unfit = {
+  it("refuses a sandbox, an address without https and the simulator's keys in production", () => {
+    const invalid = {
       ...ALL,
       MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
       TRIPAY_BASE_URL: "http://127.0.0.1:4010/tripay",
       NOWPAYMENTS_API_KEY: "SIMULATOR-NOT-A-KEY-nowpayments-api",
       BSC_RPC_URLS: "http://127.0.0.1:4010/bsc"
     }
-    expect(refusals(unfit, "production")).toEqual([
+    expect(refusals(invalid, "production")).toEqual([
       "MIDTRANS_BASE_URL: payments of a sandbox do not run in production",
       "TRIPAY_BASE_URL: an https address is needed in production",
       "BSC_RPC_URLS: https addresses are needed in production; an attacker on the network path could forge payments",
       "NOWPAYMENTS_API_KEY: is a key of the simulator, which does not run in production"
     ])
-    expect(refusals(unfit)).toEqual([])
+    expect(refusals(invalid)).toEqual([])
   })
 
-  it("a sandbox address without credentials is accepted", () => {
+  it("accepts a sandbox address without credentials", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 
-  it("a key that can spend, a quorum that cannot be reached and a wallet of the manuals are told before the first call", () => {
-    const manuals = HDKey.fromMasterSeed(
+  it("refuses a private key, an unreachable quorum and a publicly known wallet before the first call", () => {
+    const publicWallet = HDKey.fromMasterSeed(
       Buffer.from(
         "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4",
         "hex"
@@ -144,13 +144,13 @@ describe("settings that do not go together", () => {
     expect(refusals({ ...BSC, BSC_XPUB: wallet.privateExtendedKey })).toEqual([
       expect.stringMatching(/^BSC_XPUB: an extended private key was given/)
     ])
-    expect(refusals({ ...BSC, BSC_XPUB: manuals.publicExtendedKey })).toEqual([
+    expect(refusals({ ...BSC, BSC_XPUB: publicWallet.publicExtendedKey })).toEqual([
       expect.stringMatching(/^BSC_XPUB: .* wallet whose words are public$/)
     ])
     expect(refusals({ ...BSC, BSC_RPC_QUORUM: "3" })).toEqual([expect.stringMatching(/^BSC_RPC_URLS: a quorum of 3/)])
   })
 
-  it("values of no sense are told by name, and never repeated", () => {
+  it("names the variables with invalid values, and never repeats the values", () => {
     const wrong = {
       PAYMENTS_SIM_PORT: "70000",
       PUBLIC_BASE_URL: "gateway.example.com/hunter2",

@@ -1,5 +1,5 @@
 /**
- * Orders and accounts as the tests of payment providers want them.
+ * Orders and accounts for the tests of payment providers.
  */
 import type { AccountSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentAccount"
 import type { AmountDue, PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
@@ -29,7 +29,7 @@ export const aRupiahIntent = (method: "qris" | "hosted_qris", total = 105_000n) 
 export const aDollarIntent = (amount = 25_000_123n) =>
   anIntent("crypto", { _tag: "Dollars", amountUsdMicro: UsdMicro(amount), tokenKind: "usdt" })
 
-/** Long enough that a busy machine is not taken for a provider that hangs. */
+/** A timeout so long that a call on a busy machine does not reach it. */
 export const PATIENT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
 
 export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: string }): AccountSettings => ({

@@ -1,5 +1,5 @@
 /**
- * The faults that every provider can have: each one when a payment is opened and when it is refreshed.
+ * The faults that every provider can have, each tested when a payment is opened and when it is refreshed.
  */
 import { it } from "@effect/vitest"
 import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
@@ -15,7 +15,7 @@ export interface FaultyProvider {
   readonly intent: PaymentIntent
   readonly opened: OpenedPayment
   /** Errors in the body of a response with a good status, and their kind. */
-  readonly inWords: ReadonlyArray<readonly [what: string, body: unknown, kind: string]>
+  readonly bodyErrors: ReadonlyArray<readonly [what: string, body: unknown, kind: string]>
 }
 
 const HTML = "<!doctype html><html><body>Be right back</body></html>"
@@ -27,18 +27,18 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
   ["401", json({}, 401), "unauthorized", false],
   ["a reset", hangUpHard, "network", true],
   ["HTML", text(HTML, "text/html"), "bad_response", true],
-  ["JSON that means nothing", json({ hello: "world" }), "bad_response", true],
+  ["JSON of another shape", json({ hello: "world" }), "bad_response", true],
   ["a response that is too large", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]
 ]
 
-export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider) =>
+export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvider) =>
   describe("a provider that cannot be used", () => {
     const both = (provider: PaymentProvider) =>
       Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.refresh(intent, opened))])
 
-    const scripted = [...faults, ...inWords.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
+    const scripted = [...faults, ...bodyErrors.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
     for (const [what, script, kind, ambiguous] of scripted) {
-      it.scopedLive(`because of ${what}: neither opens nor refreshes a payment`, () =>
+      it.scopedLive(`fails to open and to refresh a payment because of ${what}`, () =>
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
           upstream.always(script)
@@ -52,7 +52,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
       )
     }
 
-    it.scopedLive("because no server listens", () =>
+    it.scopedLive("fails to open and to refresh a payment because no server listens", () =>
       Effect.gen(function* () {
         const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, PATIENT)
         const [opening, checking] = yield* both(provider)
@@ -61,7 +61,7 @@ export const describeFaults = ({ make, intent, opened, inWords }: FaultyProvider
       })
     )
 
-    it.scopedLive("because it never responds: it fails in time", () =>
+    it.scopedLive("fails to open and to refresh a payment after the timeout if it never responds", () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
         upstream.always(silence)

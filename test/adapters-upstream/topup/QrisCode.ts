@@ -1,5 +1,5 @@
 /**
- * QRIS codes for tests, put together by hand: what a provider hands out, and what it must not.
+ * QRIS codes for tests: valid ones as a provider returns them, and invalid ones.
  */
 
 type Fields = { readonly [tag: string]: string | undefined }
@@ -16,7 +16,7 @@ const PROPER: Fields = {
   "62": "0703A01"
 }
 
-/** Of this amount; fields that are undefined are left out. In the order of their tags, the checksum at the end. */
+/** A code with this amount. Fields that are undefined are left out. The fields are sorted by tag and end with the checksum. */
 export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
   const fields: Fields = { ...PROPER, "54": `${total}`, ...changed }
   const text = Object.entries(fields)
@@ -27,7 +27,7 @@ export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
   return `${text}6304${checksum(`${text}6304`)}`
 }
 
-/** Bit by bit as polynomials are divided, so that it shares nothing with the code under test. */
+/** A polynomial division bit by bit, so that it shares no code with the implementation under test. */
 const checksum = (text: string): string => {
   const bits = [...Buffer.from(text)].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((at) => (byte >> at) & 1))
   const register = Array.from({ length: 16 }, () => 1)

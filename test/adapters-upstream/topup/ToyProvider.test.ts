@@ -63,7 +63,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     }).pipe(Effect.provide(Programme.layer))
   )
 
-  it.scopedLive("credits an order on its webhook, and refuses one that is not signed with its key", () =>
+  it.scopedLive("credits an order on its webhook, and refuses a webhook that is not signed with its key", () =>
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
       const reseller = yield* Programme.aReseller()
@@ -74,12 +74,12 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
       const forged = yield* Effect.flip(Effect.provide(handleWebhook("toy", {}, body), context))
       expect(forged._tag).toBe("BadSignature")
       expect(yield* Programme.balance(reseller.id)).toBe(0n)
-      expect(yield* Effect.provide(handleWebhook("toy", headers, body), context)).toEqual({ heard: true })
+      expect(yield* Effect.provide(handleWebhook("toy", headers, body), context)).toEqual({ received: true })
       expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
     }).pipe(Effect.provide(Programme.layer))
   )
 
-  it("has its variables beside the others and obeys the production rules", () => {
+  it("has its variables among the others, and follows the production rules", () => {
     expect(Object.keys(paymentVariables(REGISTRY).fields)).toEqual(
       expect.arrayContaining(["PUBLIC_BASE_URL", "TOY_BASE_URL", "TOY_API_KEY", "TOPUP_EXPIRY_QRIS_MIN"])
     )
@@ -91,7 +91,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     )
   })
 
-  it("is named in no source file, and no source file outside the providers' folders names a real one", () => {
+  it("is named in no source file, and real providers are named only in their folders and the registries", () => {
     const sources = ["packages", "apps"].flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" })
         .map((path) => join(root, path))

@@ -15,7 +15,7 @@ import { demoReseller } from "./DemoReseller.ts"
 /** Runs until the scope ends. Returns how to print the banner once the server is up. CATALOG_FILE replaces the catalog. */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {
-    const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/sharing/SharedSimulation"))
+    const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/inference/SimulatedUpstream"))
     const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
       yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the catalog of the demo" })

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as SimulatedImages from "../images/SimulatedImages.ts"
+import * as SharedServer from "../sharing/SharedServer.ts"
 import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../sharing/SimulatedProtocol.ts"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
@@ -70,6 +71,21 @@ export const start = ({
     const address = server.address()
     const bound = typeof address === "object" && address !== null ? address.port : port
     return { baseUrl: addressOf(bound) }
+  })
+
+/**
+ * Runs one simulated upstream for all servers of a machine on a fixed port, so that its address in a catalog stays valid.
+ * If another program uses the port, the simulation takes a free one.
+ */
+export const startOrJoin = (
+  options: SimulationOptions & { readonly port: number }
+): Effect.Effect<SimulatedUpstream, never, Scope.Scope | TokenCounter> =>
+  SharedServer.startOrJoin({
+    port: options.port,
+    start: (port) => start({ ...options, port }),
+    address: addressOf(options.port),
+    isOurs: isSimulated,
+    joined: { baseUrl: addressOf(options.port) }
   })
 
 const serve = (

@@ -49,7 +49,7 @@ const providerOf = (rpcUrls: ReadonlyArray<string>, parts: Partial<BscSettings> 
     ...parts
   })
 
-/** As an order keeps it in the database. */
+/** The payment as the database stores it with its order. */
 const stored = (opened: OpenedPayment): OpenedPayment => ({
   ...opened,
   state: JSON.parse(JSON.stringify(opened.state))
@@ -70,7 +70,7 @@ const openOn = (provider: PaymentProvider, intent: PaymentIntent = anIntent()) =
 
 const chainOrReason = await TestChain.start().catch((cause: unknown) => String(cause))
 const cannotRun = typeof chainOrReason === "string" ? chainOrReason : undefined
-if (cannotRun !== undefined) console.warn(`payments on BSC are not tested: anvil does not start here (${cannotRun})`)
+if (cannotRun !== undefined) console.warn(`the tests of payments on BSC are skipped: anvil cannot start (${cannotRun})`)
 
 afterAll(() => (typeof chainOrReason === "string" ? undefined : chainOrReason.stop()))
 
@@ -90,7 +90,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.tap(pay(address, amountRaw, kind), makeFinal)
   const makeFinal = Effect.promise(() => chain.makeFinal())
 
-  it.scoped("is asked for with the facts of the network, at an address of the order's own", () =>
+  it.scoped("has the network, the token and a deposit address for this order only", () =>
     Effect.gen(function* () {
       const { intent, opened: payment, refreshed } = yield* opened
       const address = wallet.addressAt(intent.depositIndex ?? -1)
@@ -115,7 +115,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   )
 
   it.scoped.each(["usdt", "usdc"] as const)(
-    "of exactly the amount in %s is paid, and its transaction is known",
+    "is paid by exactly the amount in %s, and its transaction is reported",
     (kind) =>
       Effect.gen(function* () {
         yield* onChain
@@ -132,7 +132,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       })
   )
 
-  it.scoped("that is one wei short is pending, and can be completed", () =>
+  it.scoped("is pending while one wei is missing, and can be completed", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 1n)
@@ -148,7 +148,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("in two parts is one payment", () =>
+  it.scoped("can arrive in two transfers", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const first = yield* payFinally(address, DUE_RAW / 3n)
@@ -158,7 +158,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("of too much is paid, and shows all that came", () =>
+  it.scoped("is paid by more than the amount due, and reports the full amount", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW * 2n + 5n)
@@ -169,7 +169,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("counts once two blocks follow it", () =>
+  it.scoped("counts after two more blocks", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* pay(address, DUE_RAW)
@@ -179,7 +179,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("that a reorganisation takes back was never counted", () =>
+  it.scoped("is not counted if a chain reorganisation removes it", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const reorganise = yield* Effect.promise(() => chain.remember())
@@ -191,7 +191,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("in a false token does not count", () =>
+  it.scoped("does not count in a counterfeit token", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())
@@ -201,7 +201,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("in the other token is not counted, but noticed", () =>
+  it.scoped("is noted but not counted in the other token", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW, "usdc")
@@ -216,7 +216,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is told from what the address held before", () =>
+  it.scoped("excludes the balance that the address held before", () =>
     Effect.gen(function* () {
       const intent = anIntent()
       yield* payFinally(wallet.addressAt(intent.depositIndex ?? -1), DUE_RAW)
@@ -230,7 +230,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   )
 
   it.scoped(
-    "that the operator takes away early seems smaller, and nothing worse: the order keeps the most it saw",
+    "only appears smaller if the operator moves the tokens early; the order keeps the largest amount",
     () =>
       Effect.gen(function* () {
         const { address, refreshed } = yield* opened
@@ -245,7 +245,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       })
   )
 
-  it.scoped("is seen by the second node when the first is dead", () =>
+  it.scoped("is seen by the second node when the first is down", () =>
     Effect.gen(function* () {
       yield* onChain
       const dead = yield* Effect.promise(() => unusedAddress())
@@ -257,7 +257,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is seen by the second node when the first does not answer", () =>
+  it.scoped("is seen by the second node when the first does not respond", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -271,7 +271,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is judged within seconds or not at all", () =>
+  it.scoped("fails to refresh after the timeout of both nodes", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const [one, other] = [yield* ScriptedUpstream.scoped(), yield* ScriptedUpstream.scoped()]
@@ -286,7 +286,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is neither asked for nor judged while no node answers", () =>
+  it.scoped("can be neither opened nor refreshed while no node responds", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const dead = [yield* Effect.promise(() => unusedAddress()), yield* Effect.promise(() => unusedAddress())]
@@ -298,7 +298,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not judged by a node that fell behind", () =>
+  it.scoped("is not refreshed from a node that is behind", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -312,7 +312,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not asked for on another chain", () =>
+  it.scoped("is not opened on another chain", () =>
     Effect.gen(function* () {
       yield* onChain
       yield* Effect.acquireRelease(
@@ -326,7 +326,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped.each(["usdt", "usdc"] as const)("is not asked for where %s has other decimals", (kind) =>
+  it.scoped.each(["usdt", "usdc"] as const)("is not opened if %s has other decimals", (kind) =>
     Effect.gen(function* () {
       yield* Effect.acquireRelease(
         Effect.promise(() => chain.giveSixDecimals(kind)),
@@ -340,7 +340,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  const aLiar = (facts: Partial<WireNodeFacts>) =>
+  const aFalseNode = (facts: Partial<WireNodeFacts>) =>
     Effect.gen(function* () {
       const node = yield* ScriptedUpstream.scoped()
       const time = yield* Effect.promise(() => chain.time())
@@ -348,14 +348,14 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       return node.baseUrl
     })
 
-  it.scoped("that one node invents does not count against a quorum, and does with none", () =>
+  it.scoped("does not count if only one node of a quorum reports it", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, 7n)
-      const liar = yield* aLiar({ balance: DUE_RAW })
-      const alone = yield* providerOf([liar, chain.url])
+      const falseNode = yield* aFalseNode({ balance: DUE_RAW })
+      const alone = yield* providerOf([falseNode, chain.url])
       expect(yield* alone.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
-      const careful = yield* providerOf([liar, chain.url], { rpcQuorum: 2 })
+      const careful = yield* providerOf([falseNode, chain.url], { rpcQuorum: 2 })
       expect(yield* Effect.flip(careful.refresh(intent, stored(payment)))).toMatchObject({
         kind: "bad_response",
         detail: "the nodes disagree on whether enough arrived"
@@ -365,7 +365,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is judged by a quorum only, whichever of its nodes are dead", () =>
+  it.scoped("needs responses from a quorum of nodes, in any combination", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -378,27 +378,27 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not asked for at an address whose balance is in dispute", () =>
+  it.scoped("is not opened at an address if the nodes disagree on its balance", () =>
     Effect.gen(function* () {
       yield* onChain
-      const liar = yield* aLiar({ balance: 5n })
-      const provider = yield* providerOf([chain.url, liar], { rpcQuorum: 2 })
+      const falseNode = yield* aFalseNode({ balance: 5n })
+      const provider = yield* providerOf([chain.url, falseNode], { rpcQuorum: 2 })
       expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject({ kind: "bad_response" })
     })
   )
 
-  it.scoped("of more tokens than exist is a lie", () =>
+  it.scoped("is refused as a bad response above the possible number of tokens", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
-      const provider = yield* providerOf([yield* aLiar({ balance: 2n ** 255n })])
+      const provider = yield* providerOf([yield* aFalseNode({ balance: 2n ** 255n })])
       expect(yield* Effect.flip(provider.refresh(intent, stored(payment)))).toMatchObject({ kind: "bad_response" })
     })
   )
 
-  it.scoped("is paid although no node has logs; its transactions stay unknown", () =>
+  it.scoped("is paid without transactions if no node has logs", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
-      const provider = yield* providerOf([yield* aLiar({ balance: DUE_RAW })])
+      const provider = yield* providerOf([yield* aFalseNode({ balance: DUE_RAW })])
       expect(yield* provider.refresh(intent, stored(payment))).toEqual({
         _tag: "Paid",
         paidAt: undefined,
@@ -408,7 +408,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is still judged when the key of new addresses is gone", () =>
+  it.scoped("is still refreshed without the key for new addresses", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -418,7 +418,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("begins with a look at the first address, for the operator to compare", () => {
+  it.scoped("has a probe that logs the first address, so that the operator can compare it", () => {
     const logged: Array<string> = []
     const collect = Logger.replace(
       Logger.defaultLogger,
@@ -443,7 +443,7 @@ interface Refusal {
 describe("the provider", () => {
   const nowhere = ["http://127.0.0.1:1"]
 
-  it.scoped("is called a simulator where it is one", () =>
+  it.scoped("is labelled as a simulator if it is one", () =>
     Effect.gen(function* () {
       const real = yield* providerOf(nowhere)
       const simulator = yield* providerOf(nowhere, { simulated: true })
@@ -455,14 +455,14 @@ describe("the provider", () => {
   const twice = ["http://bsc.test/key-of-ours", "http://bsc.test:80/key-of-ours#again"]
   it.scoped.each<Refusal>([
     { given: "no node", urls: [], reason: /no JSON-RPC address/ },
-    { given: "a node that is no address", urls: ["bsc.test/key-of-ours"], reason: /no http or https address/ },
+    { given: "a node without a valid address", urls: ["bsc.test/key-of-ours"], reason: /no http or https address/ },
     { given: "a node over another protocol", urls: ["wss://bsc.test/key-of-ours"], reason: /no http or https address/ },
-    { given: "one node given twice as a quorum", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
-    { given: "a quorum of none", parts: { rpcQuorum: 0 }, reason: /quorum of 0/ },
-    { given: "a log range of none", parts: { logRange: 0 }, reason: /log range/ },
+    { given: "one node twice for a quorum of two", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
+    { given: "a quorum of zero", parts: { rpcQuorum: 0 }, reason: /quorum of 0/ },
+    { given: "a log range of zero", parts: { logRange: 0 }, reason: /log range/ },
     { given: "a private key", parts: { xpub: Redacted.make(wallet.xprv) }, reason: /private key/ },
-    { given: "a key that everybody has", parts: { xpub: Redacted.make(KNOWN_XPUB) }, reason: /words are public/ }
-  ])("takes no order with $given", ({ urls = nowhere, parts, reason }) =>
+    { given: "a publicly known key", parts: { xpub: Redacted.make(KNOWN_XPUB) }, reason: /words are public/ }
+  ])("opens no payment with $given", ({ urls = nowhere, parts, reason }) =>
     Effect.gen(function* () {
       const provider = yield* providerOf(urls, parts)
       const refused = { _tag: "ProviderUnavailable", kind: "not_configured", detail: expect.stringMatching(reason) }
@@ -473,7 +473,7 @@ describe("the provider", () => {
     })
   )
 
-  it.scoped("takes no order without a deposit index, with a hardened one, or without a price in dollars", () =>
+  it.scoped("opens no payment without a deposit index, with a hardened index, or without a price in dollars", () =>
     Effect.gen(function* () {
       const provider = yield* providerOf(nowhere)
       const open = (parts: Partial<PaymentIntent>) => Effect.flip(provider.open(anIntent(parts)))
@@ -485,7 +485,7 @@ describe("the provider", () => {
     })
   )
 
-  it.scoped("judges no payment that another one opened", () =>
+  it.scoped("refuses to refresh a payment of another provider", () =>
     Effect.gen(function* () {
       const provider = yield* providerOf(nowhere)
       const foreign: OpenedPayment = {

@@ -16,12 +16,12 @@ describe("a call of a token contract", () => {
     expect(BscTokens.TRANSFER_TOPIC).toBe(hashOf("Transfer(address,address,uint256)"))
   })
 
-  it("holds an address as a word", () => {
+  it("encodes an address as a 32-byte word", () => {
     expect(BscTokens.balanceOfCall(HOLDER)).toBe(`0x70a08231${HOLDER_WORD}`)
     expect(BscTokens.transferTopicsTo(HOLDER)).toEqual([BscTokens.TRANSFER_TOPIC, null, `0x${HOLDER_WORD}`])
   })
 
-  it("goes to contracts whose addresses have the right checksum", () => {
+  it("addresses contracts with valid checksums", () => {
     for (const contract of Object.values(BscTokens.TOKEN_CONTRACTS)) expect(checksummed(contract)).toBe(contract)
   })
 })

@@ -9,12 +9,12 @@ const refusal = (key: string) => Either.getOrThrow(Either.flip(read(key)))
 const wallet = walletOf(OURS)
 
 describe("deposit addresses", () => {
-  it.each([0, 1, 2, 777])("are those that the wallet derives from its words: %i", (index) => {
+  it.each([0, 1, 2, 777])("equal those that the wallet derives from its mnemonic: %i", (index) => {
     const address = Either.getOrThrow(Either.flatMap(read(wallet.xpub), ({ at }) => at(index)))
     expect(address).toBe(wallet.addressAt(index))
   })
 
-  it("are the known ones of a known wallet", () => {
+  it("equal the published addresses of a public test wallet", () => {
     const { at } = Either.getOrThrow(read(walletOf(HARDHAT).xpub, true))
     expect([0, 1, 2].map((index) => Either.getOrThrow(at(index)))).toEqual([
       "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -23,13 +23,13 @@ describe("deposit addresses", () => {
     ])
   })
 
-  it("are the same from the key of the account", () => {
+  it("are the same when derived from the account key", () => {
     const { at } = Either.getOrThrow(read(` ${wallet.accountXpub}\n`))
     expect(Either.getOrThrow(at(777))).toBe(wallet.addressAt(777))
   })
 
   it.each([-1, 0.5, 2 ** 31, Number.NaN])(
-    "do not exist for the index %d: hardened keys need the private one",
+    "do not exist for the index %d: hardened keys need the private key",
     (index) => {
       const { at } = Either.getOrThrow(read(wallet.xpub))
       expect(Either.isLeft(at(index))).toBe(true)
@@ -37,28 +37,28 @@ describe("deposit addresses", () => {
   )
 })
 
-describe("the key they come from", () => {
-  it("is never a private one", () => {
+describe("the extended public key of deposit addresses", () => {
+  it("is refused if it is private", () => {
     expect(refusal(wallet.xprv)).toMatch(/private key/)
   })
 
-  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])("is not of a wallet whose words everybody knows: %s", (words) => {
+  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])("is refused if the mnemonic of its wallet is public: %s", (words) => {
     const { xpub, accountXpub } = walletOf(words)
     expect(refusal(xpub)).toMatch(/words are public/)
     expect(refusal(accountXpub)).toMatch(/words are public/)
     expect(Either.isRight(read(xpub, true))).toBe(true)
   })
 
-  it("is of a depth whose addresses a wallet shows", () => {
+  it("must have a depth at which wallets show addresses", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)
   })
 
   it.each([
     ["nothing", ""],
-    ["words", OURS],
+    ["a mnemonic", OURS],
     ["a key with a wrong letter", wallet.xpub.replace(/.$/, (last) => (last === "a" ? "b" : "a"))],
     ["a key of Bitcoin's test network", `tpub${wallet.xpub.slice(4)}`]
-  ])("cannot be read from %s, and is not repeated", (_, key) => {
+  ])("cannot be read from %s, and the error does not repeat it", (_, key) => {
     expect(refusal(key)).toMatch(/should begin with xpub/)
     if (key !== "") expect(refusal(key)).not.toContain(key)
   })
@@ -74,12 +74,12 @@ describe("an address", () => {
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
     "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
     "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
-  ])("is cased as EIP-55 says: %s", (address) => {
+  ])("has upper and lower case as in EIP-55: %s", (address) => {
     expect(DepositAddresses.checksummed(address.toLowerCase())).toBe(address)
     expect(DepositAddresses.checksummed(`0x${address.slice(2).toUpperCase()}`)).toBe(address)
   })
 
-  it("belongs to a public key, compressed or not", () => {
+  it("is derived from a public key, compressed or not", () => {
     const pair = createECDH("secp256k1")
     pair.setPrivateKey("01".padStart(64, "0"), "hex")
     const ofKeyOne = "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf"

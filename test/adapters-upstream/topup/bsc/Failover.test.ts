@@ -6,82 +6,82 @@ import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
 import { aNode, rpcFailed } from "./FakeNode.ts"
 
-/** Nodes that note each question; a failure instead of an answer where one is given. */
+/** Nodes that record each call. A node with a failure fails; the others respond. */
 const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
-  const asked: Array<number> = []
+  const called: Array<number> = []
   const nodes = failures.map((failure, i) =>
     aNode({
       balanceOf: () => {
-        asked.push(i)
+        called.push(i)
         return failure === undefined ? Effect.succeed(BigInt(i)) : Effect.fail(failure)
       }
     })
   )
-  return { asked, failover: Failover.make(nodes) }
+  return { called, failover: Failover.make(nodes) }
 }
 
-const question = (node: BscNode) => node.balanceOf("", "")
+const balance = (node: BscNode) => node.balanceOf("", "")
 
-describe("several nodes", () => {
-  it.effect("are asked in the order of the settings, one as long as it answers", () =>
+describe("a call to several nodes", () => {
+  it.effect("goes to the first node of the settings as long as it responds", () =>
     Effect.gen(function* () {
-      const { asked, failover } = nodesThat([undefined, undefined])
-      expect(yield* failover.ask(1, question)).toEqual([0n])
-      expect(yield* failover.ask(1, question)).toEqual([0n])
-      expect(asked).toEqual([0, 0])
+      const { called, failover } = nodesThat([undefined, undefined])
+      expect(yield* failover.ask(1, balance)).toEqual([0n])
+      expect(yield* failover.ask(1, balance)).toEqual([0n])
+      expect(called).toEqual([0, 0])
     })
   )
 
-  it.effect("spare one that failed for half a minute", () =>
+  it.effect("skips a failed node for 30 seconds", () =>
     Effect.gen(function* () {
-      const { asked, failover } = nodesThat([rpcFailed("network"), undefined])
-      expect(yield* failover.ask(1, question)).toEqual([1n])
-      expect(yield* failover.ask(1, question)).toEqual([1n])
-      expect(asked).toEqual([0, 1, 1])
+      const { called, failover } = nodesThat([rpcFailed("network"), undefined])
+      expect(yield* failover.ask(1, balance)).toEqual([1n])
+      expect(yield* failover.ask(1, balance)).toEqual([1n])
+      expect(called).toEqual([0, 1, 1])
       yield* TestClock.adjust("30 seconds")
-      expect(yield* failover.ask(1, question)).toEqual([1n])
-      expect(asked).toEqual([0, 1, 1, 0, 1])
+      expect(yield* failover.ask(1, balance)).toEqual([1n])
+      expect(called).toEqual([0, 1, 1, 0, 1])
     })
   )
 
-  it.effect("go on with one that refused a call: it may answer others", () =>
+  it.effect("keeps using a node that refused a call, because it may accept others", () =>
     Effect.gen(function* () {
-      const { asked, failover } = nodesThat([rpcFailed("rejected", -32601), undefined])
-      yield* failover.ask(1, question)
-      yield* failover.ask(1, question)
-      expect(asked).toEqual([0, 1, 0, 1])
+      const { called, failover } = nodesThat([rpcFailed("rejected", -32601), undefined])
+      yield* failover.ask(1, balance)
+      yield* failover.ask(1, balance)
+      expect(called).toEqual([0, 1, 0, 1])
     })
   )
 
-  it.effect("are all tried although all failed before", () =>
+  it.effect("tries all nodes if all of them failed before", () =>
     Effect.gen(function* () {
-      const { asked, failover } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
-      yield* Effect.flip(failover.ask(1, question))
-      const { kind, detail } = yield* Effect.flip(failover.ask(1, question))
+      const { called, failover } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
+      yield* Effect.flip(failover.ask(1, balance))
+      const { kind, detail } = yield* Effect.flip(failover.ask(1, balance))
       expect({ kind, detail }).toEqual({ kind: "network", detail: "network; timeout" })
-      expect(asked).toEqual([0, 1, 0, 1])
+      expect(called).toEqual([0, 1, 0, 1])
     })
   )
 
-  it.effect("answer one question once each, however many answers are wanted", () =>
+  it.effect("goes to each node at most once, for any number of required responses", () =>
     Effect.gen(function* () {
       const { failover } = nodesThat([undefined, rpcFailed("server_error"), undefined])
-      expect(yield* failover.ask(2, question)).toEqual([0n, 2n])
-      expect(yield* Effect.flip(failover.ask(3, question))).toMatchObject({ kind: "server_error" })
+      expect(yield* failover.ask(2, balance)).toEqual([0n, 2n])
+      expect(yield* Effect.flip(failover.ask(3, balance))).toMatchObject({ kind: "server_error" })
     })
   )
 
-  it.effect("are not asked before they have shown who they are", () =>
+  it.effect("goes only to nodes that were identified", () =>
     Effect.gen(function* () {
       const stranger = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
       const known = aNode({ balanceOf: () => Effect.succeed(7n) })
-      expect(yield* Failover.make([stranger, known]).ask(1, question)).toEqual([7n])
+      expect(yield* Failover.make([stranger, known]).ask(1, balance)).toEqual([7n])
     })
   )
 
-  it.effect("fail when there are none", () =>
+  it.effect("fails without nodes", () =>
     Effect.gen(function* () {
-      expect(yield* Effect.flip(Failover.make([]).ask(1, question))).toMatchObject({ kind: "not_configured" })
+      expect(yield* Effect.flip(Failover.make([]).ask(1, balance))).toMatchObject({ kind: "not_configured" })
     })
   )
 })

@@ -1,5 +1,5 @@
 /**
- * Scripted nodes, in memory or over HTTP. A node in memory dies of an unexpected query.
+ * Scripted nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query.
  */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
@@ -7,14 +7,14 @@ import { Effect } from "effect"
 import type { ReceivedRequest } from "../../../support/ScriptedUpstream.ts"
 import { json, type Script } from "../../../support/upstream/Script.ts"
 
-export const aNode = (answers: Partial<BscNode> = {}): BscNode => ({
+export const aNode = (responses: Partial<BscNode> = {}): BscNode => ({
   name: "a node",
   identify: Effect.void,
   finalizedBlock: Effect.dieMessage("unexpected query for the final block"),
   block: () => Effect.dieMessage("unexpected query for a block"),
   balanceOf: () => Effect.dieMessage("unexpected query for a balance"),
   transfers: () => Effect.dieMessage("unexpected query for transfers"),
-  ...answers
+  ...responses
 })
 
 export const rpcFailed = (kind: RpcFailed["kind"], code?: number): RpcFailed =>
@@ -24,11 +24,11 @@ export interface WireNodeFacts {
   readonly chainId: number
   readonly decimals: bigint
   readonly balance: bigint
-  /** Of the last final block. */
+  /** The time of the last final block. */
   readonly time: Date
 }
 
-/** Answers every call from these facts; for what they do not tell, as a node that lacks the method. */
+/** Responds to calls from these facts, and to all other calls with an unknown method. */
 export const wireNode =
   (facts: WireNodeFacts) =>
   (request: ReceivedRequest): Script => {

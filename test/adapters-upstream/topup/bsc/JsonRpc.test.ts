@@ -29,7 +29,7 @@ const refusal = (code: number, message: string, status = 200) =>
   json({ jsonrpc: "2.0", id: 1, error: { code, message } }, status)
 
 describe("a call", () => {
-  it("is one POST of JSON-RPC, whose answer is read", async () => {
+  it("sends one JSON-RPC request with POST, and returns its result", async () => {
     upstream.next(result("0x38"))
     expect(await call()).toBe("0x38")
     const request = await upstream.received()
@@ -38,7 +38,7 @@ describe("a call", () => {
     expect(request.json()).toEqual({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] })
   })
 
-  it("carries the name and the password of the address as a header", async () => {
+  it("sends the user name and password of the address in a header", async () => {
     upstream.next(result("0x38"))
     const url = upstream.baseUrl.replace("http://", "http://operator:p%40ss@")
     expect(await Effect.runPromise(callTo(url))).toBe("0x38")
@@ -46,12 +46,12 @@ describe("a call", () => {
     expect(headers.authorization).toBe(`Basic ${Buffer.from("operator:p@ss").toString("base64")}`)
   })
 
-  it("takes an error that is null for none", async () => {
+  it("ignores an error that is null", async () => {
     upstream.next(json({ jsonrpc: "2.0", id: 1, error: null, result: "0x38" }))
     expect(await call()).toBe("0x38")
   })
 
-  it("is made once more when the connection breaks", async () => {
+  it("is retried once when the connection breaks", async () => {
     upstream.next(hangUp, result("0x38"))
     expect(await call()).toBe("0x38")
   })
@@ -62,19 +62,19 @@ describe("a call", () => {
     ["a result of another shape", result({ chainId: 56 }), "bad_response"],
     ["no result", json({ jsonrpc: "2.0", id: 1 }), "bad_response"],
     ["more than a MiB", text(`"${"x".repeat(1_100_000)}"`, "application/json"), "bad_response"],
-    ["a way elsewhere", text("", "text/plain", 302, { location: "http://127.0.0.1:1/" }), "rejected"],
+    ["a redirect", text("", "text/plain", 302, { location: "http://127.0.0.1:1/" }), "rejected"],
     ["400 in HTML", text("<html>", "text/html", 400), "rejected"],
     ["401", text("", "text/plain", 401), "unauthorized"],
     ["403", text("", "text/plain", 403), "unauthorized"],
     ["429", text("", "text/plain", 429), "rate_limited"],
     ["500", text("oops", "text/plain", 500), "server_error"],
     ["503 with JSON-RPC", refusal(-32000, "busy", 503), "server_error"]
-  ])("fails when it is answered with %s", async (_, script, kind) => {
+  ])("fails when the response is %s", async (_, script, kind) => {
     upstream.next(script)
     expect(await failure()).toMatchObject({ kind, code: undefined })
   })
 
-  it.each([200, 400])("fails with the node's own code when the node refuses it, status %i", async (status) => {
+  it.each([200, 400])("fails with the node's error code when the node refuses it with status %i", async (status) => {
     upstream.next(refusal(-32005, "limit exceeded", status))
     const { kind, code, detail } = await failure()
     expect({ kind, code }).toEqual({ kind: "rejected", code: -32005 })
@@ -91,12 +91,12 @@ describe("a call", () => {
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })
 
-  it("never repeats the key in its address", async () => {
+  it("never repeats the key of the address in an error", async () => {
     upstream.next(refusal(-32000, `project ${KEY} is over its quota`))
     expect((await failure()).detail).toBe("node 1 of 2: eth_chainId was refused: -32000 project ... is over its quota")
   })
 
-  it("fails after three seconds without an answer, and lets go of the connection", async () => {
+  it("fails after three seconds without a response, and closes the connection", async () => {
     upstream.next(silence)
     const { kind } = await Effect.gen(function* () {
       const running = yield* Effect.fork(Effect.flip(callTo(upstream.baseUrl)))

@@ -1,5 +1,5 @@
 /**
- * The test chain as payers and operators see it: real tokens at their real addresses, payments, finality, accidents.
+ * A test chain with the token contracts at their real addresses. Tests pay, finalize blocks and cause faults on it.
  */
 import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -27,7 +27,7 @@ export class TestChain {
     return this.#anvil.url
   }
 
-  /** Tokens of this kind for an address, in a block that is not yet final; names the transaction. */
+  /** Sends tokens of this kind to an address, in a block that is not yet final. Returns the transaction. */
   pay(kind: TokenKind, to: string, amountRaw: bigint): Promise<string> {
     return this.payIn(TOKEN_CONTRACTS[kind], to, amountRaw)
   }
@@ -36,7 +36,7 @@ export class TestChain {
     return this.#send(this.#payer, contract, mintInput(to, amountRaw))
   }
 
-  /** All that was mined so far. */
+  /** Makes all blocks so far final. */
   makeFinal(): Promise<void> {
     return this.#anvil.mine(2)
   }
@@ -48,14 +48,14 @@ export class TestChain {
     await this.#send(from, TOKEN_CONTRACTS[kind], transferInput(this.#payer, amountRaw))
   }
 
-  /** A false token with the same contract code. */
+  /** Deploys a counterfeit token with the same contract code. */
   async deployFake(): Promise<string> {
     const contract = "0x00000000000000000000000000000000000fa4e0"
     await this.#anvil.rpc("anvil_setCode", [contract, TEST_TOKEN_CODE])
     return contract
   }
 
-  /** Takes back all blocks since; call the result. */
+  /** Takes a snapshot. The result reverts all later blocks. */
   async remember(): Promise<() => Promise<void>> {
     const snapshot = await this.#anvil.rpc("evm_snapshot")
     return async () => {
@@ -63,12 +63,12 @@ export class TestChain {
     }
   }
 
-  /** Of the last final block. */
+  /** The time of the last final block. */
   time(): Promise<Date> {
     return this.#timeOfBlock("finalized")
   }
 
-  /** Of the block that has the transaction. */
+  /** The time of the block with this transaction. */
   async timeOf(transaction: string): Promise<Date> {
     const receipt = (await this.#anvil.rpc("eth_getTransactionReceipt", [transaction])) as { blockNumber: string }
     return this.#timeOfBlock(receipt.blockNumber)

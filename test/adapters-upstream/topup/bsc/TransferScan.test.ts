@@ -6,7 +6,7 @@ import { aNode, rpcFailed } from "./FakeNode.ts"
 
 const transfer = (block: number, amountRaw = 1n): Transfer => ({ transaction: `in ${block}`, block, amountRaw })
 
-/** Holds these transfers, and answers for so many blocks at once. */
+/** A node with these transfers that accepts ranges up to this number of blocks. */
 const nodeOf = (transfers: ReadonlyArray<Transfer>, widest: number, code = -32000) => {
   const ranges: Array<readonly [number, number]> = []
   const node: BscNode = aNode({
@@ -29,7 +29,7 @@ const sought = (fromBlock: number, toBlock: number, amountRaw: bigint) => ({
 })
 
 describe("the search for transfers", () => {
-  it("goes backwards and ends where the balance is explained", async () => {
+  it("goes backwards and stops when the found transfers add up to the balance", async () => {
     const { node, ranges } = nodeOf([transfer(10), transfer(55), transfer(72)], 20)
     const found = await Effect.runPromise(scan(node, sought(1, 100, 2n), 20))
     expect(found).toEqual([transfer(55), transfer(72)])
@@ -40,7 +40,7 @@ describe("the search for transfers", () => {
     ])
   })
 
-  it("halves a range that is refused, in whatever words", async () => {
+  it("halves a range that the node refuses, with any error code", async () => {
     const { node, ranges } = nodeOf([transfer(99)], 30, -32602)
     expect(await Effect.runPromise(scan(node, sought(1, 100, 1n), 100))).toEqual([transfer(99)])
     expect(ranges).toEqual([
@@ -50,13 +50,13 @@ describe("the search for transfers", () => {
     ])
   })
 
-  it("asks once of a node that has no logs", async () => {
+  it("queries a node without logs only once", async () => {
     const { node, ranges } = nodeOf([], 0, -32601)
     expect(await Effect.runPromise(Effect.flip(scan(node, sought(1, 100, 1n), 100)))).toMatchObject({ code: -32601 })
     expect(ranges).toHaveLength(1)
   })
 
-  it("keeps what it found before a node refused", async () => {
+  it("keeps the transfers found before a failure", async () => {
     const { node } = nodeOf([transfer(5), transfer(99)], 10)
     const failing = aNode({
       transfers: (filter) => (filter.toBlock < 50 ? Effect.fail(rpcFailed("network")) : node.transfers(filter))
@@ -64,7 +64,7 @@ describe("the search for transfers", () => {
     expect(await Effect.runPromise(scan(failing, sought(1, 100, 2n), 10))).toEqual([transfer(99)])
   })
 
-  it("finds every transfer of a short order, whatever the range, and never asks for much", () => {
+  it("finds every transfer of a short order for any range, in at most twelve queries", () => {
     const blocks = FastCheck.uniqueArray(FastCheck.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
     FastCheck.assert(
       FastCheck.property(
@@ -84,13 +84,13 @@ describe("the search for transfers", () => {
 })
 
 describe("the block that completed a deposit", () => {
-  it("is the one in which enough had arrived", () => {
+  it("is the first one by which the amount had arrived", () => {
     const transfers = [transfer(3, 4n), transfer(5, 6n), transfer(8, 1n)]
     expect(completedIn(transfers, 10n, 11n)).toBe(5)
     expect(completedIn(transfers, 11n, 11n)).toBe(8)
   })
 
-  it("is unknown when the transfers are not all that arrived", () => {
+  it("is unknown if the transfers do not add up to the balance", () => {
     expect(completedIn([transfer(5, 6n)], 5n, 11n)).toBeUndefined()
     expect(completedIn([], 1n, 1n)).toBeUndefined()
   })

@@ -1,5 +1,5 @@
 /**
- * A wallet with the private keys that the server never has.
+ * A wallet with its private keys, which the server never has.
  */
 import { createECDH, pbkdf2Sync } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -22,7 +22,7 @@ export const walletOf = (words: string) => {
     accountXpub: root.derive("m/44'/60'/0'").publicExtendedKey,
     rootXpub: root.publicExtendedKey,
     xprv: root.derive(ADDRESSES).privateExtendedKey,
-    /** By way of the private key, which is how a wallet does it. */
+    /** Derived through the private key, as a wallet does it. */
     addressAt: (index: number): string => {
       const pair = createECDH("secp256k1")
       pair.setPrivateKey(root.derive(`${ADDRESSES}/${index}`).privateKey ?? new Uint8Array())

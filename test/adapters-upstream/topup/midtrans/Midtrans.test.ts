@@ -35,7 +35,7 @@ const opened = {
 } as const
 
 describe("a payment", () => {
-  it.scopedLive("is charged with its exact amount under our number", () =>
+  it.scopedLive("is created with its exact amount and its order number", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aCharge()))
@@ -57,7 +57,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("shows the framed picture where there is one, and none that is at no proper address", () =>
+  it.scopedLive("shows the framed picture if there is one, and no picture at an invalid address", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const pictureFor = (actions: unknown) => {
@@ -75,7 +75,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("ends when Midtrans does not say so after the time that was asked for", () =>
+  it.scopedLive("expires after the requested time if Midtrans reports no expiry time", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans({ expiryMinutes: 20 })
       upstream.next(json(aCharge({ expiry_time: undefined })))
@@ -104,7 +104,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("whose number was used by a first try that went through unheard may exist", () =>
+  it.scopedLive("may exist after a conflict: an earlier attempt without a response may have created it", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(hangUpHard, json(anError("406", "The request could not be completed due to a conflict"), 200))
@@ -117,7 +117,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("of an amount that Midtrans does not take is told apart from a provider that is down", () =>
+  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const invalid = (message: string) =>
@@ -131,7 +131,7 @@ describe("a payment", () => {
 })
 
 describe("a status", () => {
-  it.scopedLive("is asked for by our number and compared with what was asked for", () =>
+  it.scopedLive("is requested by order number and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const seen = (parts: object) => {
@@ -153,7 +153,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("that is unknown leaves the payment pending", () =>
+  it.scopedLive("leaves the payment pending if it is unknown", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aTransaction({ transaction_status: "brand_new" })))
@@ -163,7 +163,7 @@ describe("a status", () => {
 })
 
 describe("a cancellation", () => {
-  it.scopedLive("is done when the payment is gone, was never there, or cannot be cancelled any more", () =>
+  it.scopedLive("succeeds when the payment is gone, never existed, or can no longer be cancelled", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(
@@ -171,7 +171,7 @@ describe("a cancellation", () => {
         json(anError("404", "Transaction doesn't exist.")),
         json(anError("412", "Merchant cannot modify the status of the transaction"))
       )
-      for (let i = 0; i < 3; i++) yield* provider.cancel?.(intent) ?? Effect.die("it can be cancelled")
+      for (let i = 0; i < 3; i++) yield* provider.cancel?.(intent) ?? Effect.die("the provider has no cancellation")
       expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
         Array.from({ length: 3 }, () => `POST /v2/${ORDER_NUMBER}/cancel`)
       )
@@ -180,7 +180,7 @@ describe("a cancellation", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("succeeds when Midtrans knows us, and says when it does not", () =>
+  it.scopedLive("succeeds with a valid key, and fails with an unknown one", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(anError("404", "Transaction doesn't exist.")))
@@ -191,8 +191,8 @@ describe("a probe", () => {
   )
 })
 
-describe("its name", () => {
-  it.scopedLive("tells money from what is none", () =>
+describe("the label of the provider", () => {
+  it.scopedLive("distinguishes production, sandbox and simulator", () =>
     Effect.gen(function* () {
       const labelled = (baseUrl: string, simulated: boolean) =>
         Effect.map(Midtrans.make(settings({ baseUrl, simulated })), ({ label, simulated }) => [label, simulated])
@@ -207,12 +207,12 @@ describeFaults({
   make: (baseUrl, limits) => Midtrans.make(settings({ baseUrl, limits })),
   intent,
   opened,
-  inWords: [
-    ["an order it does not know", anError("404", "Transaction doesn't exist."), "rejected"],
-    ["a key it does not know", anError("401", "Unknown Merchant server_key/id"), "unauthorized"],
+  bodyErrors: [
+    ["an unknown order", anError("404", "Transaction doesn't exist."), "rejected"],
+    ["an unknown key", anError("401", "Unknown Merchant server_key/id"), "unauthorized"],
     ["a channel that is off", anError("402", "Payment channel is not activated."), "rejected"],
     ["too many requests", anError("429", "API rate limit exceeded"), "rate_limited"],
-    ["an error of its own", anError("500", "Sorry. Our system is recovering from unexpected issues."), "server_error"],
-    ["a first try that still runs", anError("202", "The request is being processed"), "bad_response"]
+    ["an internal error of Midtrans", anError("500", "Sorry. Our system is recovering from unexpected issues."), "server_error"],
+    ["a request that is still in progress", anError("202", "The request is being processed"), "bad_response"]
   ]
 })

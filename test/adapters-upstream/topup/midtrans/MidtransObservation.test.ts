@@ -7,7 +7,7 @@ import { aTransaction } from "./MidtransWires.ts"
 
 const seen = (parts: Partial<Transaction>) => toObservation(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
 
-describe("every known status", () => {
+describe("a status of Midtrans", () => {
   const meanings = {
     pending: "Pending",
     authorize: "Pending",
@@ -29,7 +29,7 @@ describe("every known status", () => {
     })
   }
 
-  it("is not every status: an unknown one is no end", () => {
+  it("leaves the payment pending if it is unknown", () => {
     for (const status of ["", "SETTLEMENT", "paid", "settled"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen({ transaction_status: status })._tag).toBe("Pending")
@@ -42,8 +42,8 @@ describe("every known status", () => {
   })
 })
 
-describe("a payment that is not ours", () => {
-  it("is suspicious, whatever its status", () => {
+describe("a payment that does not match the order", () => {
+  it("is suspicious in every status", () => {
     for (const transaction_status of ["settlement", "pending", "expire"]) {
       const tags = [
         { order_id: OTHER_NUMBER },
@@ -56,12 +56,12 @@ describe("a payment that is not ours", () => {
   })
 })
 
-describe("a time", () => {
-  it("is Jakarta's, seven hours before Greenwich's", () => {
+describe("a time of Midtrans", () => {
+  it("is read as Jakarta time, which is UTC+7", () => {
     expect(timeOf("2026-11-20 06:59:59")).toEqual(new Date("2026-11-19T23:59:59.000Z"))
   })
 
-  it("is nothing else", () => {
+  it("is not read from any other text", () => {
     for (const text of [undefined, null, "", "2026-11-20T06:59:59Z", "2026-13-40 06:59:59", "yesterday"]) {
       expect(timeOf(text)).toBeUndefined()
     }

@@ -16,7 +16,7 @@ const signed = (parts: object = {}, key = KEY) => {
 }
 
 describe("the signature", () => {
-  it("is the one of Midtrans' documentation", () => {
+  it("equals the example in the documentation of Midtrans", () => {
     const documented = { order_id: "1111", status_code: "200", gross_amount: "100000.00" }
     expect(MidtransWebhook.signatureOf(documented, "askvnoibnosifnboseofinbofinfgbiufglnbfg").toString("hex")).toBe(
       "edc076b21793ebe3e17926350f5b8ae67d902fe657b3d0aa31b932d5c127e2375d308a2bc94f3265ac2d80a1f181a79b" +
@@ -26,16 +26,16 @@ describe("the signature", () => {
 })
 
 describe("a notification", () => {
-  it("that is signed names its order", () => {
+  it("is accepted with its signature and names its order", () => {
     expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("is signed over what is written, a bare number too", () => {
+  it("is verified over the text of its amount, also when the amount is a JSON number", () => {
     const text = JSON.stringify(signed()).replace('"105000.00"', "105000.00")
     expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("that was changed, or signed with another key, is refused", () => {
+  it("is refused if it was changed or signed with another key", () => {
     const { signature_key, ...unsigned } = signed()
     const others = [
       { ...signed(), gross_amount: "105000.0" },
@@ -50,11 +50,11 @@ describe("a notification", () => {
     for (const other of others) expect(verify(JSON.stringify(other))).toEqual(refused)
   })
 
-  it("that is none is refused", () => {
+  it("is refused if it is not a JSON object", () => {
     for (const text of ["", "null", "[]", "<html>", "{"]) expect(verify(text)).toEqual(refused)
   })
 
-  it("for a foreign order is accepted as genuine: the Midtrans dashboard sends one as a test", () => {
+  it("is accepted for a foreign order: the Midtrans dashboard sends one as a test", () => {
     const order_id = "payment_notif_test_G123_abc"
     expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
     expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)

@@ -1,5 +1,5 @@
 /**
- * Answers of Midtrans as its documentation shows them, for our order.
+ * Responses of Midtrans as its documentation shows them, for the order of the tests.
  */
 
 import { ORDER_NUMBER } from "../Payments.ts"
@@ -38,7 +38,7 @@ export const aCharge = (parts: object = {}) =>
     ...parts
   })
 
-/** An error, as it comes with HTTP 200. */
+/** An error, which Midtrans sends with HTTP 200. */
 export const anError = (code: string, message: string, more: object = {}) => ({
   status_code: code,
   status_message: message,

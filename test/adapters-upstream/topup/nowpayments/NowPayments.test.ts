@@ -66,7 +66,7 @@ const opened = {
 } as const
 
 describe("a payment", () => {
-  it.scopedLive("is created once for each coin, one token for one dollar, to the last digit", () =>
+  it.scopedLive("is created once for each coin, with exactly one token for each dollar", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(creating())
@@ -93,7 +93,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is offered in the coins that worked", () =>
+  it.scopedLive("is offered in the coins that NOWPayments accepted", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(
@@ -109,7 +109,7 @@ describe("a payment", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("of an amount that no coin takes is told apart from a provider that is down", () =>
+  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       const tooLittle = json(anError(400, "AMOUNT_MINIMAL_ERROR", "Crypto amount 1 is less than minimal"), 400)
@@ -125,9 +125,9 @@ describe("a payment", () => {
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
     ["not one for one", { pay_amount: 25.1 }],
-    ["off by less than can be written", { pay_amount: 25.0001230001 }],
+    ["different by less than one millionth", { pay_amount: 25.0001230001 }],
     ["in another coin", { pay_currency: "usdterc20" }],
-    ["priced in something else", { price_currency: "eur" }],
+    ["priced in another currency", { price_currency: "eur" }],
     ["of another order", { order_id: null }],
     ["without an address", { pay_address: "" }]
   ]
@@ -141,7 +141,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("is offered in dollar tokens only, with the memo where a network has one", () =>
+  it.scopedLive("is offered only in dollar tokens, with the memo if the network has one", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments({ currencies: ["btc", " USDTTRC20 ", "usdttrc20", "usd"] })
       upstream.always((request) => json(aCreated(coinOf(request), { payin_extra_id: "memo-1", network: null }), 201))
@@ -151,7 +151,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("cannot be made without any coin", () =>
+  it.scopedLive("cannot be created without a coin", () =>
     Effect.gen(function* () {
       const { provider } = yield* withNowPayments({ currencies: ["btc"] })
       expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "not_configured" })
@@ -167,7 +167,7 @@ describe("a status", () => {
       return yield* provider.refresh(intent, opened)
     })
 
-  it.scopedLive("is asked for in every coin; one that is paid in full pays the order", () =>
+  it.scopedLive("is requested for every coin, and one coin that is paid in full pays the order", () =>
     Effect.gen(function* () {
       const paid = { payment_status: "finished", actually_paid: AMOUNT, payin_hash: "0xabc" }
       expect(yield* seen({ usdtbsc: paid, usdcbase: { payment_status: "expired" } })).toEqual({
@@ -179,7 +179,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("of a payment in part is pending, and says what has come", () =>
+  it.scopedLive("is pending for a partial payment, with the amount received", () =>
     Effect.gen(function* () {
       const parts = {
         usdttrc20: { payment_status: "partially_paid", actually_paid: 10.5 },
@@ -189,7 +189,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("is an end only when it is one in every coin", () =>
+  it.scopedLive("is final only when it is final in every coin", () =>
     Effect.gen(function* () {
       const expired = { payment_status: "expired" }
       const failed = { payment_status: "failed" }
@@ -199,7 +199,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("is unknown while one coin is unknown, unless another one tells enough", () =>
+  it.scopedLive("fails while the status of one coin is unknown, unless another coin decides", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       const silentIn = (code: string, others: { readonly [code: string]: object }) => {
@@ -217,7 +217,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("that is repeated is looked for where we were told of it, and where its status names it", () =>
+  it.scopedLive("includes repeated payments from webhooks and from the status of the original", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       const repeat = (payment_id: number, parts: object) =>
@@ -244,7 +244,7 @@ describe("a status", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("for another payment, or without stored state, is a bad response", () =>
+  it.scopedLive("is a bad response for another payment or without stored state", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(json(aStatus("usdttrc20", { payment_id: 1, payment_status: "finished", actually_paid: AMOUNT })))
@@ -259,7 +259,7 @@ describe("a status", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("drops the coins that the account does not take", () =>
+  it.scopedLive("drops the coins that the account does not accept", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.next(json({ selectedCurrencies: ["BTC", "USDTBSC"] }))
@@ -284,10 +284,10 @@ describeFaults({
   make: (baseUrl, limits) => NowPayments.make(settings({ baseUrl, limits, currencies: ["usdttrc20"] })),
   intent,
   opened: { ...opened, state: { payments: [{ paymentId: idOf("usdttrc20"), currency: "usdttrc20" }] } },
-  inWords: [
-    ["a key it does not know", anError(403, "INVALID_API_KEY", "Invalid api key"), "unauthorized"],
-    ["a payment it does not know", anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), "rejected"],
+  bodyErrors: [
+    ["an unknown key", anError(403, "INVALID_API_KEY", "Invalid api key"), "unauthorized"],
+    ["an unknown payment", anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), "rejected"],
     ["too many requests", anError(429, "TOO_MANY_REQUESTS", "Slow down"), "rate_limited"],
-    ["an error of its own", anError(500, "INTERNAL_ERROR", "Internal error"), "server_error"]
+    ["an internal error of NOWPayments", anError(500, "INTERNAL_ERROR", "Internal error"), "server_error"]
   ]
 })

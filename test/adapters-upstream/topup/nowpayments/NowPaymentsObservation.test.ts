@@ -21,7 +21,7 @@ const seen = (payment_status: string, parts: object = {}) =>
     asked
   )
 
-describe("every known status", () => {
+describe("a status of NOWPayments", () => {
   const meanings = {
     waiting: "Pending",
     confirming: "Pending",
@@ -40,7 +40,7 @@ describe("every known status", () => {
     })
   }
 
-  it("is not every status: an unknown one is no end", () => {
+  it("leaves the payment pending if it is unknown", () => {
     for (const status of ["", "FINISHED", "wrong_asset_confirmed"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen(status)._tag).toBe("Pending")
@@ -49,20 +49,20 @@ describe("every known status", () => {
 })
 
 describe("a finished payment", () => {
-  it("of more than was asked for is paid, and says how much came", () => {
+  it("is paid when more than the amount due arrived, and has the amount received", () => {
     expect(seen("finished", { actually_paid: "30.0000009" })).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 30_000_000n }
     })
   })
 
-  it("of less than was asked for is suspicious, by one millionth too", () => {
+  it("is suspicious when less than the amount due arrived, even by one millionth", () => {
     for (const actually_paid of ["25.000122", "25.0001229999999", "0", "", undefined, null, "a lot", "-26"]) {
       expect(seen("finished", { actually_paid })._tag).toBe("Suspicious")
     }
   })
 
-  it("tells when, if its time can be read", () => {
+  it("has a payment time if its time can be parsed", () => {
     expect(seen("finished", { updated_at: "2026-11-20T04:41:12.000Z" })).toMatchObject({
       paidAt: new Date("2026-11-20T04:41:12.000Z")
     })
@@ -72,8 +72,8 @@ describe("a finished payment", () => {
   })
 })
 
-describe("a payment that is not ours", () => {
-  it("is suspicious, whatever its status", () => {
+describe("a payment that does not match the order", () => {
+  it("is suspicious in every status", () => {
     const others = [
       { order_id: OTHER_NUMBER },
       { order_id: null },
@@ -89,21 +89,21 @@ describe("a payment that is not ours", () => {
   })
 })
 
-describe("what came with a suspicious payment", () => {
-  it("is told where it is the order's and in its coin", () => {
+describe("the amount received in a suspicious payment", () => {
+  it("is reported if the payment belongs to the order and is in its coin", () => {
     for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
       expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: { receivedUsdMicro: 25_000_122n } })
     }
   })
 
-  it("is not counted where it is of another order or in another coin, which may be worth anything", () => {
+  it("is not counted for another order or in another coin, because its value is unknown", () => {
     for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
       expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
     }
   })
 })
 
-describe("the payments of an order together", () => {
+describe("the combined payments of an order", () => {
   const tags = ["Paid", "Suspicious", "Pending", "Failed", "Expired"] as const
   const anObservation = FastCheck.constantFrom(...tags).map(
     (_tag): PaymentObservation =>
@@ -114,7 +114,7 @@ describe("the payments of an order together", () => {
           : { _tag, received: undefined }
   )
 
-  it("are what the most telling one is, in whatever order they come", () => {
+  it("have the status with the highest priority, in any order of the payments", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(anObservation, { minLength: 1, maxLength: 8 }), (payments) => {
         const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))

@@ -38,7 +38,7 @@ const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
   withRepeats(combine([toObservation(of.payment, of.asked)]), [of], repeats)
 
 describe("a repeated deposit", () => {
-  it.each(["finished", "partially_paid"])("that is %s is received and remarked, and completes nothing", (status) => {
+  it.each(["finished", "partially_paid"])("counts as received and is noted in status %s, but does not complete the order", (status) => {
     expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
       _tag: "Pending",
       received: { receivedUsdMicro: AMOUNT },
@@ -46,14 +46,14 @@ describe("a repeated deposit", () => {
     })
   })
 
-  it("is added to what a paid order has received", () => {
+  it("is added to the amount that a paid order has received", () => {
     expect(seen(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 50_000_000n }
     })
   })
 
-  it.each(["waiting", "confirming", "confirmed", "sending"])("that is %s is nothing yet", (status) => {
+  it.each(["waiting", "confirming", "confirmed", "sending"])("is ignored while its status is %s", (status) => {
     const part = own("partially_paid", "10")
     expect(seen(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.asked)]))
   })
@@ -61,19 +61,19 @@ describe("a repeated deposit", () => {
   it.each([
     ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was asked for"],
     ["of another order", { order_id: OTHER_NUMBER }, `not counted: it is of the order ${OTHER_NUMBER}`]
-  ])("%s is remarked, and counts for nothing", (_, parts, remark) => {
+  ])("%s is noted but not counted", (_, parts, remark) => {
     const { _tag, received, evidence } = seen(own("partially_paid", "10"), repeat("finished", "1500", parts))
     expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })
     expect(evidence?.remarks).toEqual([expect.stringContaining(remark)])
   })
 
-  it("that was returned is remarked, and counts for nothing", () => {
+  it("is noted but not counted when it was refunded", () => {
     const { _tag, received, evidence } = seen(own("expired", "0"), repeat("refunded", "25"))
     expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
     expect(evidence?.remarks).toEqual(["payment 2 repeats 1: 25 usdttrc20, refunded"])
   })
 
-  it("of a payment that is not the order's is none", () => {
+  it("is ignored if it repeats a payment of another order", () => {
     const paid = own("finished", "25")
     const alone = combine([toObservation(paid.payment, paid.asked)])
     for (const parts of [
@@ -85,7 +85,7 @@ describe("a repeated deposit", () => {
     }
   })
 
-  it("may be known by its address, or by being named, where its status does not say what it repeats", () => {
+  it("is recognized by its address or by the payment that names it, if its status does not name the original", () => {
     for (const [of, parts] of [
       [own("finished", "25"), { parent_payment_id: null }],
       [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]
@@ -95,8 +95,8 @@ describe("a repeated deposit", () => {
   })
 })
 
-describe("the payments to ask about besides", () => {
-  it("are those we were told of and those that are named, each once, none of our own, twenty at most", () => {
+describe("the additional payments to request", () => {
+  it("are those from webhooks and those named by payments, each once, without the order's own, at most twenty", () => {
     const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
     expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
     for (const nothing of [null, undefined, "", {}]) {

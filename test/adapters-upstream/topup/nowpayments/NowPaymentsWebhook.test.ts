@@ -16,24 +16,24 @@ const sign = (text: string, secret = SECRET) => createHmac("sha512", secret).upd
 const FEE = { currency: "btc", depositFee: 0.09853637216235617, withdrawalFee: 0, serviceFee: 0 }
 const notification = { ...aStatus(), payment_status: "finished", parent_payment_id: null, fee: FEE }
 
-/** Written down in order by hand, as their newer recipe has it. */
+/** The members sorted manually, as the newer signature algorithm of NOWPayments sorts them. */
 const SMALL = `{"order_id":"${ORDER_NUMBER}","fee":{"withdrawalFee":0.5,"currency":"btc","depositFee":1e-7},"a":[{"z":1,"b":2}]}`
 const SMALL_IN_ORDER = `{"a":[{"b":2,"z":1}],"fee":{"currency":"btc","depositFee":1e-7,"withdrawalFee":0.5},"order_id":"${ORDER_NUMBER}"}`
-/** And as their older one has it, which loses what only nested objects name. */
+/** The form of the older algorithm, which drops members whose names occur only in nested objects. */
 const SMALL_ONCE = `{"a":[{}],"fee":{},"order_id":"${ORDER_NUMBER}"}`
 
 describe("a notification", () => {
-  it("is signed with the members of every object in order", () => {
+  it("is verified over its members, sorted by name in every object", () => {
     expect(NowPaymentsWebhook.canonical(JSON.parse(SMALL))).toBe(SMALL_IN_ORDER)
     expect(verify(SMALL, sign(SMALL_IN_ORDER))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("may be signed by the older recipe too", () => {
+  it("is also accepted with the older signature algorithm", () => {
     expect(NowPaymentsWebhook.canonicalOnce(JSON.parse(SMALL))).toBe(SMALL_ONCE)
     expect(verify(SMALL, sign(SMALL_ONCE))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("of a whole payment names its order, however it is spaced", () => {
+  it("names its order, with any white space between its members", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
@@ -41,7 +41,7 @@ describe("a notification", () => {
     )
   })
 
-  it("that was changed, or signed with another secret, is refused", () => {
+  it("is refused if it was changed or signed with another secret", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     const others = [
       { ...notification, payment_status: "waiting" },
@@ -61,11 +61,11 @@ describe("a notification", () => {
     }
   })
 
-  it("that is none is refused", () => {
+  it("is refused if it is not JSON", () => {
     for (const text of ["", "<html>", "{"]) expect(verify(text, sign(text)), text).toEqual(refused)
   })
 
-  it("that names a foreign order, or none, is accepted as genuine", () => {
+  it("is accepted if it is signed and names a foreign order or no order", () => {
     const others: ReadonlyArray<readonly [string, object]> = [
       ['{"order_id":"1"}', { orderNumber: "1" }],
       ['{"order_id":null,"payment_id":5}', {}],
@@ -80,7 +80,7 @@ describe("a notification", () => {
     }
   })
 
-  it("of a payment that repeats another names both, and possibly no order", () => {
+  it("names both payments if one repeats the other, also without an order", () => {
     const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
     expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
       Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })
@@ -91,12 +91,12 @@ describe("a notification", () => {
     }
   })
 
-  it("nested beyond all sense is refused, and nothing breaks", () => {
+  it("is refused without an exception if it is nested too deeply", () => {
     const deep = `{"order_id":"${ORDER_NUMBER}","a":${"[".repeat(30_000)}${"]".repeat(30_000)}}`
     expect(verify(deep, "0".repeat(128))).toEqual(refused)
   })
 
-  it("cannot smuggle in members that objects have by themselves", () => {
+  it("cannot set inherited members of an object", () => {
     const text = `{"__proto__":{"order_id":"RTO-1"},"order_id":"${ORDER_NUMBER}"}`
     expect(verify(text, sign(text))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(`{"__proto__":{"order_id":"${ORDER_NUMBER}"}}`, sign("{}"))).toEqual(refused)

@@ -49,7 +49,7 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
         )
 
     const open: PaymentProvider["open"] = ({ createdAt, due, orderNumber }) => {
-      if (due._tag !== "Rupiah") return Effect.dieMessage("the toy takes rupiah")
+      if (due._tag !== "Rupiah") return Effect.dieMessage("the toy provider takes only rupiah")
       const body = { ref: orderNumber, total: due.totalIdr, callback: settings.callbackUrl }
       return Effect.map(
         call({ method: "POST", path: "/invoices", body, repeatable: true, read: readAs(Created) }),
@@ -89,12 +89,12 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
             Either.flatMap(Schema.decodeUnknownEither(Notification)),
             Either.filterOrLeft(
               () => headers[SIGNATURE_HEADER] === signatureOf(body, key),
-              () => "another signature" as const
+              () => "wrong signature" as const
             ),
             Either.map(({ ref }) => ({ orderNumber: ref })),
             Effect.mapError(() => new BadSignature({ provider: label }))
           ),
-        acknowledgement: { heard: true }
+        acknowledgement: { received: true }
       }
     }
   })

@@ -36,7 +36,7 @@ const opened = {
 } as const
 
 describe("a payment", () => {
-  it.scopedLive("is created with its exact amount under our number, and signed", () =>
+  it.scopedLive("is created with its exact amount and its order number, and is signed", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay({ returnUrl: "https://tollgate.example/done" })
       upstream.next(json(success(aTransaction())))
@@ -53,14 +53,14 @@ describe("a payment", () => {
         order_items: [{ sku: "TOPUP", name: "Quota top-up", price: 50_000, quantity: 1 }],
         callback_url: "https://tollgate.example/webhooks/payments/here",
         return_url: "https://tollgate.example/done",
-        // A quarter of an hour after the order was made.
+        // 15 minutes after the order was created.
         expired_time: Date.parse("2026-11-20T04:45:00Z") / 1_000,
         signature: "02e6d4f883360a506df5b75b1b466895cb4686473ff7d444e993d5ef8b6de97e"
       })
     })
   )
 
-  it.scopedLive("is never asked for twice, because it would be made twice", () =>
+  it.scopedLive("is never requested twice, because Tripay would create it twice", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.always(json({}, 503))
@@ -69,7 +69,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("with a fee for the payer is not shown, and the log says what to change", () =>
+  it.scopedLive("is not shown if the payer would pay a fee, and the log names the setting to change", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ amount: 51_100, fee_customer: 1_100, fee_merchant: 0 }))))
@@ -85,12 +85,12 @@ describe("a payment", () => {
     ["with a code over another amount", { qr_string: aQrisCode(51_100n) }],
     ["over another amount", { amount: 51_100 }],
     ["of another order", { merchant_ref: OTHER_NUMBER }],
-    ["that is over already", { status: "EXPIRED" }],
-    ["with a page at no proper address", { checkout_url: "http://tripay.example/checkout" }],
+    ["that has already expired", { status: "EXPIRED" }],
+    ["with a page at an invalid address", { checkout_url: "http://tripay.example/checkout" }],
     ["without an end", { expired_time: null }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to the payer, but may exist`, () =>
+    it.scopedLive(`${what} is not shown to the payer, and the failure is ambiguous`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withTripay()
         upstream.next(json(success(aTransaction(parts))))
@@ -99,7 +99,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("has no real code in the test system, and is labelled so", () =>
+  it.scopedLive("has no real QRIS code in the sandbox, and is labelled as a sandbox payment", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay({ simulated: false }, "/api-sandbox")
       upstream.next(json(success(aTransaction({ qr_string: "SANDBOX MODE" }))))
@@ -109,7 +109,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("of an amount that Tripay does not take is told apart from a provider that is down", () =>
+  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       for (const message of ["Minimum amount for this channel is Rp 1.000", "Jumlah maksimal adalah Rp 5.000.000"]) {
@@ -123,7 +123,7 @@ describe("a payment", () => {
 })
 
 describe("a status", () => {
-  it.scopedLive("is asked for by Tripay's reference, and compared with what was asked for", () =>
+  it.scopedLive("is requested by Tripay's reference and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       const seen = (parts: object) => {
@@ -139,7 +139,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("that is unknown, or a refund, is logged for the operator", () =>
+  it.scopedLive("is logged for the operator if it is unknown or a refund", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
@@ -151,7 +151,7 @@ describe("a status", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("looks at the channel: it is there, active, and its fee is the merchant's", () =>
+  it.scopedLive("checks that the channel exists, is active, and charges its fee to the merchant", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success([aChannel({ code: "QRIS" }), aChannel()])))
@@ -173,11 +173,11 @@ describeFaults({
   make: (baseUrl, limits) => Tripay.make(settings({ baseUrl, limits })),
   intent,
   opened,
-  inWords: [
-    ["a key it does not know", refusal("Invalid API Key"), "unauthorized"],
-    ["a signature it does not like", refusal("Invalid signature"), "unauthorized"],
-    ["an address it does not know us at", refusal("Unauthorized IP, please whitelist your IP"), "unauthorized"],
-    ["a payment it does not know", refusal("Transaction not found"), "rejected"],
-    ["success without anything", success(null), "bad_response"]
+  bodyErrors: [
+    ["an unknown key", refusal("Invalid API Key"), "unauthorized"],
+    ["an invalid signature", refusal("Invalid signature"), "unauthorized"],
+    ["an address that is not whitelisted", refusal("Unauthorized IP, please whitelist your IP"), "unauthorized"],
+    ["an unknown payment", refusal("Transaction not found"), "rejected"],
+    ["success without data", success(null), "bad_response"]
   ]
 })

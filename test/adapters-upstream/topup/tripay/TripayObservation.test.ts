@@ -8,7 +8,7 @@ const asked = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_0
 const seen = (status: string, parts: object = {}) =>
   toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
 
-describe("every known status", () => {
+describe("a status of Tripay", () => {
   const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Failed" }
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
@@ -17,7 +17,7 @@ describe("every known status", () => {
     })
   }
 
-  it("is not every status: an unknown one is no end", () => {
+  it("leaves the payment pending if it is unknown", () => {
     for (const status of ["", "paid", "SETTLED"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen(status)._tag).toBe("Pending")
@@ -25,8 +25,8 @@ describe("every known status", () => {
   })
 })
 
-describe("a payment that is not ours", () => {
-  it("is suspicious, whatever its status", () => {
+describe("a payment that does not match the order", () => {
+  it("is suspicious in every status", () => {
     const others = [
       { reference: "T0001" },
       { merchant_ref: OTHER_NUMBER },

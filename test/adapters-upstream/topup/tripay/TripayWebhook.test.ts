@@ -32,7 +32,7 @@ const bytesOf = (callback: unknown) => Buffer.from(JSON.stringify(callback))
 const signatureOf = (body: Uint8Array, key = KEY) => TripayWebhook.callbackSignature(body, key).toString("hex")
 
 describe("the signature of a payment", () => {
-  it("is the one that Tripay publishes", () => {
+  it("equals the example that Tripay publishes", () => {
     const key = Redacted.make("ytf6ooi2gmlNPfpchd94jDOk8hRWOu")
     expect(TripayWebhook.paymentSignature("T0001", "INV55567", Idr(1_500_000n), key)).toBe(
       "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
@@ -41,20 +41,20 @@ describe("the signature of a payment", () => {
 })
 
 describe("a callback", () => {
-  it("that is signed names its order", () => {
+  it("is accepted with its signature and names its order", () => {
     const body = bytesOf(aCallback())
     expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(webhook.acknowledgement).toEqual({ success: true })
   })
 
-  it("is signed byte by byte", () => {
+  it("is verified over its exact bytes", () => {
     const body = bytesOf(aCallback())
     const spaced = Buffer.from(JSON.stringify(aCallback(), null, 2))
     expect(verify(spaced, signatureOf(spaced))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(spaced, signatureOf(body))).toEqual(refused)
   })
 
-  it("without a signature, or with a wrong one, is refused", () => {
+  it("is refused without a signature or with a wrong one", () => {
     const body = bytesOf(aCallback())
     const signature = signatureOf(body)
     const others = [undefined, "", signature.slice(2), `${signature}00`, `zz${signature.slice(2)}`, "0".repeat(64)]
@@ -63,7 +63,7 @@ describe("a callback", () => {
     expect(verify(body, signature.toUpperCase())).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("that names a foreign order, or none, is accepted as genuine", () => {
+  it("is accepted if it is signed and names a foreign order or no order", () => {
     const others: ReadonlyArray<readonly [unknown, string | undefined]> = [
       [aCallback({ merchant_ref: "INV1" }), "INV1"],
       [aCallback({ merchant_ref: null }), undefined],

@@ -1,5 +1,5 @@
 /**
- * Answers of Tripay as its documentation shows them, for our order.
+ * Responses of Tripay as its documentation shows them, for the order of the tests.
  */
 import { ORDER_NUMBER } from "../Payments.ts"
 import { aQrisCode } from "../QrisCode.ts"

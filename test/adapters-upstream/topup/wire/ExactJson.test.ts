@@ -15,7 +15,7 @@ describe("reading", () => {
     })
   })
 
-  it("leaves digits alone that stand in strings and names", () => {
+  it("does not change digits in strings and names", () => {
     expect(read(String.raw`{"12":"34","a\"5":"\\","b\\":6,"c":"7\\\" 8","d":true,"e":null}`)).toEqual({
       "12": "34",
       'a"5': "\\",
@@ -26,13 +26,13 @@ describe("reading", () => {
     })
   })
 
-  it("refuses what is no JSON, numbers that JSON does not know among it", () => {
+  it("refuses text that is not JSON, including numbers in an invalid form", () => {
     for (const text of ["", "<html>", '{"a":01}', '{"a":1.}', '{"a":+1}', '{"a":1', "{'a':1}"]) {
       expect(ExactJson.parse(text), text).toEqual(Either.left("no JSON"))
     }
   })
 
-  it("changes nothing but numbers", () => {
+  it("changes only numbers", () => {
     const asText = (value: unknown): unknown => {
       if (typeof value === "number") return JSON.stringify(value)
       if (Array.isArray(value)) return value.map(asText)
@@ -48,7 +48,7 @@ describe("reading", () => {
 })
 
 describe("writing", () => {
-  it("writes amounts as numbers, digit by digit, and leaves out what is undefined", () => {
+  it("writes amounts as exact numbers, and leaves out undefined members", () => {
     const written = ExactJson.write({
       amount: 9_007_199_254_740_993n,
       price: new ExactJson.Digits("25.000123"),

@@ -29,12 +29,12 @@ const aClient = (baseUrl: string, limits: Partial<PaymentHttp.PaymentLimits> = {
   })
 
 const body = (answer: PaymentHttp.PaymentResponse) => Either.right(answer.body)
-const ask = { method: "GET", path: "/thing", repeatable: true, read: body } as const
+const lookUp = { method: "GET", path: "/thing", repeatable: true, read: body } as const
 const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
 const orderOnce = { ...order, repeatable: true } as const
 
 describe("a call", () => {
-  it.scopedLive("goes below the base address, with the credential, and comes back with every digit", () =>
+  it.scopedLive("goes to a path below the base address with the credential, and returns every digit", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
       upstream.next(text('{"amount":9007199254740993}', "application/json"))
@@ -58,7 +58,7 @@ describe("a call", () => {
     })
   )
 
-  it.scopedLive("leaves an answer in JSON to who asked, whatever is wrong with it", () =>
+  it.scopedLive("passes every JSON response to the caller, also with an error status", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ code: "X" }, 400))
@@ -69,7 +69,7 @@ describe("a call", () => {
   )
 })
 
-describe("a second try", () => {
+describe("a retry", () => {
   const outages: ReadonlyArray<readonly [string, Script]> = [
     ["a broken connection", hangUpHard],
     ["a closed connection", hangUp],
@@ -83,12 +83,12 @@ describe("a second try", () => {
         const upstream = yield* ScriptedUpstream.scoped()
         upstream.next(outage, json({ fine: true }))
         const client = yield* aClient(upstream.baseUrl)
-        expect(yield* client.call(ask)).toEqual({ fine: true })
+        expect(yield* client.call(lookUp)).toEqual({ fine: true })
       })
     )
   }
 
-  it.scopedLive("follows a body that says so under a good status", () =>
+  it.scopedLive("follows a body with a retryable error and status 200", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ status_code: "500" }), json({ status_code: "200" }))
@@ -97,33 +97,33 @@ describe("a second try", () => {
         JSON.stringify(body).includes("500")
           ? Either.left(failures.unavailable("server_error", "500"))
           : Either.right(body)
-      expect(yield* client.call({ ...ask, read })).toEqual({ status_code: "200" })
+      expect(yield* client.call({ ...lookUp, read })).toEqual({ status_code: "200" })
     })
   )
 
-  it.scopedLive("is the last one", () =>
+  it.scopedLive("happens only once", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 503))
       const client = yield* aClient(upstream.baseUrl)
-      const failure = yield* Effect.flip(client.call(ask))
+      const failure = yield* Effect.flip(client.call(lookUp))
       expect(failure).toMatchObject({ provider: "a-provider", kind: "server_error", detail: "status 503" })
       expect(upstream.requests.length).toBe(2)
     })
   )
 
-  it.scopedLive("is not made where it could do harm, nor where it would not help", () =>
+  it.scopedLive("does not follow a call that is not repeatable or an error that a retry cannot fix", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
       upstream.next(json({}, 503), json({}, 401), text("<html>", "text/html"), json({}, 302, { location: "/" }))
       yield* Effect.flip(client.call(order))
-      for (let i = 0; i < 3; i++) yield* Effect.flip(client.call(ask))
+      for (let i = 0; i < 3; i++) yield* Effect.flip(client.call(lookUp))
       expect(upstream.requests.length).toBe(4)
     })
   )
 
-  it.scopedLive("that is refused does not undo what the first may have done", () =>
+  it.scopedLive("leaves the failure ambiguous if the first attempt was ambiguous", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
@@ -145,8 +145,8 @@ describe("a failure", () => {
   })
   const failures: ReadonlyArray<readonly [string, Script, kind: string, ambiguous: boolean]> = [
     ["a reset", hangUpHard, "network", true],
-    ["a connection closed without a word", hangUp, "network", true],
-    ["an answer that breaks off", halfway, "network", true],
+    ["a connection closed without a response", hangUp, "network", true],
+    ["a truncated response", halfway, "network", true],
     ["500", json({}, 500), "server_error", true],
     ["503 in HTML", text("<html>", "text/html", 503), "server_error", true],
     ["429", json({}, 429), "rate_limited", false],
@@ -154,30 +154,30 @@ describe("a failure", () => {
     ["403", text("<html>", "text/html", 403), "unauthorized", false],
     ["a redirect", json({}, 302, { location: "http://127.0.0.1:1/" }), "bad_response", true],
     ["HTML with a good status", text("<html>", "text/html"), "bad_response", true],
-    ["HTML for a path that is not there", text("<html>", "text/html", 404), "bad_response", false],
-    ["nothing at all", text("", "application/json"), "bad_response", true],
-    ["an answer beyond all bounds", endless, "bad_response", true]
+    ["HTML for an unknown path", text("<html>", "text/html", 404), "bad_response", false],
+    ["an empty body", text("", "application/json"), "bad_response", true],
+    ["a response above the size limit", endless, "bad_response", true]
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
-    it.scopedLive(`by ${name} is told apart, and whether it may have been done`, () =>
+    it.scopedLive(`by ${name} has its kind, and is ambiguous only if the provider may have acted`, () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped()
         upstream.always(fault)
         const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
         expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
-        expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind, ambiguous: false })
+        expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind, ambiguous: false })
       })
     )
   }
 
-  it.scopedLive("to connect leaves nothing behind", () =>
+  it.scopedLive("to connect is not ambiguous", () =>
     Effect.gen(function* () {
       const client = yield* aClient(yield* Effect.promise(unusedAddress))
       expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind: "network", ambiguous: false })
     })
   )
 
-  it.scopedLive("by silence ends in time, and with it the connection", () =>
+  it.scopedLive("without a response ends at the timeout and closes the connection", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(silence)
@@ -188,21 +188,21 @@ describe("a failure", () => {
     })
   )
 
-  it.scopedLive("by an answer that never ends does so too", () =>
+  it.scopedLive("by a response that never ends occurs at the timeout", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(script({ steps: [(wire) => wire.send('{"a":'), until(signal())] }))
       const client = yield* aClient(upstream.baseUrl, { timeoutMillis: 50 })
-      expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind: "timeout", ambiguous: false })
+      expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind: "timeout", ambiguous: false })
     })
   )
 
-  it.scopedLive("never holds the credential", () =>
+  it.scopedLive("never contains the credential", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(({ headers }) => text(`wrong key: ${headers.authorization}`, "text/plain", 401))
       const client = yield* aClient(upstream.baseUrl)
-      const failure = yield* Effect.flip(client.call(ask))
+      const failure = yield* Effect.flip(client.call(lookUp))
       expect(JSON.stringify(failure)).not.toContain(SECRET)
     })
   )
@@ -236,7 +236,7 @@ describe("a provider that keeps failing", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is not one that refuses our key or an order", () =>
+  it.scopedLive("is not paused for refusing the key or an order", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 401))
@@ -272,7 +272,7 @@ describe("a provider that keeps failing", () => {
       const answer = signal()
       upstream.next(script({ ...json({ late: true }), steps: [until(answer), ...json({ late: true }).steps] }))
       upstream.always(json({}, 500))
-      const late = yield* Effect.fork(client.call(ask))
+      const late = yield* Effect.fork(client.call(lookUp))
       yield* Effect.promise(() => upstream.received())
       for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
       answer.fire()
@@ -281,18 +281,18 @@ describe("a provider that keeps failing", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is never asked more at a time than it is meant to bear", () =>
+  it.scopedLive("gets no more concurrent calls than its limit", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const answer = signal()
       upstream.always(script({ ...json({}), steps: [until(answer), ...json({}).steps] }))
       const client = yield* aClient(upstream.baseUrl, { maxConcurrentCalls: 2 })
-      const calls = yield* Effect.fork(Effect.all([client.call(ask), client.call(ask)], { concurrency: 2 }))
+      const calls = yield* Effect.fork(Effect.all([client.call(lookUp), client.call(lookUp)], { concurrency: 2 }))
       for (let i = 0; i < 2; i++) yield* Effect.promise(() => upstream.received())
-      expect(yield* Effect.flip(client.call(ask))).toMatchObject({ kind: "rate_limited" })
+      expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind: "rate_limited" })
       answer.fire()
       yield* Fiber.join(calls)
-      expect(yield* client.call(ask)).toEqual({})
+      expect(yield* client.call(lookUp)).toEqual({})
     })
   )
 })

@@ -4,7 +4,7 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { aQrisCode } from "../QrisCode.ts"
 
-/** The example of Midtrans' documentation, of 789,000 rupiah. */
+/** The example in the documentation of Midtrans, for 789,000 rupiah. */
 const DOCUMENTED =
   "00020101021226620014COM.GO-JEK.WWW011993600914349052630340210G4905263030303UKE51440014ID.CO.QRIS.WWW" +
   "0215AID0607336128660303UKE5204341453033605802ID5904Test6007BANDUNG6105402845409789000.00" +
@@ -12,28 +12,28 @@ const DOCUMENTED =
 
 const TOTAL = Idr(105_000n)
 
-describe("the checksum", () => {
-  it("is the one of the standard's check value", () => {
+describe("the checksum of a QRIS code", () => {
+  it("equals the check value of the standard", () => {
     expect(Qris.checksumOf("123456789")).toBe("29B1")
   })
 })
 
-describe("a code", () => {
-  it("as providers hand them out is fine", () => {
+describe("a QRIS code", () => {
+  it("is accepted as providers return it", () => {
     expect(Qris.faultOf(DOCUMENTED, Idr(789_000n))).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL), TOTAL)).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.00" }), TOTAL)).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "01" }), TOTAL)).toBeUndefined()
   })
 
-  it("of another amount is not", () => {
+  it("is refused with another amount or a fee", () => {
     expect(Qris.faultOf(DOCUMENTED, TOTAL)).toBe("its amount is not ours")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": undefined }), TOTAL)).toBe("its amount is not ours")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.50" }), TOTAL)).toBe("its amount is not ours")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "02", "56": "500" }), TOTAL)).toBe("it adds a fee")
   })
 
-  it("lacks nothing that a scanner needs", () => {
+  it("is refused without a field that scanners need", () => {
     for (const tag of ["00", "01", "52", "53", "58", "59", "60"]) {
       expect(Qris.faultOf(aQrisCode(TOTAL, { [tag]: undefined }), TOTAL), tag).toBeDefined()
     }
@@ -42,7 +42,7 @@ describe("a code", () => {
     expect(Qris.faultOf(aQrisCode(TOTAL, { "58": "SG" }), TOTAL)).toBe("field 58 is missing or wrong")
   })
 
-  it("is not one of the texts that test systems and mistakes put in its place", () => {
+  it("is refused if it is another text or incomplete", () => {
     const code = aQrisCode(TOTAL)
     for (const text of [
       "",
@@ -57,7 +57,7 @@ describe("a code", () => {
     expect(Qris.faultOf(`${code.slice(0, -8)}5802ID${code.slice(-8)}`, TOTAL)).toBe("a field is there twice")
   })
 
-  it("with one character changed is never taken for the same", () => {
+  it("is refused after any change of one character", () => {
     const code = aQrisCode(TOTAL)
     FastCheck.assert(
       FastCheck.property(FastCheck.nat(code.length - 1), FastCheck.integer({ min: 32, max: 126 }), (at, char) => {

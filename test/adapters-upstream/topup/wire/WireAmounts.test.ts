@@ -3,19 +3,19 @@ import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 
-describe("rupiah", () => {
-  it("are whole, with two zeros behind the point or without", () => {
+describe("an amount in rupiah", () => {
+  it("is whole, with or without zeros after the decimal point", () => {
     expect(["105000", "105000.00", "105000.0", "0"].map(idrOf)).toEqual([105_000n, 105_000n, 105_000n, 0n])
   })
 
-  it("are nothing else", () => {
+  it("is not read from any other text", () => {
     const others = ["", "105000.50", "105000.000", "105,000", "-1", "1e5", " 1", "1.", "٣", "9".repeat(19)]
     expect(others.map(idrOf)).toEqual(others.map(() => undefined))
   })
 })
 
-describe("dollars", () => {
-  it("come back from what they were written as", () => {
+describe("an amount in dollars", () => {
+  it("is read back exactly as it was written", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.bigInt(0n, 10n ** 18n), (micro) => {
         expect(usdMicroOf(usdDigits(UsdMicro(micro)))).toBe(micro)
@@ -23,12 +23,12 @@ describe("dollars", () => {
     )
   })
 
-  it("are written without zeros that say nothing", () => {
+  it("is written without trailing zeros", () => {
     const amounts = [25_000_000n, 25_500_000n, 25_000_123n, 1n, 0n]
     expect(amounts.map((micro) => usdDigits(UsdMicro(micro)))).toEqual(["25", "25.5", "25.000123", "0.000001", "0"])
   })
 
-  it("are read with their exponent", () => {
+  it("can have an exponent", () => {
     expect(["1e-6", "2.5E1", "25.000123e0", "1e+2", "0.0000010e0"].map(usdMicroOf)).toEqual([
       1n,
       25_000_000n,
@@ -38,7 +38,7 @@ describe("dollars", () => {
     ])
   })
 
-  it("are exact or nothing, unless a rest is to be dropped", () => {
+  it("is read exactly, or rounded down on request", () => {
     expect(usdMicroOf("25.0001230000001")).toBeUndefined()
     expect(floorUsdMicroOf("25.0001239999999")).toBe(25_000_123n)
     expect(floorUsdMicroOf("24.9999999999999999")).toBe(24_999_999n)

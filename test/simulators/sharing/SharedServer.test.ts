@@ -1,11 +1,11 @@
 import { createServer } from "node:http"
 import { it } from "@effect/vitest"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
-import { startOrJoin } from "@tollgate/simulators/sharing/SharedSimulation"
+import { startOrJoin } from "@tollgate/simulators/inference/SimulatedUpstream"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 
-/** A port that is free for now. */
+/** A port that no program uses at the moment. */
 const aFreePort = Effect.async<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const address = server.address()
@@ -13,8 +13,8 @@ const aFreePort = Effect.async<number>((resume) => {
   })
 })
 
-describe("a simulation for all servers of a machine", () => {
-  it.scopedLive("is run by the first and used by the second", () =>
+describe("the simulated upstream for all servers of a machine", () => {
+  it.scopedLive("is started by the first server and joined by the second", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort
       const first = yield* startOrJoin({ port })
@@ -24,7 +24,7 @@ describe("a simulation for all servers of a machine", () => {
     }).pipe(Effect.provide(GptTokenCounter.layer))
   )
 
-  it.scopedLive("goes elsewhere when something else is at its port", () =>
+  it.scopedLive("takes a free port when another program uses its port", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort
       const stranger = createServer((_, response) => response.end("no simulation"))

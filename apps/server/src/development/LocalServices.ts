@@ -1,0 +1,50 @@
+/**
+ * The services that a development server starts itself: the embedded Postgres of the data directory when DATABASE_URL
+ * is not set, and the payment simulator while no payment provider is configured.
+ *
+ * Their packages are loaded only when needed: a production installation does not contain them.
+ */
+import { join } from "node:path"
+import { Database } from "@tollgate/application/operations/Database"
+import { type PaymentsLayer, simulatedPayments } from "@tollgate/composition/Payments"
+import { fromCluster, type PostgresLayer } from "@tollgate/composition/Postgres"
+import { ownAddress, type ServerConfig } from "@tollgate/composition/ServerConfig"
+import { StartFailed } from "@tollgate/composition/StartFailed"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+export const embeddedPostgres = ({ DATA_DIR, production }: ServerConfig): PostgresLayer => {
+  if (production) {
+    return Layer.fail(
+      new StartFailed({
+        message: "DATABASE_URL: required in production; the embedded Postgres is for development only"
+      })
+    )
+  }
+  return fromCluster(
+    Effect.flatMap(
+      Effect.tryPromise({
+        try: () => import("@tollgate/embedded-postgres/EmbeddedPostgres"),
+        catch: () => new StartFailed({ message: "the embedded Postgres is not installed; set DATABASE_URL" })
+      }),
+      ({ start }) => start({ directory: join(DATA_DIR, "postgres") })
+    )
+  )
+}
+
+/** Starts the simulator on this port, or joins the one that listens there, and connects all payment providers to it. */
+export const paymentSimulator = (config: ServerConfig, port: number): PaymentsLayer<Database> =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const { paymentSimulation: simulation } = yield* Effect.promise(
+        () => import("@tollgate/simulators/topup/PaymentSimulator")
+      )
+      const gatewayUrl = ownAddress(config)
+      const { baseUrl: simulatorUrl } = yield* simulation.startOrJoin({
+        port,
+        ...(gatewayUrl === undefined ? {} : { webhookBase: gatewayUrl })
+      })
+      const deployment = yield* (yield* Database).identity
+      return simulatedPayments(config.payments, { simulation, simulatorUrl, deployment, gatewayUrl })
+    })
+  )
