@@ -1,5 +1,5 @@
 /**
- * Command lines as a test types them: in this process, or as a process of their own.
+ * Runs command lines for tests: in this process, or in a separate process.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -17,7 +17,7 @@ export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, (
   Layer.provideMerge(TestDatabase.layer)
 )
 
-/** For this process: each test file has an environment of its own. */
+/** Sets the database of this process. Each test file sets its own. */
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
@@ -41,7 +41,7 @@ export interface Printed {
 /** The one document that `--json` prints. */
 export const documentOf = ({ stdout }: Printed): unknown => JSON.parse(stdout)
 
-/** In this process, with what commands print kept. The environment is `process.env`, as always. */
+/** Runs a command in this process and keeps its output. The environment is `process.env`. */
 export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed> =>
   Effect.gen(function* () {
     const out: Array<string> = []
@@ -65,7 +65,7 @@ export interface Running {
 
 const MAIN = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url))
 
-/** As a process of its own; its stdin is not a terminal. */
+/** Runs a command in a separate process; its stdin is not a terminal. */
 export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
   const child = spawn(process.execPath, ["--conditions=source", "--import", "tsx", MAIN, ...args], {
     env: { PATH: process.env.PATH, ...environment },

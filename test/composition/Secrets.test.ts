@@ -12,7 +12,7 @@ describe("a local secret", () => {
   })
   afterEach(() => rmSync(join(directory, ".."), { recursive: true }))
 
-  it.effect("is drawn once, also by concurrent calls", () =>
+  it.effect("is generated once, also by concurrent calls", () =>
     Effect.gen(function* () {
       const asked = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
       const secrets = (yield* Effect.all(asked, { concurrency: "unbounded" })).map(Redacted.value)
@@ -37,7 +37,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is reported when damaged, and left as it is", () =>
+  it.effect("is reported when damaged, and not changed", () =>
     Effect.gen(function* () {
       yield* readOrCreate(directory, "key-pepper")
       const path = join(directory, "key-pepper")

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe } from "vitest"
 
 const aTemporaryDirectory = () => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))
 
-// Making the files of a cluster takes longer than all the rest: they are made once, and copied.
+// Creating the files of a cluster is the slowest step, so they are created once and copied.
 const made = aTemporaryDirectory()
 beforeAll(() => Effect.runPromise(Effect.scoped(start(made))))
 afterAll(() => rmSync(made, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
 
 const start = (directory: string) => EmbeddedPostgres.start({ directory })
 
-/** Starts, and can be let go of before the test ends. */
+/** Starts Postgres in a scope that the test can close before it ends. */
 const startUntil = (directory: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -35,7 +35,7 @@ const startUntil = (directory: string) =>
 
 const root = resolve(import.meta.dirname, "../..")
 
-/** Another process that needs Postgres; what it says is collected. */
+/** Another process that uses Postgres; its output is collected. */
 const aProgram = (directory: string, mode: "wait" | "write") =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -43,7 +43,7 @@ const aProgram = (directory: string, mode: "wait" | "write") =>
       const child = spawn(
         process.execPath,
         ["--conditions=source", "--import", "tsx", program, directory, mode],
-        // A process group of its own, so that a test can do to it what Ctrl-C does.
+        // A separate process group, so that a test can signal it as Ctrl-C does.
         { cwd: root, detached: true, stdio: ["ignore", "pipe", "inherit"] }
       )
       const said: Array<string> = []

@@ -1,5 +1,5 @@
 /**
- * Every port of a server: which adapter stands behind it, and in which order the adapters stop.
+ * The adapters of all ports of a server, and the order in which the adapters stop.
  *
  * Layers close in the reverse of the order they are built in. The listener above these ports drains first; then the
  * ledger writes its queue, the node is deregistered, and the database connections close last.
@@ -30,7 +30,7 @@ import { secretOf, signingSecrets } from "./Secrets.ts"
 import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
-/** What an app brings: development replaces the database and the payments. */
+/** The parts that an app provides: development replaces the database and the payments. */
 export interface GatewayParts {
   readonly postgres: PostgresLayer
   readonly payments: PaymentsLayer<Database>

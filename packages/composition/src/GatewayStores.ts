@@ -36,12 +36,12 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections of their own for inference and the node's heartbeat. A flood of logins or mints, which wait for each
+ * Separate connections for inference and the node's heartbeat. A flood of logins or mints, which wait for each
  * other's locks, must neither stop inference nor make this node look dead.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
-/** Deregisters the node at shutdown, so that other nodes can settle at once what this one could not. */
+/** Deregisters the node at shutdown, so that other nodes can settle its open holds immediately. */
 const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
   Layer.provideMerge(PgNodes.layer),
   Layer.provide(reservedConnections)
@@ -67,10 +67,10 @@ export const resellerStores = Layer.mergeAll(
   PgSettledUsage.layer
 )
 
-/** The users who call, their balances and their keys. */
+/** The users of the inference API, their balances and their keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
 
-/** What a running request uses, except the authenticator of its key. */
+/** The stores of a running request, except the authenticator of its key. */
 export const requestStores = Layer.mergeAll(
   PgCurrentCatalog.layer(),
   PgInferenceLedger.layer(),

@@ -17,14 +17,14 @@ export class SimulatorAddress extends Context.Tag("@tollgate/composition/Simulat
 
 export type PaymentsLayer<R = never> = Layer.Layer<PaymentProviders | SimulatorAddress, never, R>
 
-/** Every provider whose credentials are set. */
+/** Every provider with credentials. */
 export const realPayments = ({ providers }: PaymentConfig): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: providers.map(({ make }) => make) }),
     Layer.succeed(SimulatorAddress, undefined)
   )
 
-/** The adapters of all providers, pointed to a simulator. */
+/** The adapters of all providers, connected to a simulator. */
 export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: Simulated): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: ConfiguredProviders.simulatedProviders(expiryMinutes, simulated) }),

@@ -1,5 +1,5 @@
 /**
- * The Postgres of an installation, and what happens to the program when it ends.
+ * The Postgres of an installation, and the end of the program when an embedded Postgres ends.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Database } from "@tollgate/application/operations/Database"

@@ -1,8 +1,8 @@
 /**
- * The secrets of an installation: set in the environment, or drawn into the data directory of a development machine.
+ * The secrets of an installation: set in the environment, or generated into the data directory of a development machine.
  *
- * Of several processes that draw the same secret at once, one wins and all use its secret. Production requires the
- * variables and never draws a secret.
+ * If several processes generate the same secret concurrently, all use the first stored one. Production requires the
+ * variables and never generates a secret.
  */
 import * as Crypto from "node:crypto"
 import * as Fs from "node:fs/promises"
@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
-/** The file of a drawn secret cannot be created or read, or holds something else. */
+/** The file of a generated secret cannot be created or read, or does not contain a secret. */
 export class LocalSecretUnusable extends Data.TaggedError("LocalSecretUnusable")<{
   readonly path: string
   readonly reason: string
@@ -62,7 +62,7 @@ const create = async (path: string): Promise<string> => {
   const draft = `${path}.${Crypto.randomBytes(8).toString("hex")}`
   await Fs.writeFile(draft, `${Crypto.randomBytes(SECRET_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" })
   try {
-    // A link appears with its whole content and fails when the file exists: the first process wins.
+    // A link is atomic and fails when the file exists: the first process wins.
     await Fs.link(draft, path)
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error
@@ -77,7 +77,7 @@ const codeOf = (error: unknown): unknown =>
 
 const FILES = { KEY_PEPPER: "key-pepper", JWT_SECRET: "jwt-secret" } as const
 
-/** A secret of the environment, or the drawn one. */
+/** A secret of the environment, or the generated one. */
 export const secretOf = (
   name: keyof typeof FILES,
   given: Secret | undefined,
@@ -85,7 +85,7 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** What API keys are made and verified with. */
+/** The pepper that creates and verifies API keys. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
   readonly KEY_PREFIX: string
@@ -103,7 +103,7 @@ export const signingSecrets = (current: Secret, previous: Secret | undefined): S
   current: nameOf(current)
 })
 
-/** A name that reveals nothing of the secret, and stays the same when the secret becomes the previous one. */
+/** A name that reveals nothing about the secret, and does not change when the secret becomes the previous one. */
 const nameOf = (secret: Secret): string =>
   Crypto.createHash("sha256")
     .update(`the name of ${Redacted.value(secret)}`)

@@ -2,7 +2,7 @@
  * The configuration of a server, read from the environment.
  *
  * A wrong value gives one line that names the variable, and all wrong values are reported together. Production refuses
- * what is only fit for development: demo data, simulators, missing or weak secrets.
+ * settings for development only: demo data, simulators, missing or weak secrets.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -80,6 +80,6 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
   return refusals
 }
 
-/** A secret that repeats few characters or contains a telling word was typed by a person and not drawn at random. */
+/** A secret that repeats few characters or contains a typical word was not generated at random. */
 const isWeak = (secret: string): boolean =>
   new Set(secret).size < 12 || /secret|change|password|default|example|0123456789|abcdef/i.test(secret)

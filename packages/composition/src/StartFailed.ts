@@ -12,7 +12,7 @@ export const causeChainOf = (error: unknown): ReadonlyArray<unknown> => {
   return inner === undefined || inner === null ? [error] : [error, ...causeChainOf(inner)]
 }
 
-/** The message of the innermost error: the outer errors only say where it surfaced. */
+/** The message of the innermost error: the outer errors only wrap it. */
 export const rootMessageOf = (error: unknown): string => {
   const innermost = causeChainOf(error).at(-1)
   if (!(innermost instanceof Error)) return String(innermost)

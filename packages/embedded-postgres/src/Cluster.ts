@@ -1,5 +1,5 @@
 /**
- * The files of a cluster, created once. Of two processes that create them at once, one wins and both use the result.
+ * The files of a cluster, created once. If two processes create them concurrently, both use the first result.
  */
 import { spawn } from "node:child_process"
 import { chown, mkdir, rename, rm, stat } from "node:fs/promises"

@@ -35,7 +35,7 @@ export interface EmbeddedPostgresOptions {
 
 export interface RunningPostgres {
   readonly socketDir: string
-  /** Another process had started it. */
+  /** Whether another process started it. */
   readonly joined: boolean
   /** Fails when Postgres ends although it is needed; never returns otherwise. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
@@ -58,7 +58,7 @@ export const start = (
     )
   })
 
-/** Resources of an attempt are released at once when it fails, and with the caller's scope when it succeeds. */
+/** A failed attempt releases its resources immediately; a successful one releases them with the caller's scope. */
 const inOwnScope = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
   Effect.flatMap(Effect.scope, (outer) =>
     Effect.flatMap(Scope.fork(outer, ExecutionStrategy.sequential), (scope) =>
@@ -114,7 +114,7 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
     for (const [name, value] of Object.entries(settings)) command.push("-c", `${name}=${value}`)
 
     const running = yield* watched(home, launchId, command, user)
-    // When another Postgres was faster, the socket belongs to it: the launch id tells them apart.
+    // If another process started its Postgres first, the socket belongs to that one: the launch ids differ.
     const ready = Effect.repeat(launchOf(home.socketDir), {
       schedule: READY_POLL,
       until: (found) => Option.contains(found, launchId)

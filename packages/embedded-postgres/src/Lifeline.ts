@@ -52,7 +52,7 @@ export interface Lifeline {
 export const create = (path: string): Effect.Effect<Lifeline, EmbeddedPostgresFailed> =>
   step("cannot create the lifeline of Postgres", async () => {
     await run("mkfifo", ["-m", "600", path])
-    // An end that is opened alone waits for the other one; this descriptor is both for a moment.
+    // Opening one end of a pipe blocks until the other end is open; this temporary descriptor opens both.
     const both = openSync(path, constants.O_RDWR)
     try {
       const reader = openSync(path, constants.O_RDONLY)

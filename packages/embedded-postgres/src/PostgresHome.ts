@@ -58,7 +58,7 @@ const movedTo = (wanted: string) =>
       const pointer = join(wanted, "moved-to")
       await mkdir(wanted, { recursive: true })
       const read = () => readFile(pointer, "utf8").then((text) => text.trim())
-      // Of two that start at once one writes the pointer and both read it.
+      // If two processes start concurrently, one writes the pointer and both read it.
       await writeFile(pointer, `${join(home, `data-${randomUUID()}`)}\n`, { flag: "wx" }).catch((cause) => {
         if (cause.code !== "EEXIST") throw cause
       })

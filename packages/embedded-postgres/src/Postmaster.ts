@@ -51,7 +51,7 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
   Effect.gen(function* () {
     const pidFile = join(home.dataDir, "postmaster.pid")
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
-    const { pid, beingLaunched } = yield* step(`cannot look into ${home.directory}`, async () => ({
+    const { pid, beingLaunched } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
       // Read after the process id: the lifeline of a launch exists before its process, under one of two names.
       beingLaunched:

@@ -34,7 +34,7 @@ describe("a cursor", () => {
     }
   )
 
-  it("of another secret or another purpose is refused", () => {
+  it("is refused with another secret or for another purpose", () => {
     expect(open(HmacCursorSealer.make(onlySecret(OTHER)).seal("text"))).toEqual(Option.none())
     const elsewhere = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
     const [body] = seal("text").split(".")

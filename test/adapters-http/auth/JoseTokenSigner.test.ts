@@ -43,7 +43,7 @@ const forged = (facts: Record<string, unknown> = {}, header: Partial<JWTHeaderPa
     .sign(new TextEncoder().encode(secret))
 
 describe("a token", () => {
-  effectIt.effect("carries issuer, audience, reseller, version, times and an id of its own, and names its secret", () =>
+  effectIt.effect("has an issuer, audience, reseller, version, times and a unique id, and names its secret", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_763_631_000_500)
       const token = Redacted.value(yield* signer.issue(claims))
@@ -63,7 +63,7 @@ describe("a token", () => {
     })
   )
 
-  effectIt.effect("is good for 24 hours, to the second", () =>
+  effectIt.effect("is valid for 24 hours, to the second", () =>
     Effect.gen(function* () {
       const token = Redacted.value(yield* signer.issue(claims))
       yield* TestClock.adjust("86399 seconds")
@@ -73,7 +73,7 @@ describe("a token", () => {
     })
   )
 
-  it("is accepted in the right form, so the forgeries below fail only for their fault", async () => {
+  it("is accepted in the right form, so each forgery below fails only for its own change", async () => {
     expect(await Effect.runPromise(verify(await forged()))).toEqual(Either.right(claims))
   })
 

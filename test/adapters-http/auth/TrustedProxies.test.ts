@@ -27,7 +27,7 @@ describe("the client address", () => {
     expect(from("192.168.1.2", "198.51.100.1")).toBe("192.168.1.2")
   })
 
-  it("is read from the right, past trusted proxies only: forged entries stand further left", () => {
+  it("is read from the right, past trusted proxies only: forged entries are further left", () => {
     expect(from("10.1.2.3", "1.1.1.1, 8.8.8.8, 198.51.100.1")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "1.1.1.1, 198.51.100.1, 10.9.9.9")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "10.7.7.7, 198.51.100.1, 10.9.9.9, 10.8.8.8")).toBe("198.51.100.1")

@@ -131,7 +131,7 @@ describe("a rankings document", () => {
   })
 })
 
-describe("the rankings are refused", () => {
+describe("a request for the rankings is refused", () => {
   it.each([
     ["?window=year", "window must be day, week, month or all, once."],
     ["?window=", "window must be day, week, month or all, once."],

@@ -52,7 +52,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served although rankings are not published, so that the page can say so", async () => {
+  it("are served also when rankings are not published, so that the page can report it", async () => {
     expect((await get("/api/rankings")).status).toBe(404)
     expect((await get("/rankings")).status).toBe(200)
   })

@@ -70,7 +70,7 @@ describe("tollgate catalog", () => {
         expect(unreadable).toMatchObject({ code: 3, stdout: "" })
         expect(unreadable.stderr).toContain(`${broken}:3:16: a value is missing here`)
         const twice = yield* tollgate("catalog", "apply", aFile('{"providers": [], "models": [], "models": []}'))
-        expect(twice.stderr).toContain(':1:33: the member "models" stands twice')
+        expect(twice.stderr).toContain(':1:33: the member "models" occurs twice')
         const contrary = yield* tollgate(
           "catalog",
           "apply",

@@ -1,5 +1,5 @@
 /**
- * Catalog files on disk, as an operator has them.
+ * Catalog files on disk for the tests of commands.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -18,7 +18,7 @@ const healthy: DatabaseState = {
   synchronousCommit: "on"
 }
 
-/** What the doctor finds in a database of this state. */
+/** The findings of the doctor for a database in this state. */
 const diagnosed = (state: Partial<DatabaseState>, production = false) => {
   const settings: SettingsValues = {
     NODE_ENV: production ? "production" : "development",
@@ -111,8 +111,8 @@ describe("the doctor", () => {
     )
   })
 
-  describe("of payments", () => {
-    /** With these variables, what is found of payments. */
+  describe("for payments", () => {
+    /** The findings about payments with these variables. */
     const found = (environment: Readonly<Record<string, string>>) =>
       Effect.gen(function* () {
         const kept = { ...process.env }

@@ -11,7 +11,7 @@ const review = (...words: ReadonlyArray<string>) => tollgate("images", "review",
 
 let count = 0
 
-/** An image request that waits for a review; its user has a thousand micro-USD less 22,000 pico-USD. */
+/** An image request that waits for a review. The balance of its user is 1,000 micro-USD minus 22,000 pico-USD. */
 const aReview = (reason: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

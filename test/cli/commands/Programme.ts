@@ -1,5 +1,5 @@
 /**
- * Resellers and orders in the database that commands of this process use, made as the service makes them.
+ * Resellers and orders in the database of the commands of this process, created by the use cases of the server.
  */
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
@@ -30,7 +30,7 @@ export const orderedQris = (resellerId: ResellerId) =>
     { instructions: { _tag: "Qris", qrContent: "00020101", qrImageUrl: undefined } }
   )
 
-/** Ten dollars on the chain, of which so many micro-USD have arrived; credited if that is enough. */
+/** An order of ten dollars on the chain with a received amount in micro-USD; credited if the amount is sufficient. */
 export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders

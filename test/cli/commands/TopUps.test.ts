@@ -13,12 +13,12 @@ import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
 import * as Programme from "./Programme.ts"
 
-/** The simulator that commands of this process find at its port. */
+/** The simulator at the port that commands of this process use. */
 const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
   Effect.sync(() => Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port }))
 )
 
-/** Orders ten dollars as a server would that uses this simulator. */
+/** Creates an order of ten dollars as a server with this simulator does. */
 const ordered = (reseller: Reseller, simulatorUrl: string) => {
   const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
   const providers = Layer.unwrapEffect(

@@ -113,7 +113,7 @@ describe("a mint", () => {
 })
 
 describe("the limit of mints", () => {
-  /** The instants of the mints that happen when one is asked for after each of these pauses. */
+  /** The instants of the allowed mints, with one request after each of these pauses. */
   const mintedAfter = (pauses: ReadonlyArray<number>) => {
     let at = 0
     const minted: Array<Date> = []
@@ -150,7 +150,7 @@ describe("the limit of mints", () => {
 })
 
 describe("an operation id", () => {
-  /** Of so few letters that one text often begins or ends like another. */
+  /** Texts of few letters, so that one often begins or ends like another. */
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest"
 import { pico } from "../../support/arbitraries.ts"
 import { law } from "../../support/law.ts"
 
-/** The amount in pico-USD that a decimal string of micro-USD says. */
+/** The amount in pico-USD of a decimal string in micro-USD. */
 const readExact = (text: string): bigint => {
   const [whole = "", fraction = ""] = text.split(".")
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"))

@@ -53,7 +53,7 @@ describe("the shares of authors", () => {
     ])
   })
 
-  it("leave out an author whose models are all hidden", () => {
+  it("leave out an author with only hidden models", () => {
     const shares = authorSharesOf([standing("a", 5n), standing("b", 5n, true)])
     expect(shares.map(({ author }) => author)).toEqual(["a"])
   })

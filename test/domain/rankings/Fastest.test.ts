@@ -5,7 +5,7 @@ import { aModel, aSettlement, DAY, documentOf, ranksOf } from "../../support/ran
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 const TO = Date.parse("2026-06-10T05:30:00Z")
 
-/** So many streams of a model, each of 100 output tokens, at any time of the last seven days. */
+/** A number of streams of one model, each with 100 output tokens, at any time of the last seven days. */
 const streams = (model: string, samples: number, facts: Partial<RankedSettlement> = {}) =>
   Array.from({ length: samples }, (_, i) =>
     aSettlement(model, new Date(TO - 1 - ((i * 7_919_777) % (7 * DAY))), 0, {

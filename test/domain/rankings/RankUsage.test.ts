@@ -166,7 +166,7 @@ describe("rankings", () => {
     })
     expect(fitsJson(ranksOf(usage(most), "day", NOW))).toBe(true)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", NOW))).toBe(false)
-    // Yesterday's are compared with, and those of five days ago may trend.
+    // Usage of yesterday is the comparison period; usage of five days ago can trend.
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + DAY)))).toBe(false)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + 5 * DAY)))).toBe(false)
   })
@@ -180,7 +180,7 @@ describe("rankings", () => {
 
   it("read a history by its own cuts", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T05:00:00Z", 5)] }
-    // Cut more often than asked for.
+    // Cut into more pieces than requested.
     const often = historyOf(usage, minuteOf(NOW), () => ({
       cuts: Array.from(
         { length: 14 * 48 + 1 },

@@ -20,7 +20,7 @@ const clock = new Intl.DateTimeFormat("en-GB", {
 const inJakarta = (at: Date) => Object.fromEntries(clock.formatToParts(at).map(({ type, value }) => [type, value]))
 
 const iso = (dates: ReadonlyArray<Date>) => dates.map((date) => date.toISOString())
-/** Since long before there was electronic mail. */
+/** Any instant from 1965 to 2100. */
 const anyInstant = FastCheck.date({ min: new Date("1965-01-01"), max: new Date("2100-01-01"), noInvalidDate: true })
 const unit = FastCheck.constantFrom("hour" as const, "day" as const, "week" as const)
 const firstUse = FastCheck.option(
@@ -99,7 +99,7 @@ describe("a window", () => {
     const { from, to } = rangeOf("week", midnight, undefined)
     const buckets = bucketsOf("day", { from, to })
     expect(buckets.map(({ partial }) => partial)).toEqual([false, false, false, false, false, false, false])
-    // A minute later the first day is cut, and a new one has begun.
+    // A minute later the first day is cut and a new day has begun.
     const later = rangeOf("week", new Date("2026-06-07T17:01:00Z"), undefined)
     expect(bucketsOf("day", later).map(({ partial }) => partial)).toEqual([
       true,

@@ -16,7 +16,7 @@ const attemptOf = (address: string, email: string | undefined): LoginAttempt => 
   email: email as Email | undefined
 })
 
-/** What every node would do, one attempt after the other. */
+/** The decisions of a node, one attempt after the other. */
 class Attempts {
   readonly #hits = new Map<string, ReadonlyArray<Date>>()
   attempt(attempt: LoginAttempt, atMillis: number) {
@@ -27,7 +27,7 @@ class Attempts {
     if (Either.isRight(decided)) for (const { window, hits } of decided.right) this.#hits.set(window.key, hits)
     return decided
   }
-  /** How many of so many attempts a second apart are allowed. */
+  /** The number of allowed attempts among this number of attempts, one second apart. */
   allowed(count: number, attemptAt: (i: number) => LoginAttempt, everyMillis = 100) {
     return Array.from({ length: count }, (_, i) => this.attempt(attemptAt(i), i * everyMillis)).filter(Either.isRight)
       .length

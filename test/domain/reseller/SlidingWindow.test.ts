@@ -11,7 +11,7 @@ const pauses = FastCheck.array(
   { maxLength: 60 }
 )
 
-/** The instants of the attempts that were allowed, of those after these pauses. */
+/** The instants of the allowed attempts, with one attempt after each of these pauses. */
 const allowedAfter = (pauses: ReadonlyArray<number>) => {
   let at = 0
   let hits: ReadonlyArray<Date> = []

@@ -9,7 +9,7 @@ import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
 const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-/** What a store does with an order over time; a crash is a step that does not come. */
+/** The steps of a store with an order over time; a crash is a missing step. */
 type Step =
   | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
   | { readonly _tag: "credit"; readonly now: Date }

@@ -8,7 +8,7 @@ import { anOrder, aRupiahOrder, instant, MINUTE, order, someTime } from "../../s
 const DAY = 24 * 60 * MINUTE
 const EXPIRY = 60 * MINUTE
 
-/** The pauses between the looks at an order that stays as it is, from its making on. */
+/** The pauses between the refreshes of an unchanged order, from its creation on. */
 const pausesOf = (status: TopUpStatus, forMillis: number) => {
   const pauses: Array<number> = []
   for (let at = 0; at < forMillis; ) {

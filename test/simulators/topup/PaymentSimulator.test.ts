@@ -41,7 +41,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("knows no payment it did not see, and says what to do", () =>
+  it.scopedLive("refuses an unknown payment, and advises what to do", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
@@ -54,7 +54,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("has a page without scripts that shows payments and does to them what its buttons say", () =>
+  it.scopedLive("has a page without scripts that shows the payments and has a button for each action", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { body } = yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-<script>"), key)
@@ -105,7 +105,7 @@ describe("a payment simulator", () => {
 })
 
 describe("a payment simulator for all servers of a machine", () => {
-  it.scopedLive("is run by the first and used by the second", () =>
+  it.scopedLive("is started by the first server and joined by the second", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort
       const first = yield* startOrJoin({ port })
@@ -117,7 +117,7 @@ describe("a payment simulator for all servers of a machine", () => {
     })
   )
 
-  it.scopedLive("takes a free port when another program has its port", () =>
+  it.scopedLive("takes a free port when another program uses its port", () =>
     Effect.gen(function* () {
       const stranger = createServer((_, response) => response.end("no simulator"))
       const port = yield* Effect.acquireRelease(listen(stranger), () => Effect.sync(() => stranger.close()))
@@ -128,7 +128,7 @@ describe("a payment simulator for all servers of a machine", () => {
   )
 })
 
-/** A port that is free for now. */
+/** A port that no program uses at the moment. */
 const aFreePort = Effect.suspend(() => {
   const server = createServer()
   return Effect.tap(listen(server), () => Effect.async<void>((resume) => void server.close(() => resume(Effect.void))))
@@ -142,7 +142,7 @@ const isOpen = (host: string, port: number): Effect.Effect<boolean> =>
     return Effect.sync(() => socket.destroy())
   }).pipe(Effect.timeoutTo({ duration: "1 second", onSuccess: (open) => open, onTimeout: () => false }))
 
-/** Of a request to the page that names itself as it likes, as a browser would for a page of that name. */
+/** The status of a request to the page with any `Host` header, as a browser sends it for a page of that name. */
 const statusFor = (port: string, headers: Record<string, string>): Effect.Effect<number> =>
   Effect.async((resume) => {
     request({ host: "127.0.0.1", port, headers }, (response) => {

@@ -12,8 +12,8 @@ const charge = (order_id: string) => ({
   transaction_details: { order_id, gross_amount: 20_000 }
 })
 
-describe("a fault", () => {
-  it.scopedLive("of a status or a page is what every wire says, and nothing else", () =>
+describe("a fault of the simulator", () => {
+  it.scopedLive("replaces the responses of every provider by a status or a page, and no other responses", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       expect((yield* simulator.get("/fault")).body).toEqual({ mode: "none", provider: "all" })
@@ -37,7 +37,7 @@ describe("a fault", () => {
     })
   )
 
-  it.scopedLive("of a lost answer leaves done what was asked", () =>
+  it.scopedLive("loses the response but processes the request in the modes hang and reset", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       yield* simulator.post("/fault", { mode: "reset" })
@@ -46,14 +46,14 @@ describe("a fault", () => {
       yield* simulator.post("/fault", { mode: "hang" })
       const hanging = simulator.post("/midtrans/v2/charge", charge("RTO-hang"), authorization)
       expect(
-        yield* Effect.timeoutTo(hanging, { duration: 300, onSuccess: () => "answer", onTimeout: () => "none" })
+        yield* Effect.timeoutTo(hanging, { duration: 300, onSuccess: () => "response", onTimeout: () => "none" })
       ).toBe("none")
       const payments = listOf((yield* simulator.get("/payments")).body.payments)
       expect(payments.map(({ order_number }) => order_number)).toEqual(["RTO-hang", "RTO-reset"])
     })
   )
 
-  it.scopedLive("may be of one provider alone", () =>
+  it.scopedLive("can be limited to one provider", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       yield* simulator.post("/fault", { mode: "503", provider: "midtrans" })
@@ -63,7 +63,7 @@ describe("a fault", () => {
     })
   )
 
-  it.scopedLive("that is unknown is refused and changes nothing", () =>
+  it.scopedLive("is refused without a change if its mode or provider is unknown", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const wrong of [{ mode: "slow" }, { mode: "503", provider: "stripe" }, {}, "no JSON"]) {

@@ -1,5 +1,5 @@
 /**
- * JSON that a person wrote: a mistake is reported with its line and column, and a member that stands twice in one
+ * JSON from an operator: a mistake is reported with its line and column. A member that occurs twice in one
  * object is a mistake, because only one of the two would count.
  */
 import * as Either from "effect/Either"
@@ -24,7 +24,7 @@ const TOKEN =
 /** The names seen in each open object; nothing for an array. */
 type Open = Array<Set<string> | undefined>
 
-/** What may come next. */
+/** The tokens that may come next. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or closing" | "nothing"
 
 const problems: Readonly<Record<Expected, string>> = {
@@ -34,7 +34,7 @@ const problems: Readonly<Record<Expected, string>> = {
   "name or }": "expected a member name in double quotes, or }",
   ":": "expected : after the member name",
   ", or closing": "expected a comma or a closing bracket",
-  nothing: "the document is over; nothing may follow"
+  nothing: "unexpected text after the end of the document"
 }
 
 const findMistake = (text: string): Found | undefined => {
@@ -55,7 +55,7 @@ const findMistake = (text: string): Found | undefined => {
     if (expected === "name" || expected === "name or }") {
       if (string !== undefined) {
         const name = JSON.parse(string) as string
-        if (inside?.has(name)) return [at, `the member ${string} stands twice in this object`]
+        if (inside?.has(name)) return [at, `the member ${string} occurs twice in this object`]
         inside?.add(name)
         expected = ":"
       } else if (sign === "}" && expected === "name or }") {
@@ -86,8 +86,8 @@ const findMistake = (text: string): Found | undefined => {
 }
 
 const unreadable = (character: string, expected: Expected): string => {
-  if (character === '"') return "this text has no end, or holds a character that must be escaped"
-  if (character === "'") return "texts stand in double quotes"
+  if (character === '"') return "this string has no end, or contains a character that must be escaped"
+  if (character === "'") return "strings need double quotes"
   if (character === "/" || character === "#") return "JSON has no comments"
   return problems[expected]
 }

@@ -1,5 +1,5 @@
 /**
- * Top-up orders as commands print them: what resellers see, and the fields that only operators see.
+ * Top-up orders as commands print them: the fields of the reseller API, and the fields for operators only.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"

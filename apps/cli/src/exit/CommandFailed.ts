@@ -28,7 +28,7 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly reported?: boolean
 }> {}
 
-/** The message of the innermost error: a defect has layers, and the innermost error says most. */
+/** The message of the innermost error: the outer errors only wrap the cause. */
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
 /** Whether the database or the connection to it failed, rather than this program. */

@@ -7,7 +7,7 @@ import type * as Span from "@effect/cli/HelpDoc/Span"
 import * as Usage from "@effect/cli/Usage"
 
 const WIDTH = 100
-/** The maximum width of the first column; a longer name gets a line of its own. */
+/** The maximum width of the first column; a longer name gets a separate line. */
 const MAX_FIRST_COLUMN = 34
 
 /** `words` are those of the command line. The words after the command's own name are its arguments. */

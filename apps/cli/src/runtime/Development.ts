@@ -1,5 +1,5 @@
 /**
- * What a development machine has instead of a production database and payment providers: the embedded Postgres of
+ * The replacements for a production database and payment providers on a development machine: the embedded Postgres of
  * DATA_DIR, and the payment simulator that a server runs.
  *
  * Loaded only when it is needed: a production installation does not contain these packages.

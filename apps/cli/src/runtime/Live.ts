@@ -35,10 +35,10 @@ const stores = Layer.unwrapEffect(
 /** Every store, before any statement is sent to the database. */
 export const opened = Layer.provideMerge(stores, settings)
 
-/** The database answers. */
+/** The stores of a database that responds. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
-/** The database has the tables of this version. */
+/** The stores of a database with the tables of this version. */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 
 const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pipe(

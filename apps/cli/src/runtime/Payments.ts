@@ -1,6 +1,6 @@
 /**
  * The payment providers of the servers with this environment. Loaded only for commands that call providers: their
- * adapters are half of all there is to load.
+ * adapters are half of the code that a command can load.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"

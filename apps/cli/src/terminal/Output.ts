@@ -1,5 +1,5 @@
 /**
- * What a command prints: one JSON document for programs, or text for people. Nothing else goes to stdout.
+ * The output of a command: one JSON document for programs, or text for people. Nothing else goes to stdout.
  *
  * A document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of digits
  * and token counts as numbers.

@@ -42,7 +42,7 @@ export const make = ({
 export const layer = (settings: ConfiguredProvidersSettings): Layer.Layer<PaymentProviders> =>
   Layer.scoped(PaymentProviders, make(settings))
 
-/** Every provider of the registry that has a simulator: the same adapters, pointed to it. */
+/** Every provider of the registry that has a simulator: the same adapters, connected to it. */
 export const simulatedProviders = (
   expiryMinutes: PaymentConfig["expiryMinutes"],
   { simulation, ...deployment }: Simulated,

@@ -1,5 +1,5 @@
 /**
- * The payment configuration in the environment variables: which providers take payments, or that the simulator does.
+ * The payment configuration in the environment variables: the providers that take payments, or the simulator.
  */
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"

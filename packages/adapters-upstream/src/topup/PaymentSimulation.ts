@@ -1,5 +1,5 @@
 /**
- * The payment simulator, as this package sees it. The simulators package implements it; a program loads that package in
+ * The interface of the payment simulator. The simulators package implements it; a program loads that package in
  * development only.
  */
 import type { Environment } from "@tollgate/application/operations/EnvironmentSchema"
@@ -7,7 +7,7 @@ import type { PaymentProvider } from "@tollgate/application/topup/PaymentProvide
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** A deployment whose payments the simulator takes. */
+/** A deployment with simulated payments. */
 export interface SimulatedDeployment {
   readonly simulatorUrl: string
   /**

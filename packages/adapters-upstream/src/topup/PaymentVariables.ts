@@ -3,7 +3,7 @@
  * method.
  *
  * They are fields of a schema rather than Effect's `Config`, so that a program adds them to its own, reports all errors
- * at once, and lists them with their descriptions on the operations page.
+ * together, and lists them with their descriptions on the operations page.
  */
 import {
   HttpAddress,

@@ -25,7 +25,7 @@ export interface PaymentControlsOptions {
   readonly providers: ReadonlyArray<SimulatedProvider>
   readonly fault: WireFault
   readonly deliver: Deliver
-  /** Where webhooks go of payments that name no address of their own: `http://127.0.0.1:8080`. */
+  /** The gateway that gets the webhooks of payments without a callback address: `http://127.0.0.1:8080`. */
   readonly webhookBase: string | undefined
 }
 
@@ -102,7 +102,7 @@ export class PaymentControls {
     const asked = readObject(request)
     const sent = { amount: asText(asked?.amount) || undefined, finished: asked?.status !== "partially_paid" }
     const repeat = providers.find(({ name }) => name === payment.provider)?.again?.(payment, sent, now)
-    return Either.match(repeat ?? Either.left(`payments at ${payment.provider} are made once`), {
+    return Either.match(repeat ?? Either.left(`${payment.provider} has no repeated payments`), {
       onLeft: (reason) => Effect.sync(() => this.#refuse("again", name, reason, request)),
       onRight: (after) => this.#carryOut("again", name, [{ before: payment, after }], request)
     })
@@ -127,11 +127,11 @@ export class PaymentControls {
         return providers.find(({ name }) => name === after.provider)?.carryOut(before, after, now) ?? now
       })
       yield* Effect.sleep(Math.max(0, ...seenFrom.map((each) => each - now)))
-      const told = yield* Effect.forEach(changes, ({ after }) => this.#tell(after), { concurrency: "unbounded" })
-      const views = changes.map(({ after }, i) => ({ ...toJson(after), webhook: told[i] ?? null }))
+      const deliveries = yield* Effect.forEach(changes, ({ after }) => this.#tell(after), { concurrency: "unbounded" })
+      const views = changes.map(({ after }, i) => ({ ...toJson(after), webhook: deliveries[i] ?? null }))
       const [view, ...others] = views
       const result: JsonObject = { ...view, ...(others.length === 0 ? {} : { other_coins: others }) }
-      this.#note(yield* Clock.currentTimeMillis, `${action} ${name}: ${result.status}${describe(told)}`)
+      this.#note(yield* Clock.currentTimeMillis, `${action} ${name}: ${result.status}${describe(deliveries)}`)
       return isForm(request) ? backToThePage : json(200, result)
     })
   }
@@ -150,15 +150,15 @@ export class PaymentControls {
   }
 }
 
-/** An order expires or fails in all its coins, but is paid in one: the coin with a partial payment, or the first. */
+/** An order expires or fails in all its coins, but is paid in one coin: the one with a partial payment, or the first. */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
   const begun = found.find(({ received }) => received > 0n) ?? found[0]
   return begun === undefined ? [] : [begun]
 }
 
-const describe = (told: ReadonlyArray<Delivered | undefined>): string =>
-  told.map((each) => (each === undefined ? "" : `, webhook response ${each.status ?? "nothing"}`)).join("")
+const describe = (deliveries: ReadonlyArray<Delivered | undefined>): string =>
+  deliveries.map((each) => (each === undefined ? "" : `, webhook response ${each.status ?? "nothing"}`)).join("")
 
 const decoded = (name: string | undefined): string => {
   try {
@@ -186,5 +186,5 @@ const unknownOrder = (name: string): WireResponse =>
 const notFound = (path: string, providers: ReadonlyArray<SimulatedProvider>): WireResponse => {
   const controls = providers.flatMap(({ controls, name }) => (controls?.paths ?? []).map((each) => `/${name}${each}`))
   const posts = ["/fault", ...controls, `/${ACTIONS.join("|/")}|/again/{orderNumber}`].join(", ")
-  return error(404, "not_found", `nothing is at ${path}. GET /, /payments, /fault; POST ${posts}`)
+  return error(404, "not_found", `there is no ${path}. GET /, /payments, /fault; POST ${posts}`)
 }

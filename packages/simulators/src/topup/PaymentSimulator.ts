@@ -1,5 +1,5 @@
 /**
- * Simulated payment providers on this machine, for development. The simulator speaks the real protocols, so that the real
+ * Simulated payment providers on this machine, for development. The simulator uses the real protocols, so that the real
  * adapters run against it, and offers buttons to pay. Every response and every page is marked as a simulation. The
  * server refuses it in production.
  */
@@ -20,7 +20,7 @@ import { type LostResponse, WireFault } from "./WireFault.ts"
 export interface PaymentSimulatorOptions {
   /** 0, or absent, takes a free one. */
   readonly port?: number
-  /** Where webhooks go of payments that name no address of their own: `http://127.0.0.1:8080`. */
+  /** The gateway that gets the webhooks of payments without a callback address: `http://127.0.0.1:8080`. */
   readonly webhookBase?: string
 }
 

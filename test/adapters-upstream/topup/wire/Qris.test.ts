@@ -27,9 +27,9 @@ describe("a QRIS code", () => {
   })
 
   it("is refused with another amount or a fee", () => {
-    expect(Qris.faultOf(DOCUMENTED, TOTAL)).toBe("its amount is not ours")
-    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": undefined }), TOTAL)).toBe("its amount is not ours")
-    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.50" }), TOTAL)).toBe("its amount is not ours")
+    expect(Qris.faultOf(DOCUMENTED, TOTAL)).toBe("its amount differs from the order")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": undefined }), TOTAL)).toBe("its amount differs from the order")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.50" }), TOTAL)).toBe("its amount differs from the order")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "02", "56": "500" }), TOTAL)).toBe("it adds a fee")
   })
 
@@ -54,7 +54,7 @@ describe("a QRIS code", () => {
     ]) {
       expect(Qris.faultOf(text, TOTAL), text).toBeDefined()
     }
-    expect(Qris.faultOf(`${code.slice(0, -8)}5802ID${code.slice(-8)}`, TOTAL)).toBe("a field is there twice")
+    expect(Qris.faultOf(`${code.slice(0, -8)}5802ID${code.slice(-8)}`, TOTAL)).toBe("a field occurs twice")
   })
 
   it("is refused after any change of one character", () => {

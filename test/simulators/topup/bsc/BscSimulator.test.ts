@@ -48,7 +48,7 @@ describe("the simulated chain", () => {
     })
   )
 
-  it.scoped("grows by the clock, and is final two blocks behind its head", () =>
+  it.scoped("grows with the clock, and is final up to two blocks behind its newest block", () =>
     Effect.gen(function* () {
       const { result } = yield* aNode
       yield* TestClock.adjust("450 seconds")
@@ -85,7 +85,7 @@ describe("the simulated chain", () => {
     })
   )
 
-  it.scoped("has the log of a transfer, filtered, of at most 5,000 blocks", () =>
+  it.scoped("returns filtered logs of transfers for at most 5,000 blocks", () =>
     Effect.gen(function* () {
       const { ask, result, transfer } = yield* aNode
       yield* TestClock.adjust("4500 seconds")
@@ -107,7 +107,7 @@ describe("the simulated chain", () => {
     })
   )
 
-  it.scoped("answers batches, and what is no call", () =>
+  it.scoped("responds to batches, and refuses entries that are not calls", () =>
     Effect.gen(function* () {
       const { simulator } = yield* aNode
       const batch = yield* simulator.post("/bsc", [
@@ -134,7 +134,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("is listed from when its balance is first asked for, and is paid with what is sent to it", () =>
+  it.scoped("is listed from its first balance request, and shows the tokens sent to it", () =>
     Effect.gen(function* () {
       const { balance, listed: payments, simulator, transfer } = yield* listed
       expect(yield* payments).toEqual([])
@@ -165,7 +165,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("does not expire and does not fail: that is not a chain's to say", () =>
+  it.scoped("cannot expire or fail, because a chain has neither", () =>
     Effect.gen(function* () {
       const { simulator } = yield* aNode
       yield* simulator.post("/bsc/orders", anOrder)
@@ -173,14 +173,14 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scopedLive("is paid by order number or address, and the answer comes when the chain is final", () =>
+  it.scopedLive("can be paid by order number or address, and the response follows when the payment is final", () =>
     Effect.gen(function* () {
       const { balance, simulator } = yield* aNode
       yield* simulator.post("/bsc/orders", anOrder)
       const part = yield* simulator.post(`/underpay/${ORDER}`)
       expect(part.body).toMatchObject({ status: "open", received: "12.5", webhook: null })
       expect(yield* balance("finalized")).toBe(125n * 10n ** 17n)
-      // The second payer finds it paid, and hears so no earlier than the first.
+      // The second request finds it paid, and gets its response no earlier than the first.
       const payers = [ADDRESS.toLowerCase(), ORDER].map((name) => simulator.post(`/pay/${name}`))
       const paid = yield* Effect.raceAll(payers)
       expect(paid.body).toMatchObject({ order_number: ORDER, status: "paid", received: "25" })

@@ -25,7 +25,7 @@ const opened = (headers: Record<string, string> = {}, charge: object = aCharge()
   })
 
 describe("the simulated Core API of Midtrans", () => {
-  it.scopedLive("answers a charge with code, picture, texts for amounts and Jakarta's time", () =>
+  it.scopedLive("responds to a charge with a code, a picture, amounts as text and Jakarta time", () =>
     Effect.gen(function* () {
       const before = Date.now()
       const { charged, simulator } = yield* opened()
@@ -54,7 +54,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("tells most failures with HTTP 200", () =>
+  it.scopedLive("reports most failures with HTTP 200", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened()
       const charge = (body: unknown, headers = {}) =>
@@ -74,7 +74,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("answers a repeated charge of the same idempotency key as it did the first", () =>
+  it.scopedLive("repeats the response to a charge with the same idempotency key", () =>
     Effect.gen(function* () {
       const { charged, simulator } = yield* opened({ "idempotency-key": ORDER })
       const again = yield* simulator.post("/midtrans/v2/charge", aCharge(), {
@@ -85,7 +85,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("shows what happens to a payment in its status", () =>
+  it.scopedLive("shows every change of a payment in its status", () =>
     Effect.gen(function* () {
       const { charged, simulator, status } = yield* opened()
       expect(yield* status).toMatchObject({ status_code: "201", transaction_status: "pending" })
@@ -103,7 +103,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("cannot be paid in part, nor too much", () =>
+  it.scopedLive("accepts neither a partial payment nor an overpayment", () =>
     Effect.gen(function* () {
       const { simulator, status } = yield* opened()
       for (const action of ["underpay", "overpay"]) {
@@ -129,14 +129,14 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("expires by the clock", () =>
+  it.scopedLive("expires a payment at its time", () =>
     Effect.gen(function* () {
       const { status } = yield* opened({}, aCharge({ custom_expiry: { expiry_duration: 0, unit: "minute" } }))
       expect(yield* status).toMatchObject({ transaction_status: "expire" })
     })
   )
 
-  it.scopedLive("notifies the address that the charge named, signed, once the status shows it", () =>
+  it.scopedLive("sends a signed notification to the address of the charge after the status has changed", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { simulator, status } = yield* opened({ "x-override-notification": `${merchant.url}/hear, http://other/` })

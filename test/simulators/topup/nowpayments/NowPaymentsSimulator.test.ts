@@ -42,7 +42,7 @@ const inOrder = (value: unknown): unknown =>
     : value
 
 describe("the simulated API of NOWPayments", () => {
-  it.scopedLive("answers with an address and the amount asked for; the id is a text now and a number later", () =>
+  it.scopedLive("responds with an address and the requested amount, with the id as text at first and as a number later", () =>
     Effect.gen(function* () {
       const { created, statuses } = yield* opened(["usdttrc20", "usdcbase"])
       const [tron, base] = created
@@ -64,7 +64,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("refuses a wrong key, an amount too small, another coin and an unknown payment", () =>
+  it.scopedLive("refuses a wrong key, a too small amount, an unsupported coin and an unknown payment", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened([])
       const refused = (body: unknown, headers: Record<string, string> = key) =>
@@ -77,7 +77,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("lists the merchant's coins and what is the least of each", () =>
+  it.scopedLive("lists the merchant's coins and the minimum amount of each", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened([])
       const coins = yield* simulator.get("/nowpayments/v1/merchant/coins", key)
@@ -89,7 +89,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("pays an order in one coin, completes what was begun, and ends it in all", () =>
+  it.scopedLive("pays an order in one coin, completes a partial payment, and expires the order in all coins", () =>
     Effect.gen(function* () {
       const { created, simulator, statuses } = yield* opened(["usdttrc20", "usdcbase"])
       const named = Effect.map(statuses, (all) => all.map((one) => [one.payment_status, one.actually_paid]))
@@ -108,7 +108,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("takes too little and too much", () =>
+  it.scopedLive("accepts too little and too much", () =>
     Effect.gen(function* () {
       const { simulator, statuses } = yield* opened(["usdttrc20", "usdcbase"])
       const named = Effect.map(statuses, (all) => all.map((one) => [one.payment_status, one.actually_paid]))
@@ -125,7 +125,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("makes a payment of its own of what is sent again, which the first one names, and reports both", () =>
+  it.scopedLive("makes a separate payment of a repeated deposit, names it in the original payment, and reports both", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
@@ -152,7 +152,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("sends a notification signed over its members in order, at every depth", () =>
+  it.scopedLive("signs a notification over its members, sorted by name in every object", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })

@@ -14,7 +14,7 @@ const fieldsOf = (content: string): ReadonlyMap<string, string> => {
 }
 
 describe("a QRIS payload of the simulator", () => {
-  it("has the fields of a dynamic rupiah code over the amount, and says that it is not real", () => {
+  it("has the fields of a dynamic rupiah code with the amount, and is marked as not real", () => {
     const fields = fieldsOf(qrisContent(105_000n, "0123456789012345678901234567890123456789"))
     expect([...fields.keys()]).toEqual(["00", "01", "26", "52", "53", "54", "58", "59", "60", "62", "63"])
     const valued = { "00": "01", "01": "12", "52": "0000", "53": "360", "54": "105000", "58": "ID" }
@@ -24,20 +24,20 @@ describe("a QRIS payload of the simulator", () => {
     expect([...fieldsOf(fields.get("62") ?? "")]).toEqual([["01", "0123456789012345678901234"]])
   })
 
-  it("ends with the checksum of all that comes before", () => {
+  it("ends with the checksum of the preceding text", () => {
     expect(checksum("123456789")).toBe("29B1")
     const content = qrisContent(1n, "r")
     expect(content.slice(-8)).toBe(`6304${checksum(content.slice(0, -4))}`)
   })
 
-  it("is what its picture says", () => {
+  it("is encoded in its picture", () => {
     const content = qrisContent(9_999_999n, "b1946ac9-2c3a-4a79-9f5d-000000000001")
     const { data, side } = rasterOf(qrPicture(content))
     expect(jsQR.default(data, side, side)?.data).toBe(content)
   })
 })
 
-/** The squares of the picture, each drawn as a path of its own. */
+/** The squares of the picture, each drawn as a separate path. */
 const rasterOf = (svg: string) => {
   const side = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
   const data = new Uint8ClampedArray(side * side * 4).fill(255)

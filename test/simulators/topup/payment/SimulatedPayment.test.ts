@@ -34,7 +34,7 @@ const having = (payment: SimulatedPayment, ...actions: ReadonlyArray<Parameters<
   actions.reduce((payment, action) => Either.getOrThrow(act(payment, action, 2_000)), payment)
 
 describe("a simulated payment", () => {
-  it("is paid exactly, in parts that are completed, or with a tenth too much", () => {
+  it("can be paid exactly, in two parts, or with ten percent too much", () => {
     expect(having(aPayment(), "pay")).toMatchObject({ state: "paid", received: 25_000_123n, changedAt: 2_000 })
     expect(having(aPayment(), "underpay")).toMatchObject({ state: "open", received: 12_500_061n })
     expect(having(aPayment(), "underpay", "pay")).toMatchObject({ state: "paid", received: 25_000_123n })
@@ -42,7 +42,7 @@ describe("a simulated payment", () => {
     expect(having(aPayment(), "overpay", "pay").received).toBe(27_500_135n)
   })
 
-  it("is paid late too, but never unpaid again", () => {
+  it("can be paid after it ended, and stays paid", () => {
     expect(having(aPayment(), "expire").state).toBe("expired")
     expect(having(aPayment(), "expire", "pay").state).toBe("paid")
     expect(having(aPayment(), "fail", "pay").state).toBe("paid")
@@ -51,13 +51,13 @@ describe("a simulated payment", () => {
     expect(Either.isLeft(act(aPayment({ state: "cancelled" }), "pay", 3_000))).toBe(true)
   })
 
-  it("expires by itself, unless it was paid", () => {
+  it("expires at its time unless it was paid", () => {
     expect(seenAt(aPayment(), 59_999).state).toBe("open")
     expect(seenAt(aPayment(), 60_000)).toMatchObject({ state: "expired", changedAt: 60_000 })
     expect(seenAt(having(aPayment(), "pay"), 60_000).state).toBe("paid")
   })
 
-  it("offers what would change it, and shows amounts in whole coins", () => {
+  it("offers the actions that would change it, and shows amounts in whole coins", () => {
     expect(possibleActions(aPayment())).toEqual(["pay", "underpay", "overpay", "expire", "fail"])
     expect(possibleActions(aPayment({ cannot: { overpay: "no" }, state: "expired" }))).toEqual(["pay", "fail"])
     expect(possibleActions(having(aPayment(), "pay"))).toEqual([])
@@ -67,7 +67,7 @@ describe("a simulated payment", () => {
 })
 
 describe("the payments of a simulator", () => {
-  it("are found by order number, reference or address, several of one order too", () => {
+  it("are found by order number, reference or address, also several of one order", () => {
     const payments = new SimulatedPayments()
     payments.put(aPayment())
     payments.put(aPayment({ reference: "2", payTo: "0xAbC" }))
@@ -77,7 +77,7 @@ describe("the payments of a simulator", () => {
     expect(payments.named("", 0)).toEqual([])
   })
 
-  it("are bounded: what is over goes first, then bare addresses, then the oldest", () => {
+  it("are bounded: ended payments are dropped first, then addresses without an order, then the oldest", () => {
     const payments = new SimulatedPayments(3)
     const references = () => payments.newestFirst(0).map(({ reference }) => reference)
     payments.put(aPayment({ reference: "open" }))

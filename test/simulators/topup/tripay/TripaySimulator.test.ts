@@ -34,13 +34,13 @@ const opened = (differences: object = {}) =>
   })
 
 describe("the simulated API of Tripay", () => {
-  it("signs as the published vector does", () => {
+  it("computes the signature of the published example", () => {
     expect(hmac("T0001INV555671500000", "ytf6ooi2gmlNPfpchd94jDOk8hRWOu")).toBe(
       "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
     )
   })
 
-  it.scopedLive("answers a closed payment with code, page, whole numbers and Unix seconds", () =>
+  it.scopedLive("responds to a closed payment with a code, a page, whole amounts and times in Unix seconds", () =>
     Effect.gen(function* () {
       const { created, detail, simulator } = yield* opened()
       expect(created).toMatchObject({
@@ -65,7 +65,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("refuses by `success`: a wrong key, a wrong signature, amounts, items, no customer", () =>
+  it.scopedLive("refuses invalid credentials, signatures, amounts, items and customers with `success` false", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened()
       const refusal = (body: unknown, headers: Record<string, string> = authorization) =>
@@ -86,7 +86,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("shows what happens to a payment in its detail, `paid_at` as text", () =>
+  it.scopedLive("shows every change of a payment in its detail, with `paid_at` as text", () =>
     Effect.gen(function* () {
       const { created, detail, simulator } = yield* opened()
       yield* simulator.post(`/expire/${ORDER}`)
@@ -109,7 +109,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("tells of its channel that the merchant bears the fee", () =>
+  it.scopedLive("reports that the merchant bears the fee of its channel", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { body } = yield* simulator.get("/tripay/merchant/payment-channel?code=QRIS2", authorization)
@@ -117,7 +117,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("calls back with a signature over the very bytes", () =>
+  it.scopedLive("signs the exact bytes of its callbacks", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { created, simulator } = yield* opened({ callback_url: `${merchant.url}/callback` })

@@ -1,6 +1,6 @@
 /**
  * One node of the chain. It is used only after it has shown that it serves the right chain and the right tokens, and
- * only while it keeps up with the chain: a node that fell behind would report "nothing was paid" for ever.
+ * only while it keeps up with the chain: a node that is behind would never report a new payment.
  *
  * Balances are read at the `finalized` block, which no reorganisation takes back; confirmations are not counted.
  */
@@ -56,7 +56,7 @@ const MAX_LAG_MILLIS = 60_000
 /** A trillion tokens: more than exist, and less than the ledger can hold. */
 const MAX_BALANCE = 10n ** 30n
 
-/** In seconds; what lies beyond is no date. */
+/** In seconds. A larger number is not a valid date. */
 const TIMESTAMP_BELOW = 2 ** 40
 
 const BlockHead = Schema.Struct({ number: Quantity, timestamp: Quantity.pipe(Schema.lessThan(TIMESTAMP_BELOW)) })

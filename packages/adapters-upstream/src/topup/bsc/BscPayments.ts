@@ -59,9 +59,9 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
 
     /** Applies the time limit and maps failures to those of the port. */
     const withinLimit = <A, E>(
-      asking: Effect.Effect<A, E | JsonRpc.RpcFailed>
+      calls: Effect.Effect<A, E | JsonRpc.RpcFailed>
     ): Effect.Effect<A, E | ProviderUnavailable> =>
-      asking.pipe(
+      calls.pipe(
         Effect.mapError((failure) =>
           failure instanceof JsonRpc.RpcFailed ? unavailable(failure.kind, failure.detail) : failure
         ),
@@ -97,7 +97,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         )
         const [{ balance }] = seen
         if (seen.some((other) => other.balance !== balance)) {
-          return yield* unavailable("bad_response", "the nodes disagree on what a new address holds")
+          return yield* unavailable("bad_response", "the nodes disagree on the balance of a new address")
         }
         if (balance > 0n) {
           yield* Effect.logWarning("a new deposit address is in use: does another deployment derive from this key?", {

@@ -20,7 +20,7 @@ export interface DepositAddresses {
 const ACCOUNT_DEPTH = 3
 const ADDRESSES_DEPTH = 4
 
-/** Address 0 of mnemonics that are printed in manuals: every reader can spend money sent there. */
+/** Address 0 of mnemonics that are published in manuals: every reader can spend money sent there. */
 const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   // "test test test test test test test test test test test junk": hardhat, anvil
   "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",

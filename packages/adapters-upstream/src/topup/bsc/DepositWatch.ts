@@ -16,7 +16,7 @@ import { RpcFailed } from "./JsonRpc.ts"
 import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
-  /** What arrived since the order was made. Later it can be less; the caller keeps the maximum. */
+  /** The amount that arrived since the order was created. It can decrease later; the caller keeps the maximum. */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
@@ -101,7 +101,7 @@ export const make = (
       if (!strays.has(address)) {
         if (strays.size >= MAX_LOGGED_STRAYS) strays.clear()
         strays.add(address)
-        yield* Effect.logWarning(`${kind} arrived where ${tokenKind} was asked for`, { address, raw: `${balance}` })
+        yield* Effect.logWarning(`${kind} arrived at the address of an order in ${tokenKind}`, { address, raw: `${balance}` })
       }
       return { transactions: [], remarks: [`${balance} raw ${kind} at the address, which are not counted`] }
     }).pipe(
@@ -116,7 +116,7 @@ export const make = (
   return {
     observe: (deposit) =>
       decide(deposit).pipe(
-        Effect.timeoutFail({ duration: DECISION_TIMEOUT, onTimeout: () => tooLate }),
+        Effect.timeoutFail({ duration: DECISION_TIMEOUT, onTimeout: () => timedOut }),
         Effect.flatMap((seen) =>
           seen.receivedRaw >= deposit.expectedRaw ? paid(deposit, seen) : pending(deposit, seen)
         )
@@ -125,7 +125,7 @@ export const make = (
 }
 
 const failed = (kind: RpcFailed["kind"], detail: string) => new RpcFailed({ kind, code: undefined, detail })
-const tooLate = failed("timeout", "no node responded in time")
+const timedOut = failed("timeout", "no node responded in time")
 const disputed = failed("bad_response", "the nodes disagree on whether enough arrived")
 
 const receivedOf = ({ receivedRaw }: Seen): Received | undefined =>

@@ -1,5 +1,5 @@
 /**
- * The payment observation that a status at Midtrans stands for.
+ * Maps a payment status of Midtrans to a payment observation.
  */
 import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"

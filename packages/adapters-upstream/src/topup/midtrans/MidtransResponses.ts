@@ -32,15 +32,15 @@ const refusalOf = (
   { unavailable, amountRejected }: PaymentFailure,
   { status_code: code, status_message, validation_messages }: Reply
 ): AmountRejected | ProviderUnavailable => {
-  const said = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
-  if (code === "400" && /amount/i.test(said)) return amountRejected(said)
+  const reported = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
+  if (code === "400" && /amount/i.test(reported)) return amountRejected(reported)
   if (code === "401" || code === "403") return unavailable("unauthorized", `status ${code}`)
   // The order number is taken: by an earlier attempt of ours that got no response.
-  if (code === "406") return unavailable("rejected", said, true)
-  if (code === "429") return unavailable("rate_limited", said)
-  if (/^5/.test(code)) return unavailable("server_error", said, true)
-  if (/^4/.test(code)) return unavailable("rejected", said)
-  return unavailable("bad_response", said, true)
+  if (code === "406") return unavailable("rejected", reported, true)
+  if (code === "429") return unavailable("rate_limited", reported)
+  if (/^5/.test(code)) return unavailable("server_error", reported, true)
+  if (/^4/.test(code)) return unavailable("rejected", reported)
+  return unavailable("bad_response", reported, true)
 }
 
 export interface Asked {
@@ -82,7 +82,7 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
   return url !== undefined && isPayable(url, settings) ? url : undefined
 }
 
-/** A response without a transaction says nothing about the order, even with a good status. */
+/** A response without a transaction is a failure, even with a good status. */
 export const readTransaction = (
   failures: PaymentFailure,
   body: unknown

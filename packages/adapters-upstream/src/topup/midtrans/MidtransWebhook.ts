@@ -28,7 +28,7 @@ export const make = (provider: string, serverKey: Redacted.Redacted<string>): Pa
       Either.flatMap(Schema.decodeUnknownEither(Notification)),
       Either.filterOrLeft(
         (notification) => isDigest(signatureOf(notification, Redacted.value(serverKey)), notification.signature_key),
-        () => "another signature" as const
+        () => "wrong signature" as const
       ),
       Either.map(({ order_id }) => ({ orderNumber: order_id })),
       Effect.mapError(() => new BadSignature({ provider }))

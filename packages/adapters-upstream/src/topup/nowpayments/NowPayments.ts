@@ -25,10 +25,10 @@ import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } fro
 export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
 
-/** One payment is enough for these results. That none is paid is known only after all of them were refreshed. */
-const STANDS_ALONE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
+/** One payment decides these results. Any other result needs the statuses of all payments. */
+const DECISIVE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
 
-/** The payments of an order, as they are kept with it. */
+/** The payments of an order, as stored with it. */
 const OpenedState = Schema.Struct({
   payments: Schema.NonEmptyArray(Schema.Struct({ paymentId: Schema.NonEmptyString, currency: Schema.NonEmptyString }))
 })
@@ -70,7 +70,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // An address that no payer was shown does no harm.
+        // An unused address does no harm, because no payer sees it.
         repeatable: true,
         read: ({ body }) =>
           Either.flatMap(readAs(failures, body, Created), (created) =>
@@ -83,7 +83,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
         const offered = yield* coins
-        if (offered.length === 0) return yield* failures.unavailable("not_configured", "no coin to take")
+        if (offered.length === 0) return yield* failures.unavailable("not_configured", "no coin is configured")
         const [refused, opened] = yield* Effect.partition(
           offered,
           (coin) => openIn(coin, { orderNumber: intent.orderNumber, currency: coin.code, amount }),
@@ -119,7 +119,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return payment
       })
 
-    /** None where NOWPayments knows no such payment: the reference came from outside. */
+    /** None if NOWPayments has no such payment, because the reference comes from outside the gateway. */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
         Effect.catchIf(
@@ -142,14 +142,14 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           Effect.map(statusOf(paymentId), (payment): Own => {
             return { payment, asked: { orderNumber: intent.orderNumber, currency, amount } }
           })
-        const [unknown, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
-        const [untold, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
+        const [failedOwn, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
+        const [failedRepeats, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
           concurrency: MAX_COINS
         })
         const together = combine(own.map(({ payment, asked }) => toObservation(payment, asked)))
         const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
-        const [failure] = [...unknown, ...untold]
-        return failure === undefined || STANDS_ALONE.has(observation._tag) ? observation : yield* failure
+        const [failure] = [...failedOwn, ...failedRepeats]
+        return failure === undefined || DECISIVE.has(observation._tag) ? observation : yield* failure
       })
 
     const probe = Effect.gen(function* () {
@@ -161,11 +161,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       })
       const taken = new Set(selectedCurrencies.map((code) => code.toLowerCase()))
       const usable = coinsOf(settings.currencies).filter(({ code }) => taken.has(code))
-      if (usable.length === 0) return yield* failures.unavailable("rejected", "the account takes none of the coins")
+      if (usable.length === 0) return yield* failures.unavailable("rejected", "the account accepts none of the configured coins")
       const missing = settings.currencies.filter(
         (code) => !usable.some((coin) => coin.code === code.trim().toLowerCase())
       )
-      if (missing.length > 0) yield* Effect.logWarning("coins that cannot be taken", { provider: label, missing })
+      if (missing.length > 0) yield* Effect.logWarning("coins not accepted by the account", { provider: label, missing })
       yield* Ref.set(coins, usable)
     })
 
@@ -187,5 +187,5 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]
-  return failure === undefined ? Effect.dieMessage("no coin was offered, and none refused") : Effect.fail(failure)
+  return failure === undefined ? Effect.dieMessage("no coin succeeded and none failed") : Effect.fail(failure)
 }

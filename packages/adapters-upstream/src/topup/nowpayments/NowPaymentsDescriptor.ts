@@ -14,7 +14,7 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
 import { coinsOf } from "./NowPaymentsWire.ts"
 
-/** A code that the adapter knows: of a coin worth one dollar. */
+/** A code of a supported coin, which is worth one dollar. */
 const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))
 
 const environment = Schema.Struct({

@@ -1,8 +1,8 @@
 /**
- * Repeated deposits to an address of an order. NOWPayments makes each of them a payment of its own, which refers to the
+ * Repeated deposits to an address of an order. NOWPayments makes each of them a separate payment, which refers to the
  * payment it repeats and often to no order.
  *
- * Its amount counts as received for the order once it has arrived, and it is always remarked. It completes no order:
+ * Its amount counts as received for the order once it has arrived, and it is always noted. It completes no order:
  * that would need the sum of several payments, and NOWPayments does not document that the amount of the first payment
  * stays the same after the second. An operator decides. A deposit in another coin is not worth a dollar and does not
  * count.
@@ -22,10 +22,10 @@ export interface Own {
 const MAX_REPEATS = 20
 
 /** The payments to refresh besides the order's own: reported ones, and those that its own refer to. */
-export const repeatsOf = (own: ReadonlyArray<Own>, told: ReadonlyArray<string>): ReadonlyArray<string> => {
+export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
-  return [...new Set([...told, ...listed])].filter((id) => !known.has(id)).slice(0, MAX_REPEATS)
+  return [...new Set([...reported, ...listed])].filter((id) => !known.has(id)).slice(0, MAX_REPEATS)
 }
 
 const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>
@@ -73,7 +73,7 @@ const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined
   }
 }
 
-/** It names the payment it repeats, or is named by it, or went to its address. */
+/** The original is the payment that the repeat names, that names the repeat, or that has the same address. */
 const originalOf = (
   { payment_id, parent_payment_id, pay_address }: Payment,
   own: ReadonlyArray<Own>

@@ -32,15 +32,15 @@ const refusalOf = (
   status: string,
   message: string
 ): Failure => {
-  const said = `${status} ${code} ${message}`
-  if (/AMOUNT_(MIN|MAX)|(less|smaller|greater|larger) than (min|max)|too (small|large)/i.test(said)) {
-    return amountRejected(said)
+  const reported = `${status} ${code} ${message}`
+  if (/AMOUNT_(MIN|MAX)|(less|smaller|greater|larger) than (min|max)|too (small|large)/i.test(reported)) {
+    return amountRejected(reported)
   }
   const isKeyWrong = /API_KEY/.test(code) || status === "401" || status === "403"
   if (isKeyWrong) return unavailable("unauthorized", `refused: ${code}`)
-  if (status === "429") return unavailable("rate_limited", said)
-  if (/^5/.test(status)) return unavailable("server_error", said, true)
-  return unavailable("rejected", said)
+  if (status === "429") return unavailable("rate_limited", reported)
+  if (/^5/.test(status)) return unavailable("server_error", reported, true)
+  return unavailable("rejected", reported)
 }
 
 export interface OpenedInCoin {

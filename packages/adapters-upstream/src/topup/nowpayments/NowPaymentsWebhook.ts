@@ -35,7 +35,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
             isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])
           return isSigned(text) || (typeof body === "object" && body !== null && isSigned(canonicalOnce(body)))
         },
-        () => "another signature" as const
+        () => "wrong signature" as const
       ),
       Either.map(({ body }) => reportedIn(body)),
       Effect.mapError(() => new BadSignature({ provider }))
@@ -43,7 +43,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   acknowledgement: {}
 })
 
-/** Notifications of payouts, and of other things, name no order of ours. */
+/** Notifications of payouts and other events name no order of this gateway. */
 const reportedIn = (body: unknown): Reported =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),

@@ -50,7 +50,7 @@ const Reference = Schema.Union(
 )
 const OptionalReference = Schema.optional(Schema.NullOr(Reference))
 
-/** Not read as {@link ExactJson}, because of its signature. Of a payment that repeats another the order may be null. */
+/** Not read as {@link ExactJson}, because of its signature. A payment that repeats another may have no order. */
 export const Notification = Schema.Struct({
   payment_id: OptionalReference,
   parent_payment_id: OptionalReference,
@@ -66,7 +66,7 @@ export interface NowPaymentsCoin {
   readonly network: string
 }
 
-/** A payer does not read more addresses. */
+/** More addresses would confuse a payer. */
 export const MAX_COINS = 8
 
 /** Without duplicates, in the given order. Codes of other coins are left out: they are not worth a dollar. */

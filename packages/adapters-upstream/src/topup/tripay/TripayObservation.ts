@@ -1,5 +1,5 @@
 /**
- * The payment observation that a status at Tripay stands for.
+ * Maps a payment status of Tripay to a payment observation.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"

@@ -1,5 +1,5 @@
 /**
- * JSON whose numbers keep their digits: an amount never passes through floating point.
+ * JSON with exact numbers: an amount never passes through floating point.
  *
  * The reader turns every number into a string, because providers write the same amount with and without quotes. The
  * writer turns a `bigint` or {@link Digits} into a number.

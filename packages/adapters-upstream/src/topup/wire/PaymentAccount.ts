@@ -4,7 +4,7 @@
  */
 import type { PaymentLimits } from "./PaymentHttp.ts"
 
-/** Settings that no provider has variables of its own for. */
+/** Settings that are common to all providers, so that none has its own variables for them. */
 export interface PaymentTerms {
   /** The provider is a simulator on this machine, and no money is real. */
   readonly simulated: boolean
@@ -24,7 +24,7 @@ export interface AccountSettings extends PaymentTerms {
 /** Midtrans, Tripay and NOWPayments all have their test system at an address of this name. */
 export const isSandbox = (baseUrl: string): boolean => /sandbox/i.test(baseUrl)
 
-/** The provider's name in orders. Money that is not real is marked there. */
+/** The provider's name in orders. A suffix marks an account without real money. */
 export const labelOf = (name: string, { baseUrl, simulated }: AccountSettings): string => {
   if (simulated) return `${name}-simulator`
   return isSandbox(baseUrl) ? `${name}-sandbox` : name

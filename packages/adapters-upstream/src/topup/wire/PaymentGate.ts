@@ -17,7 +17,7 @@ export interface PaymentGateSettings {
 }
 
 export interface PaymentGate {
-  /** Makes the call, or fails at once. */
+  /** Makes the call, or fails immediately. */
   readonly pass: <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
 }
 
@@ -47,7 +47,7 @@ export const make = (
       running -= 1
       const outage = outageIn(exit)
       lastOutage = outage ?? lastOutage
-      // While the breaker is open or half-open, only the probe counts: earlier calls say nothing about now.
+      // While the breaker is open or half-open, only the probe counts: earlier calls do not show the current state.
       if (breaker.state !== "closed" && !probes) return Effect.void
       const before = breaker.state
       const next = judge(breaker, exit, outage)

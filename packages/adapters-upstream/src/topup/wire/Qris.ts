@@ -12,10 +12,10 @@ import { idrOf } from "./WireAmounts.ts"
 /** The error in this text as a code over this amount; undefined for a valid code. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
-  if (fields === undefined) return "its fields do not add up"
+  if (fields === undefined) return "its field lengths are invalid"
   const tags = fields.map(([tag]) => tag)
-  if (new Set(tags).size !== tags.length) return "a field is there twice"
-  if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG) return "it does not begin with its version and end with its sum"
+  if (new Set(tags).size !== tags.length) return "a field occurs twice"
+  if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG) return "it does not begin with its version and end with its checksum"
   const values = new Map(fields)
   if (values.get(CHECKSUM_TAG) !== checksumOf(text.slice(0, -CHECKSUM_DIGITS))) return "its checksum is wrong"
   for (const [tag, form] of FORMS) {
@@ -24,7 +24,7 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   }
   if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it names no merchant account"
   const amount = values.get("54")
-  if (amount === undefined || idrOf(amount) !== total) return "its amount is not ours"
+  if (amount === undefined || idrOf(amount) !== total) return "its amount differs from the order"
   // 01 asks the payer whether to tip; the others add a fee to the amount.
   if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
   return undefined

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 const TIMEOUT_MILLIS = 1_000
 
-/** Told when a payment is opened, and again when it is checked: a simulator forgets when it is restarted. */
+/** Registers an order when its payment is opened and again at each refresh, because a restarted simulator is empty. */
 export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
   open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),

@@ -1,6 +1,6 @@
 /**
  * JSON-RPC over the simulated chain, as public BSC nodes serve it: quantities in hex without leading zeros, failures
- * as HTTP 200 with an `error`, logs of at most 5,000 blocks at once.
+ * as HTTP 200 with an `error`, logs of at most 5,000 blocks for each call.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"

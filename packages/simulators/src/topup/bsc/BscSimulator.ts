@@ -91,7 +91,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
       paths: ["/orders", "/transfers"],
       post: (request) => {
         const asked = readObject(request)
-        if (asked === undefined) return refusal(400, "the body is no JSON object")
+        if (asked === undefined) return refusal(400, "the body is not a JSON object")
         return request.path === "/orders" ? register(asked, request.now) : transfer(asked, request.now)
       }
     },
@@ -120,7 +120,7 @@ const paymentTo = (to: {
   readonly address: string
   readonly contract: string
   readonly now: number
-  /** What the address held when its order was made. */
+  /** The balance of the address when its order was created. */
   readonly before?: bigint
 }): SimulatedPayment => ({
   provider: NAME,

@@ -44,14 +44,14 @@ export class SimulatedChain {
     if (this.#transfers.length > MAX_TRANSFERS) this.#transfers.shift()
   }
 
-  /** As of a block, or of all that is on its way too. */
+  /** At a block, or including the transfers of future blocks. */
   balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
     return this.transfers(0, block)
       .filter((transfer) => transfer.contract === contract.toLowerCase() && transfer.to === address.toLowerCase())
       .reduce((sum, { raw }) => sum + raw, 0n)
   }
 
-  /** When all that is on its way to an address is final, in Unix milliseconds; now, where nothing is. */
+  /** The time when all transfers to an address are final, in Unix milliseconds; now if there is none. */
   settledAt(address: string, now: number): number {
     const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())
     return last === undefined ? now : Math.max(now, minedAt(last.block + FINAL_AFTER))

@@ -1,5 +1,5 @@
 /**
- * The QRIS part of Midtrans' Core API. `status_code` in the body tells success and failure, amounts are strings with two
+ * The QRIS part of Midtrans' Core API. `status_code` in the body reports success or failure, amounts are strings with two
  * decimals, and times are Jakarta time without an offset.
  */
 import { createHash, randomUUID } from "node:crypto"

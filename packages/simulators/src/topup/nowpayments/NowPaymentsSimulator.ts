@@ -24,10 +24,10 @@ export const SIMULATED_NOWPAYMENTS = {
 } as const
 const DECIMALS = 6
 const MIN_AMOUNT = 1_000_000n
-/** Addresses stay good for a week. */
+/** Addresses stay valid for a week. */
 const VALID_MILLIS = 7 * 86_400_000
 
-/** The coins that the merchant of the simulator takes, and the networks they are on. */
+/** The coins that the merchant of the simulator accepts, and their networks. */
 const NETWORKS: { readonly [coin: string]: string } = {
   usdttrc20: "trx",
   usdterc20: "eth",
@@ -70,7 +70,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
   again: (payment, { amount, finished }, now) => {
     const received = amount === undefined ? payment.due : readDecimal(amount, DECIMALS)
     if (!received) return Either.left("amount must be a decimal with at most six digits behind the point")
-    if (payment.received === 0n) return Either.left("nothing was sent to it so far: pay or underpay it")
+    if (payment.received === 0n) return Either.left("it has no payment yet: pay or underpay it first")
     return Either.right({
       ...payment,
       reference: aReference(),
@@ -108,7 +108,7 @@ const PARENT = "parent_payment_id"
 
 const originalOf = ({ asked }: SimulatedPayment): string | undefined => asText(asked[PARENT]) || undefined
 
-/** Of a payment that others repeat; null where there is none. */
+/** The repeats of a payment; null if there are none. */
 const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
   const repeats = payments.newestFirst(now).filter((payment) => originalOf(payment) === reference)
   return repeats.length === 0 ? null : repeats.map((payment) => Number(payment.reference)).reverse()
@@ -159,7 +159,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   return json(201, created(payment))
 }
 
-/** As JSON had it; the shortest digits of a number this small are the ones that were sent. */
+/** A number as written in the JSON: for a number this small, the shortest digits are the sent ones. */
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 
@@ -169,7 +169,7 @@ const addressOn = (network: string): string =>
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
     : `0xFa4E${randomBytes(18).toString("hex")}`
 
-/** A JSON number; of so few digits it is written as the amount is. */
+/** A JSON number; an amount with so few digits is written exactly. */
 const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
 
 const iso = (millis: number): string => new Date(millis).toISOString()
@@ -256,7 +256,7 @@ const minAmount = (query: URLSearchParams): WireResponse => {
   return json(200, { currency_from: from, currency_to: to, min_amount: amount, ...equivalent })
 }
 
-/** Members in the order of their names, at every depth: what is signed. */
+/** The signed form: members sorted by name in every object. */
 const sorted = (value: unknown): unknown => {
   const object = asObject(value)
   if (object === undefined) return value

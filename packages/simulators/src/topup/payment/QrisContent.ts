@@ -1,5 +1,5 @@
 /**
- * What a QR code of the simulator says: a QRIS payload in valid form, of a merchant that no payment app will find.
+ * The text in a QR code of the simulator: a valid QRIS payload for a merchant that does not exist in any payment app.
  *
  * A payload is a row of fields, each two digits of tag, two digits of length and the value; the last one checks all
  * that comes before it.
@@ -8,7 +8,7 @@ import { renderSVG } from "uqr"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
 
 const MERCHANT = "SIMULATOR NOT REAL"
-/** No scheme of this name exists, and the national one is left out, so that no app takes the code for a real one. */
+/** A scheme that does not exist, without the national one, so that no app accepts the code as a real one. */
 const ACQUIRER = "SIM.LOCAL.TEST"
 
 /** The code carries the amount. */
@@ -17,7 +17,7 @@ export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
   overpay: "a QRIS code is paid exactly or not at all"
 }
 
-/** Of a dynamic code: for one payment of exactly this amount. */
+/** The text of a dynamic code: for one payment of exactly this amount. */
 export const qrisContent = (amountIdr: bigint, reference: string): string => {
   const account = field("00", ACQUIRER) + field("01", "SIMULATED")
   const checked = [
@@ -36,7 +36,7 @@ export const qrisContent = (amountIdr: bigint, reference: string): string => {
   return checked + checksum(checked)
 }
 
-/** Scalable, with the quiet zone that scanners want. */
+/** Scalable, with the quiet zone that scanners require. */
 export const qrPicture = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
 
 const field = (tag: string, value: string): string => tag + value.length.toString().padStart(2, "0") + value

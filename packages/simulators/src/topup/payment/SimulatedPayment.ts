@@ -70,7 +70,7 @@ export const act = (
   if (action === "underpay") {
     const part = (due - received) / 2n
     if (state !== "open") return Either.left(`it is ${state}; only an open payment can be paid in part`)
-    if (part <= 0n) return Either.left("what is missing cannot be halved")
+    if (part <= 0n) return Either.left("the missing amount is too small to be halved")
     return Either.right({ ...payment, received: received + part, changedAt: now })
   }
   const wanted = action === "pay" ? due : due + BigInteger.max(1n, due / 10n)

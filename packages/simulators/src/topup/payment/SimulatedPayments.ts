@@ -1,5 +1,6 @@
 /**
- * All payments of a simulator, in memory. Bounded: a new one takes the place of the oldest that matters least.
+ * All payments of a simulator, in memory. Bounded: a new payment replaces an ended one, an address without an order, or
+ * the oldest payment, in this order.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 
@@ -14,13 +15,13 @@ export class SimulatedPayments {
     this.#capacity = capacity
   }
 
-  /** A new one, or one of the same reference as it now is. */
+  /** Adds a payment, or replaces the one with the same reference. */
   put(payment: SimulatedPayment): void {
     this.#payments.set(keyOf(payment), payment)
     if (this.#payments.size > this.#capacity) this.#drop(payment)
   }
 
-  /** Several where an order can be paid in several coins. A name is an order number, a reference or an address. */
+  /** Several if an order can be paid in several coins. A name is an order number, a reference or an address. */
   named(name: string, now: number, provider?: string): ReadonlyArray<SimulatedPayment> {
     const wanted = name.toLowerCase()
     const names = ({ orderNumber, reference, payTo }: SimulatedPayment) => [orderNumber, reference, payTo]

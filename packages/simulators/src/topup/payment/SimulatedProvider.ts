@@ -11,7 +11,7 @@ import type { SimulatedPayments } from "./SimulatedPayments.ts"
 
 export interface WireRequest {
   readonly method: string
-  /** What follows the provider's own part of the path: `/v2/charge`. */
+  /** The path below the provider's prefix: `/v2/charge`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
@@ -45,7 +45,7 @@ export interface SimulatedProvider {
   }
   /** Applies an action beyond the payment itself. Returns when its effect is visible on the wire, in Unix milliseconds. */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
-  /** A repeated deposit, for providers that make it a payment of its own; or the reason why it is not possible. */
+  /** A repeated deposit, for providers that make it a separate payment; or the reason why it is not possible. */
   readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
   /** The webhook for the state of this payment; undefined for a provider without webhooks. */
   readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
@@ -58,7 +58,7 @@ export interface SimulatedProviderDescriptor extends SimulatedCounterpart {
 export interface SentAgain {
   /** A decimal; without it the amount that was due. */
   readonly amount: string | undefined
-  /** Otherwise partially paid. The merchant's account decides between the two; neither depends on the amount. */
+  /** Otherwise partially paid. The settings of the merchant's account decide, not the amount. */
   readonly finished: boolean
 }
 

@@ -2,7 +2,7 @@
  * The parts that all pages of the simulator share, and the checkout page of one payment.
  *
  * A page is one document without scripts and without resources from other hosts. It is light or dark as the browser
- * prefers, and a banner on top says that nothing is real.
+ * prefers, and a banner at the top marks it as a simulation.
  */
 import { type Action, decimalText, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
 

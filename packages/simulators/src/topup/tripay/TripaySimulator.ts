@@ -1,5 +1,5 @@
 /**
- * Tripay's API of closed QRIS payments with a hosted page. `success` in the body tells success, amounts are JSON integers
+ * Tripay's API of closed QRIS payments with a hosted page. `success` in the body reports success, amounts are JSON integers
  * and times are Unix seconds; in the detail response `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
