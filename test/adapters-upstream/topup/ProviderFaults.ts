@@ -36,7 +36,10 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
     const both = (provider: PaymentProvider) =>
       Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.refresh(intent, opened))])
 
-    const scripted = [...faults, ...bodyErrors.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)]
+    const scripted = [
+      ...faults,
+      ...bodyErrors.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)
+    ]
     for (const [what, script, kind, ambiguous] of scripted) {
       it.scopedLive(`fails to open and to refresh a payment because of ${what}`, () =>
         Effect.gen(function* () {

@@ -229,20 +229,18 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped(
-    "only appears smaller if the operator moves the tokens early; the order keeps the largest amount",
-    () =>
-      Effect.gen(function* () {
-        const { address, refreshed } = yield* opened
-        yield* payFinally(address, DUE_RAW - 10n)
-        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW - 10n } })
-        yield* Effect.promise(() => chain.sweep("usdt", address, DUE_RAW - 20n))
-        yield* makeFinal
-        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: 10n } })
-        yield* Effect.promise(() => chain.sweep("usdt", address, 10n))
-        yield* makeFinal
-        expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
-      })
+  it.scoped("only appears smaller if the operator moves the tokens early; the order keeps the largest amount", () =>
+    Effect.gen(function* () {
+      const { address, refreshed } = yield* opened
+      yield* payFinally(address, DUE_RAW - 10n)
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: DUE_RAW - 10n } })
+      yield* Effect.promise(() => chain.sweep("usdt", address, DUE_RAW - 20n))
+      yield* makeFinal
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: { receivedRaw: 10n } })
+      yield* Effect.promise(() => chain.sweep("usdt", address, 10n))
+      yield* makeFinal
+      expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
+    })
   )
 
   it.scoped("is seen by the second node when the first is down", () =>

@@ -42,12 +42,15 @@ describe("the extended public key of deposit addresses", () => {
     expect(refusal(wallet.xprv)).toMatch(/private key/)
   })
 
-  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])("is refused if the mnemonic of its wallet is public: %s", (words) => {
-    const { xpub, accountXpub } = walletOf(words)
-    expect(refusal(xpub)).toMatch(/words are public/)
-    expect(refusal(accountXpub)).toMatch(/words are public/)
-    expect(Either.isRight(read(xpub, true))).toBe(true)
-  })
+  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])(
+    "is refused if the mnemonic of its wallet is public: %s",
+    (words) => {
+      const { xpub, accountXpub } = walletOf(words)
+      expect(refusal(xpub)).toMatch(/words are public/)
+      expect(refusal(accountXpub)).toMatch(/words are public/)
+      expect(Either.isRight(read(xpub, true))).toBe(true)
+    }
+  )
 
   it("must have a depth at which wallets show addresses", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)

@@ -212,7 +212,11 @@ describeFaults({
     ["an unknown key", anError("401", "Unknown Merchant server_key/id"), "unauthorized"],
     ["a channel that is off", anError("402", "Payment channel is not activated."), "rejected"],
     ["too many requests", anError("429", "API rate limit exceeded"), "rate_limited"],
-    ["an internal error of Midtrans", anError("500", "Sorry. Our system is recovering from unexpected issues."), "server_error"],
+    [
+      "an internal error of Midtrans",
+      anError("500", "Sorry. Our system is recovering from unexpected issues."),
+      "server_error"
+    ],
     ["a request that is still in progress", anError("202", "The request is being processed"), "bad_response"]
   ]
 })

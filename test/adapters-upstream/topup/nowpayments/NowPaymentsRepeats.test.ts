@@ -38,13 +38,16 @@ const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
   withRepeats(combine([toObservation(of.payment, of.asked)]), [of], repeats)
 
 describe("a repeated deposit", () => {
-  it.each(["finished", "partially_paid"])("counts as received and is noted in status %s, but does not complete the order", (status) => {
-    expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
-      _tag: "Pending",
-      received: { receivedUsdMicro: AMOUNT },
-      evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats 1: 15 usdttrc20, ${status}`] }
-    })
-  })
+  it.each(["finished", "partially_paid"])(
+    "counts as received and is noted in status %s, but does not complete the order",
+    (status) => {
+      expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
+        _tag: "Pending",
+        received: { receivedUsdMicro: AMOUNT },
+        evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats 1: 15 usdttrc20, ${status}`] }
+      })
+    }
+  )
 
   it("is added to the amount that a paid order has received", () => {
     expect(seen(own("finished", "25"), repeat("finished", "25"))).toMatchObject({

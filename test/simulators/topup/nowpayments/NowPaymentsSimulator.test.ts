@@ -42,26 +42,28 @@ const inOrder = (value: unknown): unknown =>
     : value
 
 describe("the simulated API of NOWPayments", () => {
-  it.scopedLive("responds with an address and the requested amount, with the id as text at first and as a number later", () =>
-    Effect.gen(function* () {
-      const { created, statuses } = yield* opened(["usdttrc20", "usdcbase"])
-      const [tron, base] = created
-      expect(tron).toMatchObject({
-        payment_status: "waiting",
-        pay_amount: 25.000123,
-        pay_currency: "usdttrc20",
-        order_id: ORDER,
-        network: "trx",
-        amount_received: null,
-        payin_extra_id: null
+  it.scopedLive(
+    "responds with an address and the requested amount, with the id as text at first and as a number later",
+    () =>
+      Effect.gen(function* () {
+        const { created, statuses } = yield* opened(["usdttrc20", "usdcbase"])
+        const [tron, base] = created
+        expect(tron).toMatchObject({
+          payment_status: "waiting",
+          pay_amount: 25.000123,
+          pay_currency: "usdttrc20",
+          order_id: ORDER,
+          network: "trx",
+          amount_received: null,
+          payin_extra_id: null
+        })
+        expect(tron?.payment_id).toBeTypeOf("string")
+        expect(tron?.pay_address).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/)
+        expect(base?.pay_address).toMatch(/^0x[0-9a-fA-F]{40}$/)
+        const [status] = yield* statuses
+        expect(status).toMatchObject({ payment_status: "waiting", actually_paid: 0, pay_amount: 25.000123 })
+        expect(status?.payment_id).toBe(Number(tron?.payment_id))
       })
-      expect(tron?.payment_id).toBeTypeOf("string")
-      expect(tron?.pay_address).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/)
-      expect(base?.pay_address).toMatch(/^0x[0-9a-fA-F]{40}$/)
-      const [status] = yield* statuses
-      expect(status).toMatchObject({ payment_status: "waiting", actually_paid: 0, pay_amount: 25.000123 })
-      expect(status?.payment_id).toBe(Number(tron?.payment_id))
-    })
   )
 
   it.scopedLive("refuses a wrong key, a too small amount, an unsupported coin and an unknown payment", () =>
@@ -125,31 +127,40 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("makes a separate payment of a repeated deposit, names it in the original payment, and reports both", () =>
-    Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
-      const [first] = created
-      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
-      yield* simulator.post(`/underpay/${ORDER}`)
-      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "0.0000001" })).status).toBe(409)
-      const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
-      expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
+  it.scopedLive(
+    "makes a separate payment of a repeated deposit, names it in the original payment, and reports both",
+    () =>
+      Effect.gen(function* () {
+        const merchant = yield* listeningMerchant()
+        const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
+        const [first] = created
+        expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
+        yield* simulator.post(`/underpay/${ORDER}`)
+        expect((yield* simulator.post(`/again/${ORDER}`, { amount: "0.0000001" })).status).toBe(409)
+        const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
+        expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
 
-      const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
-      expect(notification).toMatchObject({
-        payment_id: Number(again.body.reference),
-        parent_payment_id: Number(first?.payment_id),
-        order_id: null,
-        payment_status: "partially_paid",
-        actually_paid: 5
+        const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
+        expect(notification).toMatchObject({
+          payment_id: Number(again.body.reference),
+          parent_payment_id: Number(first?.payment_id),
+          order_id: null,
+          payment_status: "partially_paid",
+          actually_paid: 5
+        })
+        const status = yield* simulator.get(`/nowpayments/v1/payment/${first?.payment_id}`, key)
+        expect(status.body).toMatchObject({
+          actually_paid: 12.500061,
+          payment_extra_ids: [Number(again.body.reference)]
+        })
+        const ofRepeat = yield* simulator.get(`/nowpayments/v1/payment/${again.body.reference}`, key)
+        expect(ofRepeat.body).toMatchObject({
+          order_id: null,
+          pay_address: first?.pay_address,
+          payment_extra_ids: null
+        })
+        expect((yield* simulator.post("/again/RTO-2")).status).toBe(404)
       })
-      const status = yield* simulator.get(`/nowpayments/v1/payment/${first?.payment_id}`, key)
-      expect(status.body).toMatchObject({ actually_paid: 12.500061, payment_extra_ids: [Number(again.body.reference)] })
-      const ofRepeat = yield* simulator.get(`/nowpayments/v1/payment/${again.body.reference}`, key)
-      expect(ofRepeat.body).toMatchObject({ order_id: null, pay_address: first?.pay_address, payment_extra_ids: null })
-      expect((yield* simulator.post("/again/RTO-2")).status).toBe(404)
-    })
   )
 
   it.scopedLive("signs a notification over its members, sorted by name in every object", () =>

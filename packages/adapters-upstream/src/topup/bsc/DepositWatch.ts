@@ -101,7 +101,10 @@ export const make = (
       if (!strays.has(address)) {
         if (strays.size >= MAX_LOGGED_STRAYS) strays.clear()
         strays.add(address)
-        yield* Effect.logWarning(`${kind} arrived at the address of an order in ${tokenKind}`, { address, raw: `${balance}` })
+        yield* Effect.logWarning(`${kind} arrived at the address of an order in ${tokenKind}`, {
+          address,
+          raw: `${balance}`
+        })
       }
       return { transactions: [], remarks: [`${balance} raw ${kind} at the address, which are not counted`] }
     }).pipe(

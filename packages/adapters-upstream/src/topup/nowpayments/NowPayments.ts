@@ -161,11 +161,13 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       })
       const taken = new Set(selectedCurrencies.map((code) => code.toLowerCase()))
       const usable = coinsOf(settings.currencies).filter(({ code }) => taken.has(code))
-      if (usable.length === 0) return yield* failures.unavailable("rejected", "the account accepts none of the configured coins")
+      if (usable.length === 0)
+        return yield* failures.unavailable("rejected", "the account accepts none of the configured coins")
       const missing = settings.currencies.filter(
         (code) => !usable.some((coin) => coin.code === code.trim().toLowerCase())
       )
-      if (missing.length > 0) yield* Effect.logWarning("coins not accepted by the account", { provider: label, missing })
+      if (missing.length > 0)
+        yield* Effect.logWarning("coins not accepted by the account", { provider: label, missing })
       yield* Ref.set(coins, usable)
     })
 

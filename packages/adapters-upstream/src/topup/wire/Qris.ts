@@ -15,7 +15,8 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   if (fields === undefined) return "its field lengths are invalid"
   const tags = fields.map(([tag]) => tag)
   if (new Set(tags).size !== tags.length) return "a field occurs twice"
-  if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG) return "it does not begin with its version and end with its checksum"
+  if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG)
+    return "it does not begin with its version and end with its checksum"
   const values = new Map(fields)
   if (values.get(CHECKSUM_TAG) !== checksumOf(text.slice(0, -CHECKSUM_DIGITS))) return "its checksum is wrong"
   for (const [tag, form] of FORMS) {
