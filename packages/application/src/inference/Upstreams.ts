@@ -27,8 +27,8 @@ export interface UpstreamHead {
 /** The events of an exchange, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
 export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
-  /** False asks to pause until `resume`. */
-  readonly onData: (chunk: Buffer) => boolean
+  /** False asks to pause until `resume`. A method, so that an adapter on Node may declare its `Buffer`. */
+  onData(chunk: Uint8Array): boolean
   readonly onEnd: () => void
   /** Refused, reset, cut short, or unreadable. No event follows. The reason is for the log. */
   readonly onBroken: (reason: string) => void

@@ -142,7 +142,7 @@ const upstreamCount = (
   request: UpstreamRequest
 ): Effect.Effect<Option.Option<Tokens.Tokens>> =>
   Effect.async((resume) => {
-    const chunks: Array<Buffer> = []
+    const chunks: Array<Uint8Array> = []
     let bytes = 0
     let status = 0
     let exchange: UpstreamExchange | undefined

@@ -1,0 +1,125 @@
+/**
+ * Each manifest lists exactly the libraries that its sources import, in exact versions, and in the same version everywhere.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import ts from "typescript"
+import { describe, expect, it } from "vitest"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly bin?: Readonly<Record<string, string>> | string
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8"))
+
+const listedBy = ({ dependencies, devDependencies, optionalDependencies }: Manifest) => ({
+  ...dependencies,
+  ...optionalDependencies,
+  ...devDependencies
+})
+
+const sourcesIn = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !/\/node_modules\b/.test(entry.parentPath))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+
+/** The package of an import: `effect` of `effect/Effect`, `@effect/sql` of `@effect/sql/SqlClient`. */
+const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/")
+
+const importedBy = (sources: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(
+    sources
+      .flatMap((text) => ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName))
+      .filter((specifier) => !/^(\.|node:)/.test(specifier))
+      .map(packageOf)
+  )
+
+/** Imported, or loaded by a name that is computed or is not an import, such as a file that is served. */
+const isUsedBy = (sources: ReadonlyArray<string>, library: string): boolean => {
+  const scope = packageOf(library).split("/")[0]
+  const names = [`"${library}"`, `"${library}/`, `\`${library}-\${`, `\`${scope}/\${`]
+  return sources.some((text) => names.some((name) => text.includes(name)))
+}
+
+/** The libraries that the sources import and the manifest does not list, and the reverse. */
+const differences = (manifest: Manifest, sources: ReadonlyArray<string>) => {
+  const listed = Object.keys(listedBy(manifest))
+  return {
+    missing: [...importedBy(sources)].filter((library) => library !== manifest.name && !listed.includes(library)),
+    unused: listed.filter((library) => !isUsedBy(sources, library))
+  }
+}
+
+const workspaces = ["packages", "apps"].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => existsSync(join(ROOT, path, "package.json")))
+)
+const examples = readdirSync(join(ROOT, "examples")).map((name) => `examples/${name}`)
+
+describe("the manifest of", () => {
+  it.each(workspaces)("%s lists exactly the libraries that its sources import", (folder) => {
+    expect(differences(manifestOf(folder), sourcesIn(`${folder}/src`))).toEqual({ missing: [], unused: [] })
+  })
+
+  it.each(examples)("%s lists exactly the libraries that its sources import, and its tools", (folder) => {
+    const { missing, unused } = differences(manifestOf(folder), sourcesIn(`${folder}/src`))
+    expect(missing).toEqual([])
+    expect(unused.filter((library) => library !== "typescript" && !library.startsWith("@types/"))).toEqual(
+      // The domain needs effect, and a project lists it to have one copy of it.
+      unused.includes("effect") ? ["effect"] : []
+    )
+  })
+
+  it("the root lists the libraries of the tests, and tools that a script runs", () => {
+    const root = manifestOf(".")
+    const { missing, unused } = differences(root, [...sourcesIn("test"), ...sourcesIn("tools")])
+    const scripts = Object.values(root.scripts ?? {}).join(" ")
+    const isTool = (library: string): boolean => {
+      const { bin = {} } = manifestOf(`node_modules/${library}`)
+      const commands = typeof bin === "string" ? [packageOf(library)] : Object.keys(bin)
+      return commands.some((command) => new RegExp(`\\b${command}\\b`).test(scripts))
+    }
+    expect(missing.filter((library) => !library.startsWith("@tollgate/"))).toEqual([])
+    expect(unused.filter((library) => !library.startsWith("@types/") && !isTool(library))).toEqual([])
+  })
+
+  it("a package with a planted import or a planted library differs", () => {
+    const domain = manifestOf("packages/domain")
+    const sources = sourcesIn("packages/domain/src")
+    const planted = { ...domain, dependencies: { ...domain.dependencies, uqr: "0.1.3" } }
+    expect(differences(domain, [...sources, 'import { encode } from "uqr"'])).toEqual({ missing: ["uqr"], unused: [] })
+    expect(differences(domain, [...sources, 'await import("pg")'])).toEqual({ missing: ["pg"], unused: [] })
+    expect(differences(planted, sources)).toEqual({ missing: [], unused: ["uqr"] })
+  })
+
+  it("each package names exact versions, the same ones everywhere", () => {
+    const listed = [".", ...workspaces, ...examples].flatMap((folder) => Object.entries(listedBy(manifestOf(folder))))
+    expect(listed.filter(([, version]) => !/^(npm:@[\w/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
+    const versions = new Map(listed)
+    expect(listed.filter(([library, version]) => versions.get(library) !== version)).toEqual([])
+    expect(workspaces.map((folder) => manifestOf(folder).version)).toEqual(
+      workspaces.map(() => manifestOf(".").version)
+    )
+  })
+
+  it("each package exports its modules: sources here, outputs elsewhere", () => {
+    const modules = { source: "./src/*.ts", types: "./dist/*.d.ts", default: "./dist/*.js" }
+    for (const folder of workspaces.filter((path) => path.startsWith("packages/"))) {
+      expect(manifestOf(folder).exports, folder).toMatchObject({ "./*": modules, "./package.json": "./package.json" })
+    }
+  })
+})
