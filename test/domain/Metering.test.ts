@@ -77,7 +77,7 @@ describe("a metered stream", () => {
     ])
   })
 
-  it("of messages folds usage that arrives in parts", () => {
+  it("combines usage that arrives in parts of a messages stream", () => {
     const meter = metered("messages", [
       { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
       { type: "content_block_delta", delta: { type: "text_delta", text: "one" } },
@@ -86,7 +86,7 @@ describe("a metered stream", () => {
     expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 4n })
   })
 
-  it("of responses counts content once, although the last event repeats it", () => {
+  it("counts the content of a responses stream once, although the last event repeats it", () => {
     const response = { output: [{ content: [{ text: "one two" }] }], usage: { input_tokens: 7, output_tokens: 2 } }
     const done = { type: "response.completed", response }
     const streamed = metered("responses", [{ type: "response.output_text.delta", delta: "one two" }, done])

@@ -47,11 +47,11 @@ describe("a JSON text", () => {
     ['{"a": 1} x', "1:10: unexpected text after the end of the document"],
     ['{\n"a": [1, 2', "2:11: the document ends too early"],
     ["", "1:1: the document ends too early"],
-    ['{"a": "open}', "1:7: this text has no end, or holds a character that must be escaped"],
+    ['{"a": "open}', "1:7: this string has no end, or contains a character that must be escaped"],
     ['{\n  // why\n  "a": 1}', "2:3: JSON has no comments"],
     ['{"price": 1, "b": 2, "price": 3}', '1:22: the member "price" occurs twice in this object'],
     ['{"é🜚": x}', "1:8: a value is missing here"]
-  ])("%j is answered with where and what: %s", (text, expected) => {
+  ])("reports the position and the mistake in %j: %s", (text, expected) => {
     expect(mistake(text)).toBe(expected)
   })
 

@@ -28,8 +28,8 @@ describe("tollgate payg credit", () => {
         const again = yield* credit("ada@example.com", "12345678", "op-1", "--json")
         expect(again.code).toBe(0)
         expect(documentOf(again)).toEqual({ ...applied, already_applied: true })
-        const told = yield* credit("ada@example.com", "12345678", "op-1")
-        expect(told.stdout).toBe(
+        const repeated = yield* credit("ada@example.com", "12345678", "op-1")
+        expect(repeated.stdout).toBe(
           "The operation op-1 was already applied; nothing moved. The balance of ada@example.com is 12.345678 USD.\n"
         )
         const more = yield* credit("ada@example.com", "1", "op-2")

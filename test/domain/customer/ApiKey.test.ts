@@ -18,7 +18,7 @@ describe("an API key", () => {
     /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
   )
 
-  law("reads back as it was minted", [random], (bytes) => {
+  law("is read back unchanged", [random], (bytes) => {
     const minted = ApiKey.mint("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
     return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
@@ -44,7 +44,7 @@ describe("an API key", () => {
     }
   )
 
-  law("of another prefix is refused", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
+  law("is refused with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
   it("does not show its secret when printed", () => {
     const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))

@@ -15,7 +15,7 @@ describe("a reseller's customer", () => {
     expect(decideLink(known, policy)).toEqual({ create, link })
   })
 
-  it("is not linked by knowledge of an existing user's email alone", () => {
+  it("is not linked only because the reseller has an existing user's email", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })

@@ -45,7 +45,7 @@ describe("a page of usage", () => {
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })
 
-  it.each(["", "forged", "sealed nonsense"])("with the cursor %j is refused instead of restarted", (cursor) => {
+  it.each(["", "forged", "sealed nonsense"])("is refused with the cursor %j, and does not restart", (cursor) => {
     expect(pathsOf({ cursor })).toEqual(["cursor"])
   })
 

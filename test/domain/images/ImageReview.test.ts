@@ -41,7 +41,7 @@ describe("the review of an image", () => {
     })
   })
 
-  it.each([["waived"], ["charged"]] as const)("that is %s cannot be resolved again", (earlier) => {
+  it.each([["waived"], ["charged"]] as const)("cannot be resolved again once it is %s", (earlier) => {
     for (const resolution of [{ _tag: "Waived" }, { _tag: "Charged", amount: UsdMicro(1n) }] as const) {
       expect(decideResolution(request, resolution, earlier, undefined)).toMatchObject({
         left: { _tag: "ReviewResolved", resolution: earlier }

@@ -164,7 +164,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  law("of a cut never has more output than was delivered", [outcome, tokens(), tokens()], (o, p, output) => {
+  law("never has more output than was delivered when cut", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged } = chargeFor(o, counts(p, output))
     return o.ending === "complete" || charged.output <= output
   })

@@ -40,7 +40,7 @@ describe("the content of a chat delta", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("of a whole completion is its messages", () => {
+  it("is that of its messages for a whole completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
@@ -139,7 +139,7 @@ describe("the prompt's text", () => {
     expect(extraTokens).toBe(3 + 3 * 3 + 765)
   })
 
-  it("of a malformed body is empty", () => {
+  it("is empty for a malformed body", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(promptText({ messages: [null, 7, { content: [null] }] }).text).toBe("")
   })

@@ -18,7 +18,7 @@ describe("a checkpoint", () => {
     }
   )
 
-  it("of a request that delivered nothing charges nothing", () => {
+  it("charges nothing for a request without delivered output", () => {
     const saved = checkpoint({ deltas: 0, characters: 0, promptFloor: Tokens.Tokens(500n) })
     const { charged, source } = chargeAtCheckpoint(saved)
     expect([charged.input, charged.output, source]).toEqual([0n, 0n, "none"])
@@ -50,7 +50,7 @@ describe("an estimate", () => {
     expect(output).toBe(8_192n)
   })
 
-  law("of a request without output reserves at least one token of the prompt, and no output", [size], (s) => {
+  law("reserves at least one token of the prompt and no output for a request without output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })

@@ -189,7 +189,7 @@ describe("the text of a messages prompt", () => {
     expect(extraTokens).toBe(3 + 4 * 3 + 2 * 765)
   })
 
-  it("of a malformed body is empty", () => {
+  it("is empty for a malformed body", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(
       promptText({ system: 7, messages: [null, 7, { content: [null, { type: "tool_result", content: 5 }] }] }).text

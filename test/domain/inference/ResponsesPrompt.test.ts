@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
 describe("the text of a responses prompt", () => {
-  it("of a plain string is one message from the user", () => {
+  it("is one message from the user for a plain string", () => {
     expect(promptText({ input: "Say hello." })).toEqual({ text: "userSay hello.", extraTokens: 6 })
     expect(promptText({ input: [{ role: "user", content: "Say hello." }] })).toEqual(
       promptText({ input: "Say hello." })
@@ -54,7 +54,7 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 8 * 3 + 3 * 765)
   })
 
-  it("of a malformed body is empty", () => {
+  it("is empty for a malformed body", () => {
     for (const nonsense of [[1, 2], null, "x", { input: 7, tools: null }, { input: [null, 7] }]) {
       expect(promptText(nonsense).text).toBe("")
     }

@@ -48,7 +48,7 @@ describe("a hold", () => {
     return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
   })
 
-  it("without output needs no balance for a token of output", () => {
+  it("needs no balance for output of a request without output", () => {
     const one = Price.PicoPerToken(1n)
     const [inputFloor, output] = [Tokens.Tokens(10n), Tokens.zero]
     const prices = { input: one, cacheWrite: one, cacheRead: one, output: Price.PicoPerToken(1_000n) }
@@ -58,7 +58,7 @@ describe("a hold", () => {
     expect(Either.getOrThrow(held).hold).toEqual({ planTokens: 0n, paygPico: 10n })
   })
 
-  it("for a free model needs no balance", () => {
+  it("needs no balance for a free model", () => {
     const nothing = Price.PicoPerToken(0n)
     const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
     const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }

@@ -87,7 +87,7 @@ describe("a mint", () => {
     }
   )
 
-  it("spends a quota to the last micro-USD", () => {
+  it("can spend the quota to the last micro-USD", () => {
     expect(refusalOf({ quota: aQuota(5_000_000n) })).toBe("minted")
     expect(refusalOf({ quota: aQuota(4_999_999n) })).toBe("InsufficientQuota")
   })
@@ -106,7 +106,7 @@ describe("a mint", () => {
     expect(refusalOf(facts)).toBe(tag)
   })
 
-  it("to an unknown email is refused with customer_email", () => {
+  it("is refused with customer_email for an unknown email", () => {
     const refused = Either.getOrThrow(Either.flip(decideMint(asked, basis({ customer: undefined }), instant(0))))
     expect(refused).toMatchObject({ details: [{ path: "customer_email" }] })
   })
@@ -154,7 +154,7 @@ describe("an operation id", () => {
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 
-  it("repeated returns the first result", () => {
+  it("returns the first result when it is repeated", () => {
     expect(decideReplay(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
   })
 

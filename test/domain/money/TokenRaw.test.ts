@@ -4,17 +4,17 @@ import { law } from "../../support/law.ts"
 import { raw, usdMicro } from "../../support/resellers.ts"
 
 describe("raw tokens", () => {
-  law("of an amount are exact and convert back to it", [usdMicro()], (amount) => {
+  law("are exact for an amount and convert back to it", [usdMicro()], (amount) => {
     const exact = tokenRawOf(amount)
     return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
   })
 
-  law("one below an amount convert to less", [usdMicro()], (amount) => {
+  law("convert to less when one is missing", [usdMicro()], (amount) => {
     if (amount === 0n) return true
     return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
   })
 
-  law("of two payments together convert to at least the sum of both", [raw, raw], (a, b) => {
+  law("convert to at least the sum of two payments", [raw, raw], (a, b) => {
     const together = floorToUsdMicro(TokenRaw(a + b))
     const apart = floorToUsdMicro(a) + floorToUsdMicro(b)
     return together >= apart && together <= apart + 1n

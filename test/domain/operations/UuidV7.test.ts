@@ -7,7 +7,7 @@ const random = FastCheck.uint8Array({ minLength: 10, maxLength: 10 })
 const millis = FastCheck.integer({ min: 0, max: 2 ** 48 - 1 })
 
 describe("uuidV7", () => {
-  it("makes the example of the standard", () => {
+  it("creates the example UUID of the standard", () => {
     // RFC 9562, appendix A.6: 2022-02-22T19:22:22Z.
     const bytes = Uint8Array.from([0x0c, 0xc3, 0x18, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f])
     expect(uuidV7(0x017f22e279b0, bytes)).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")

@@ -94,7 +94,7 @@ describe("a window", () => {
     })
   })
 
-  it("that begins and ends with a bucket cuts none", () => {
+  it("cuts no bucket when it begins and ends with one", () => {
     const midnight = new Date("2026-06-07T17:00:30Z")
     const { from, to } = rangeOf("week", midnight, undefined)
     const buckets = bucketsOf("day", { from, to })
@@ -109,7 +109,7 @@ describe("a window", () => {
     expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
   })
 
-  it("of all time has no partial week when it begins on a Monday and ends before one", () => {
+  it("has no partial week for all time from a Monday to the end of a Sunday", () => {
     const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
     expect(range.dataSince).toBe("2026-05-25")
     expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])

@@ -51,7 +51,7 @@ describe("a login", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("with a text that is not an email counts for its address only", () => {
+  it("counts only for its address when the text is not an email", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)

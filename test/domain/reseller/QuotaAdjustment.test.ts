@@ -43,7 +43,7 @@ describe("an adjustment of quota", () => {
     expect(Either.getOrThrow(refused)._tag).toBe("AdjustmentConflict")
   })
 
-  it("of zero is invalid", () => {
+  it("is invalid if it is zero", () => {
     expect(QuotaChange.is(0n)).toBe(false)
   })
 })

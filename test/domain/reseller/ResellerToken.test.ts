@@ -18,11 +18,11 @@ describe("a genuine token", () => {
     }
   )
 
-  it("of an earlier version grants no access", () => {
+  it("grants no access with an earlier version", () => {
     expect(Either.isLeft(decideAccess(claims, aReseller({ tokenVersion: 1 })))).toBe(true)
   })
 
-  it("of another or an unknown reseller grants no access", () => {
+  it("grants no access for another reseller or an unknown one", () => {
     const other = aReseller({ id: ResellerId.make("01930000-0000-7000-8000-000000000002") })
     expect(Either.isLeft(decideAccess(claims, other))).toBe(true)
     expect(Either.isLeft(decideAccess(claims, undefined))).toBe(true)

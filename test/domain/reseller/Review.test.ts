@@ -20,7 +20,7 @@ describe("a review", () => {
     expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
   })
 
-  it("has five transitions and no other: each move is one of them, a repeat, or refused", () => {
+  it("has exactly five transitions: each move is one of them, a repeat, or refused", () => {
     const ways = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
@@ -36,14 +36,14 @@ describe("a review", () => {
     ])
   })
 
-  law("repeated changes nothing and is not refused", [status, move], (from, by) => {
+  law("is not refused when it is repeated, and then changes nothing", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  law("that suspends revokes earlier tokens, also after a reactivation", [status, move], (from, by) => {
+  law("revokes earlier tokens when it suspends, also after a reactivation", [status, move], (from, by) => {
     const before = aReseller({ status: from, tokenVersion: 3 })
     const reviewed = decideReview(before, by)
     if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by

@@ -53,7 +53,7 @@ describe("a signup", () => {
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("is refused without its own values: one of them is a password", () => {
+  it("is refused without repeating its values, because one of them is a password", () => {
     const told = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
@@ -66,7 +66,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("typed with a combining accent or a precomposed letter is the same", () => {
+  it("is the same with a combining accent and with a precomposed letter", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

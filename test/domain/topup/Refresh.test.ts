@@ -164,7 +164,7 @@ describe("an observation", () => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
-  it.each(["pending", "expired", "failed"] as const)("of a payment wins over %s, at any time", (status) => {
+  it.each(["pending", "expired", "failed"] as const)("takes precedence over %s at any time when it shows a payment", (status) => {
     const now = instant(5 * 24 * 60 * MINUTE)
     const { order } = decideRefresh(anOrder({ status }), paid, now)
     expect(order).toMatchObject({ status: "crediting", paidAt: now })

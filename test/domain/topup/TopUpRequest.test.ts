@@ -30,7 +30,7 @@ const open: TopUpBounds = {
 }
 
 describe("the terms of a top-up", () => {
-  it("of qris are the principal, 5 % on top, and quota for the principal", () => {
+  it("are the principal, 5 % on top, and quota for the principal, by qris", () => {
     expect(Either.getOrThrow(order({ method: "qris", amount_idr: 100_000 }))).toEqual({
       method: "qris",
       amount: { _tag: "Rupiah", amountIdr: 100_000n, feeIdr: 5_000n, totalIdr: 105_000n },
@@ -38,7 +38,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  it("of hosted_qris have no fee", () => {
+  it("have no fee by hosted_qris", () => {
     expect(Either.getOrThrow(order({ method: "hosted_qris", amount_idr: 50_000 })).amount).toEqual({
       _tag: "Rupiah",
       amountIdr: 50_000n,
@@ -84,7 +84,7 @@ describe("the terms of a top-up", () => {
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
   })
 
-  it("of zero are refused for any bounds", () => {
+  it("are refused for an amount of zero with any bounds", () => {
     for (const amount_idr of [0, -1]) {
       const decided = order({ method: "qris", amount_idr }, { ...open, qris: { min: -5n, max: 5n } })
       expect(Either.isLeft(decided)).toBe(true)
@@ -107,12 +107,12 @@ describe("a top-up request", () => {
     ["with a text for an amount", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
     ["with a broken amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["with an infinite amount", { method: "qris", amount_idr: Number.POSITIVE_INFINITY }, ["amount_idr"]],
-    ["that is none", [], [""]]
+    ["that is not an object", [], [""]]
   ])("%s is refused with the member at fault", (_, body, paths) => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  law("with both amounts is refused for every method", [method], (method) => {
+  law("is refused with both amounts for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(told) && told.join() === other
@@ -122,7 +122,7 @@ describe("a top-up request", () => {
     expect(refusalOf({ method: "qris", amount_idr: 10_000, amount_usd_micro: null })).toBe("taken")
   })
 
-  it("of crypto_bep20 is for usdt by default", () => {
+  it("is for usdt by default with crypto_bep20", () => {
     const kindOf = (token_kind: unknown) =>
       Either.map(order({ method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind }), ({ amount }) =>
         amount._tag === "Dollars" ? amount.tokenKind : undefined
@@ -135,7 +135,7 @@ describe("a top-up request", () => {
     expect(Either.isLeft(kindOf(7))).toBe(true)
   })
 
-  it.each(["qris", "hosted_qris", "crypto"] as const)("of %s ignores any token kind", (method) => {
+  it.each(["qris", "hosted_qris", "crypto"] as const)("ignores any token kind with %s", (method) => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
       expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("taken")
     }

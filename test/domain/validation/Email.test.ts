@@ -15,7 +15,7 @@ describe("an email address", () => {
     expect(kept(written)).toBe("name@example.com")
   })
 
-  it("is the same with combining and precomposed accents", () => {
+  it("is the same with combining and with precomposed accents", () => {
     expect(kept("jose\u0301@example.com")).toBe(kept("jos\u00e9@example.com"))
   })
 

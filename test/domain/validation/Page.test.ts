@@ -28,7 +28,7 @@ describe("a page of top-ups", () => {
     expect(pathsOf({ offset })).toEqual(["offset"])
   })
 
-  it("is refused with both when both are wrong", () => {
+  it("is refused with both errors when both parameters are wrong", () => {
     expect(pathsOf({ limit: "x", offset: "y" })).toEqual(["limit", "offset"])
   })
 })

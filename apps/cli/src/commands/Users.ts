@@ -1,5 +1,5 @@
 /**
- * `tollgate users`: the users who own balances and keys.
+ * `tollgate users`: the owners of balances and keys.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

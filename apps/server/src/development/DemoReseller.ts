@@ -23,7 +23,7 @@ export interface DemoReseller {
   readonly password: string
 }
 
-/** Created at the first start. Later starts keep what an operator has changed. */
+/** Created at the first start. Later starts keep the changes of operators. */
 export const demoReseller = (
   customer: Email
 ): Effect.Effect<DemoReseller, never, Resellers | Quota | Customers | PasswordHasher> =>

@@ -41,7 +41,7 @@ export class TestChain {
     return this.#anvil.mine(2)
   }
 
-  /** Takes tokens from an address whose key the operator has. */
+  /** Moves tokens away from a deposit address, as an operator with its key does. */
   async sweep(kind: TokenKind, from: string, amountRaw: bigint): Promise<void> {
     await this.#anvil.rpc("anvil_setBalance", [from, "0xde0b6b3a7640000"])
     await this.#anvil.rpc("anvil_impersonateAccount", [from])

@@ -37,7 +37,7 @@ const creating =
   (request: ReceivedRequest): Script =>
     others[coinOf(request)] ?? json(aCreated(coinOf(request)), 201)
 
-/** The status of every payment, waiting but for what is said otherwise. */
+/** The status responses of all payments: waiting, with the given changes. */
 const telling =
   (others: { readonly [code: string]: object } = {}) =>
   (request: ReceivedRequest): Script => {

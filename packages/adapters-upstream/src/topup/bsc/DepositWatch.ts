@@ -90,7 +90,7 @@ export const make = (
       }))
     )
 
-  /** Addresses whose stray tokens are already logged. */
+  /** Addresses with stray tokens that are already logged. */
   const strays = new Set<string>()
 
   const strayEvidence = ({ tokenKind, address }: Deposit): Effect.Effect<PaymentEvidence | undefined> =>

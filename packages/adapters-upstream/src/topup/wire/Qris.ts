@@ -26,7 +26,7 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it names no merchant account"
   const amount = values.get("54")
   if (amount === undefined || idrOf(amount) !== total) return "its amount differs from the order"
-  // 01 asks the payer whether to tip; the others add a fee to the amount.
+  // 01 lets the payer choose a tip; the other values add a fee to the amount.
   if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
   return undefined
 }

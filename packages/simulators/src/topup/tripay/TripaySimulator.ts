@@ -162,7 +162,7 @@ const fees = ({ due = 0n }: SimulatedPayment) => {
   }
 }
 
-/** Exact: amounts are bounded far below what a number can hold. */
+/** Exact: the maximum amount is far below the largest exact number. */
 const jsonNumber = (amount: bigint): number => Number(amount)
 
 const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
