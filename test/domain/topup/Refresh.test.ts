@@ -164,12 +164,15 @@ describe("an observation", () => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
-  it.each(["pending", "expired", "failed"] as const)("takes precedence over %s at any time when it shows a payment", (status) => {
-    const now = instant(5 * 24 * 60 * MINUTE)
-    const { order } = decideRefresh(anOrder({ status }), paid, now)
-    expect(order).toMatchObject({ status: "crediting", paidAt: now })
-    expect(anomaliesOf(order)).toEqual(["late"])
-  })
+  it.each(["pending", "expired", "failed"] as const)(
+    "takes precedence over %s at any time when it shows a payment",
+    (status) => {
+      const now = instant(5 * 24 * 60 * MINUTE)
+      const { order } = decideRefresh(anOrder({ status }), paid, now)
+      expect(order).toMatchObject({ status: "crediting", paidAt: now })
+      expect(anomaliesOf(order)).toEqual(["late"])
+    }
+  )
 
   it("sets the time of payment within the lifetime of the order", () => {
     const paidAt = (at: number) =>
