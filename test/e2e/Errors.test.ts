@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
-import { crc32, fixedWidth } from "@tollgate/domain/customer/KeyFormat"
+import { crc32, fixedWidth } from "@tollgate/domain/customer/ApiKey"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Redacted } from "effect"
 import OpenAI, * as Errors from "openai"

@@ -2,7 +2,7 @@
  * The server above its ports: the public listener, the metrics listener and the background tasks.
  */
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
-import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
+import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
 import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -25,7 +25,7 @@ const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
 const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
   Layer.merge(
     Layer.succeed(ServiceTitle, SERVICE_NAME),
-    Layer.succeed(ImageSettings.ImageSettings, { ...ImageSettings.defaults, serviceName: SERVICE_NAME })
+    Layer.succeed(ImageSettings, { ...defaultSettings, serviceName: SERVICE_NAME })
   )
 
 const listener = (config: ServerConfig) =>

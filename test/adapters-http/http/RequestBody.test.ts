@@ -12,8 +12,8 @@ const LIMIT = 1_000_000
 const upload = (headers: ReadonlyArray<string>) =>
   ["POST /v1/chat/completions HTTP/1.1", "host: x", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
 
-/** A gateway whose supplier answers everything. */
-const answering = async (options: object = {}) => {
+/** A gateway with an upstream that responds to every request. */
+const start = async (options: object = {}) => {
   const upstreams = new FakeUpstreams()
   const gateway = await startGateway({
     catalog: catalogOf({}),
@@ -21,18 +21,18 @@ const answering = async (options: object = {}) => {
     bodyBytes: LIMIT,
     ...options
   })
-  const answer = async () => {
+  const respond = async () => {
     const exchange = await upstreams.next()
     exchange.head(200).data(JSON.stringify(completion({ usage: usage(1, 1) })))
     exchange.end()
     return exchange
   }
-  return { upstreams, gateway, answer }
+  return { upstreams, gateway, respond }
 }
 
 describe("a body", () => {
-  it("is read whole, in whatever pieces it comes", async () => {
-    const { gateway, answer } = await answering()
+  it("is read in chunks of any size", async () => {
+    const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(hello({ pad: "é".repeat(30_000) }))
     client.send(upload(["transfer-encoding: chunked"]))
@@ -44,14 +44,14 @@ describe("a body", () => {
         .send("\r\n")
     }
     client.send("0\r\n\r\n")
-    const { request } = await answer()
+    const { request } = await respond()
     expect(JSON.parse(Buffer.from(request.body).toString())).toMatchObject({ pad: "é".repeat(30_000), model: "m-0" })
     expect((await client.response()).status).toBe(200)
     client.leave()
   })
 
-  it("over the limit is refused by its announced length, before any of it is read", async () => {
-    const { gateway } = await answering()
+  it("over the limit is refused by its announced length, before it is read", async () => {
+    const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     const { status, headers, body } = await client.send(upload([`content-length: ${LIMIT + 1}`])).response()
     expect([status, headers.get("connection")]).toEqual([413, "close"])
@@ -59,8 +59,8 @@ describe("a body", () => {
     client.leave()
   })
 
-  it("over the limit is refused as soon as it has been counted, and the client reads the answer", async () => {
-    const { gateway } = await answering()
+  it("over the limit without an announced length is refused at the limit, and the client reads the response", async () => {
+    const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
     const piece = Buffer.alloc(100_000, "x")
@@ -78,8 +78,8 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("that a client gives up in the middle leaves nothing behind", async () => {
-    const { gateway, upstreams } = await answering()
+  it("releases its memory when the client disconnects during the upload", async () => {
+    const { gateway, upstreams } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 900000"])).send(Buffer.alloc(500_000, "x"))
     await eventually(() => gateway.counters.bodyBytes > 0, "bytes of the body")
@@ -88,8 +88,8 @@ describe("a body", () => {
     expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
   })
 
-  it("that does not arrive in time is given up", async () => {
-    const { gateway } = await answering({ uploadSeconds: 0.2 })
+  it("is refused when it does not arrive before the timeout", async () => {
+    const { gateway } = await start({ uploadSeconds: 0.2 })
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 900"])).send("{")
     const { status, headers, body } = await client.response()
@@ -98,18 +98,18 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("does not fit when all bodies together are too large, and fits again when one is done", async () => {
-    const { gateway, answer } = await answering({ allBodiesBytes: 300_000 })
+  it("is refused while all bodies together exceed their limit, and accepted after a release", async () => {
+    const { gateway, respond } = await start({ allBodiesBytes: 300_000 })
     const large = hello({ pad: "x".repeat(200_000) })
     const first = post(gateway.url, large)
     await eventually(() => gateway.counters.bodyBytes > 200_000)
     const second = await post(gateway.url, large)
     expect([second.status, second.headers.get("retry-after")]).toEqual([503, "1"])
-    await answer()
+    await respond()
     expect((await first).status).toBe(200)
     await eventually(() => gateway.counters.bodyBytes === 0)
     const third = post(gateway.url, large)
-    await answer()
+    await respond()
     expect((await third).status).toBe(200)
   })
 
@@ -121,36 +121,36 @@ describe("a body", () => {
     ["application/x-www-form-urlencoded", 400],
     ["multipart/form-data; boundary=x", 400],
     ["application/jsonx", 400]
-  ])("of type %s is answered with %i", async (type, status) => {
-    const { gateway, answer } = await answering()
+  ])("of type %s gets status %i", async (type, status) => {
+    const { gateway, respond } = await start()
     const response = post(gateway.url, hello(), { "content-type": type })
-    if (status === 200) await answer()
+    if (status === 200) await respond()
     expect((await response).status).toBe(status)
   })
 
-  it("without a type is taken for JSON", async () => {
-    const { gateway, answer } = await answering()
+  it("without a type is read as JSON", async () => {
+    const { gateway, respond } = await start()
     const body = JSON.stringify(hello())
     const client = await RawClient.connect(gateway.port)
     client.send(upload([`content-length: ${body.length}`])).send(body)
-    await answer()
+    await respond()
     expect((await client.response()).status).toBe(200)
     client.leave()
   })
 
   it("that is compressed is refused", async () => {
-    const { gateway } = await answering()
+    const { gateway } = await start()
     const response = await post(gateway.url, hello(), { "content-encoding": "gzip" })
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("content-encoding")])
   })
 
-  it("of a refused request is passed over when it is small, and the connection serves on", async () => {
-    const { gateway, answer } = await answering()
+  it("of a refused request is discarded when it is small, and the connection stays open", async () => {
+    const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const refused = await client.send(chatRequest(JSON.stringify(hello()), ["x-api-key: wrong"])).response()
     expect([refused.status, refused.headers.get("connection")]).toEqual([401, "keep-alive"])
     client.ask(hello())
-    await answer()
+    await respond()
     expect((await client.response()).status).toBe(200)
     client.leave()
   })

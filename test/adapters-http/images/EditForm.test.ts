@@ -1,7 +1,7 @@
 import { MemoryReservation } from "@tollgate/adapters-http/http/MemoryReservation"
-import { EditForm, formFault, type ReadForm } from "@tollgate/adapters-http/images/EditForm"
+import { EditForm, formHeaderError, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
 import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
-import type { Capable } from "@tollgate/application/images/ImageConnection"
+import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
 import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
@@ -10,35 +10,35 @@ import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "./Pictur
 const MIB = 1024 * 1024
 const CONTENT_TYPE = `multipart/form-data; boundary="${BOUNDARY}"`
 
-const anything: Capable = () => Either.void
+const anyModel: ModelCheck = () => Either.void
 
-/** Reads a form in pieces of these sizes, the last for all that is left. */
+/** Reads a form in chunks of these sizes; the last size is for all the rest. */
 const read = (
   form: Buffer,
   sizes: ReadonlyArray<number> = [64 * 1024],
-  capable = anything,
+  checkModel = anyModel,
   contentType = CONTENT_TYPE
 ) => {
-  const lease = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
-  const reader = new EditForm(contentType, lease, capable)
+  const reservation = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
+  const reader = new EditForm(contentType, reservation, checkModel)
   let at = 0
   for (let i = 0; at < form.length; i++) {
     const size = sizes[Math.min(i, sizes.length - 1)] ?? form.length
-    const fault = reader.take(form.subarray(at, at + size))
-    if (fault !== undefined) return { fault, taken: at + size }
+    const error = reader.take(form.subarray(at, at + size))
+    if (error !== undefined) return { error, taken: at + size }
     at += size
   }
   const end = reader.end()
-  return Either.isLeft(end) ? { fault: end.left, taken: at } : { read: end.right, taken: at }
+  return Either.isLeft(end) ? { error: end.left, taken: at } : { read: end.right, taken: at }
 }
 
 const verdict = (...parts: ReadonlyArray<Part>): string => {
-  const { fault } = read(aForm(...parts))
-  if (fault === undefined) return "read"
-  return `${fault._tag} ${"param" in fault ? fault.param : "-"}`
+  const { error } = read(aForm(...parts))
+  if (error === undefined) return "read"
+  return `${error._tag} ${"param" in error ? error.param : "-"}`
 }
 
-/** As people and their machines call files. */
+/** File names that users and operating systems choose. */
 const NAMES = [
   "写真.png",
   "фото.png",
@@ -50,27 +50,27 @@ const NAMES = [
   ""
 ]
 
-const texts = (form: ReadForm | undefined) => Object.fromEntries(form?.texts ?? [])
+const texts = (form: ParsedForm | undefined) => Object.fromEntries(form?.texts ?? [])
 
 describe("a form", () => {
-  it.each(NAMES)("takes a file whatever it is called: %s", (filename) => {
+  it.each(NAMES)("accepts a file of any name: %s", (filename) => {
     for (const name of ["image", "image[]"]) {
-      const { fault, read: whole } = read(aForm(model, { ...image(aPng(), name), filename }, prompt), [7])
-      expect(fault).toBeUndefined()
+      const { error, read: whole } = read(aForm(model, { ...image(aPng(), name), filename }, prompt), [7])
+      expect(error).toBeUndefined()
       expect(whole?.file?.equals(aPng())).toBe(true)
       expect(texts(whole)).toEqual({ model: model.value, prompt: prompt.value })
     }
     expect(verdict(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
   })
 
-  it("does not take a part for what the name of its file says", () => {
+  it("does not parse headers inside a file name", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(verdict(model, prompt, { ...image(), filename })).toBe("read")
     expect(verdict(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
   })
 
-  it("is texts and one file, whatever pieces it comes in", () => {
-    // What looks like a boundary, and nearly like its end, is in the file.
+  it("is parsed into texts and one file, in chunks of any size", () => {
+    // The file contains a text that is almost a boundary.
     const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])
     const form = aForm(model, prompt, { name: "n", value: "1" }, image(file), { name: "size", value: "" })
     const parts = [model, prompt, image(file)]
@@ -86,10 +86,10 @@ describe("a form", () => {
       ),
       { numRuns: 300 }
     )
-    expect(read(form).fault).toMatchObject({ _tag: "InvalidRequest", param: "size" })
+    expect(read(form).error).toMatchObject({ _tag: "InvalidRequest", param: "size" })
   })
 
-  it("may be cut into two pieces anywhere", () => {
+  it("may be split into two chunks at any byte", () => {
     const form = aForm(model, prompt, image())
     for (let at = 1; at < form.length; at++) {
       expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)
@@ -102,14 +102,14 @@ describe("a form", () => {
     expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
   })
 
-  it("must not carry an address, or the image as text", () => {
+  it("must not contain an address, or the image as text", () => {
     for (const value of ["https://example.com/a.png", "data:image/png;base64,AAAA", "file:///etc/passwd", ""]) {
       expect(verdict(model, prompt, { name: "image", value })).toBe("InvalidRequest image")
       expect(verdict(model, prompt, { name: "image[]", value })).toBe("InvalidRequest image")
     }
   })
 
-  it("must have each field once, as text", () => {
+  it("must contain each field once, as text", () => {
     expect(verdict(model, model, image())).toBe("InvalidRequest model")
     expect(verdict({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
     expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused for what is unsupported, file or text, as soon as it begins", () => {
+  it("is refused at the beginning of an unsupported part, file or text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
@@ -126,25 +126,25 @@ describe("a form", () => {
     expect(read(large).taken).toBe(64 * 1024)
   })
 
-  it("asks whether the model can edit before it reads a file that comes after", () => {
-    const asked: Array<string> = []
-    const capable: Capable = (name) => {
-      asked.push(name)
+  it("checks the model before it reads a file that comes after it", () => {
+    const checked: Array<string> = []
+    const checkModel: ModelCheck = (name) => {
+      checked.push(name)
       return Either.left(new UnsupportedEndpoint({ message: "no" }))
     }
-    const { fault, taken } = read(aForm(model, prompt, image(Buffer.alloc(5 * MIB))), [512], capable)
-    expect([asked, fault?._tag, taken]).toEqual([["painter"], "UnsupportedEndpoint", 512])
-    expect(read(aForm(image(), prompt, model), [512], capable).fault?._tag).toBe("UnsupportedEndpoint")
+    const { error, taken } = read(aForm(model, prompt, image(Buffer.alloc(5 * MIB))), [512], checkModel)
+    expect([checked, error?._tag, taken]).toEqual([["painter"], "UnsupportedEndpoint", 512])
+    expect(read(aForm(image(), prompt, model), [512], checkModel).error?._tag).toBe("UnsupportedEndpoint")
   })
 
-  it("is too large over 12 MiB, its file over 10 MiB, and no byte before", () => {
+  it("is too large over 12 MiB in total, or over 10 MiB in its file", () => {
     expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB)))).toBe("read")
     expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB + 1)))).toBe("ImageTooLarge -")
     const preamble = Buffer.concat([Buffer.alloc(12 * MIB, 0x61), Buffer.from("\r\n"), aForm(model)])
-    expect(read(preamble).fault?._tag).toBe("ImageTooLarge")
+    expect(read(preamble).error?._tag).toBe("ImageTooLarge")
   })
 
-  it("has bounds on parts, heads and texts", () => {
+  it("is limited in its parts, their headers and their texts", () => {
     const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
     expect(verdict(...many)).toBe("InvalidRequest n")
     const head = Array.from({ length: 3 }, (_, i) => `X-${i}: ${"x".repeat(10_000)}`)
@@ -161,7 +161,7 @@ describe("a form", () => {
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--`)
     ],
     ["a part without a head", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
-    ["a part that is no form-data", Buffer.from(aForm(model).toString().replace("form-data", "attachment"))],
+    ["a part that is not form-data", Buffer.from(aForm(model).toString().replace("form-data", "attachment"))],
     [
       "a head that never ends",
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="n"\r\n--${BOUNDARY}--`)
@@ -172,45 +172,45 @@ describe("a form", () => {
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("that is malformed is an invalid request: %s", (_, form) => {
-    expect(read(Buffer.from(form)).fault?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
+  ])("is an invalid request when it is malformed: %s", (_, form) => {
+    expect(read(Buffer.from(form)).error?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
   })
 
-  it("that is cut anywhere is an invalid request, never half a form", () => {
+  it("is an invalid request when it is cut at any byte", () => {
     const form = aForm(model, prompt, image())
     const closed = form.length - "\r\n".length
     for (let at = 0; at < closed; at++) {
-      expect(read(form.subarray(0, at)).fault?._tag, `cut at ${at}`).toBe("InvalidRequest")
+      expect(read(form.subarray(0, at)).error?._tag, `cut at ${at}`).toBe("InvalidRequest")
     }
   })
 
-  it("never makes the reader fail, whatever it is", () => {
+  it("is parsed without an exception, whatever its bytes", () => {
     const form = aForm(model, prompt, image())
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(form.length - 1), fc.nat(255)), { maxLength: 12 }), (changes) => {
         const bytes = Buffer.from(form)
         for (const [at, byte] of changes) bytes[at] = byte
-        const { fault, read: whole } = read(bytes, [97])
-        expect(fault === undefined).toBe(whole !== undefined)
+        const { error, read: whole } = read(bytes, [97])
+        expect(error === undefined).toBe(whole !== undefined)
       }),
       { numRuns: 1_000 }
     )
   })
 })
 
-describe("the head of a form", () => {
+describe("the content type of a form", () => {
   it.each([
     undefined,
     "application/json",
     "multipart/mixed; boundary=x",
     "multipart/form-data",
     "text/multipart/form-data"
-  ])("must say that it is one, and its boundary: %s", (type) => {
-    expect(formFault(type)?._tag).toBe("InvalidRequest")
+  ])("must declare multipart/form-data and a boundary: %s", (type) => {
+    expect(formHeaderError(type)?._tag).toBe("InvalidRequest")
   })
 
-  it("may name a boundary of 70 characters and no more", () => {
-    expect(formFault(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
-    expect(formFault(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
+  it("may declare a boundary of at most 70 characters", () => {
+    expect(formHeaderError(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
+    expect(formHeaderError(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
   })
 })

@@ -1,11 +1,11 @@
 /**
- * Files that are pictures as far as their headers go, and forms around them.
+ * Files with valid image headers, and forms that contain them.
  */
 import { chunk } from "@tollgate/simulators/images/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
 
-/** With these chunks between its header and its data. */
+/** A PNG with these chunks between its header and its data. */
 export const aPng = (width = 2, height = 3, ...between: ReadonlyArray<readonly [string, Buffer]>): Buffer => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

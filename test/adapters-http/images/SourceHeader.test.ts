@@ -4,14 +4,14 @@ import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 import { aJpeg, aPng, aWebp, canvas, lossless, lossy, riff } from "./Pictures.ts"
 
-/** `png 2x3`, or what is wrong. */
-const look = (bytes: Buffer): string => {
+/** `png 2x3`, or the tag of the error. */
+const inspect = (bytes: Buffer): string => {
   const source = readSource(bytes)
   if (Either.isRight(source)) return `${source.right.format} ${source.right.widthPx}x${source.right.heightPx}`
   return source.left._tag
 }
 
-/** What Chromium encodes: with a profile of colours before the picture. */
+/** As Chromium encodes it: with a colour profile before the image data. */
 const FROM_A_BROWSER = riff(["VP8X", canvas(48, 32, 0x20)], ["ICCP", Buffer.alloc(457)], ["VP8 ", lossy(48, 32)])
 
 describe("a source image", () => {
@@ -23,21 +23,21 @@ describe("a source image", () => {
     ["a lossy WebP", aWebp(), "webp 2x3"],
     ["a lossless WebP", riff(["VP8L", lossless(4_096, 4_096)]), "webp 4096x4096"],
     ["a WebP on a canvas", FROM_A_BROWSER, "webp 48x32"]
-  ])("is known by its bytes: %s", (_, bytes, expected) => {
-    expect(look(bytes)).toBe(expected)
+  ])("is identified by its bytes: %s", (_, bytes, expected) => {
+    expect(inspect(bytes)).toBe(expected)
   })
 
-  it.each(["png", "jpeg", "webp"] as const)("is known when real: %s", (format) => {
+  it.each(["png", "jpeg", "webp"] as const)("is identified in a real file: %s", (format) => {
     const wish = { format, widthPx: 48, heightPx: 32, transparent: false, words: "x" }
     const expected = format === "png" ? "png 256x171" : `${format} 48x32`
-    expect(look(Buffer.from(pictureOf(wish), "base64"))).toBe(expected)
+    expect(inspect(Buffer.from(pictureOf(wish), "base64"))).toBe(expected)
   })
 
   it.each([
     ["a PNG with an acTL chunk", aPng(2, 3, ["acTL", Buffer.alloc(8)])],
-    ["a WebP that says so", riff(["VP8X", canvas(2, 3, 0x02)], ["VP8 ", lossy(2, 3)])],
+    ["a WebP with the animation flag", riff(["VP8X", canvas(2, 3, 0x02)], ["VP8 ", lossy(2, 3)])],
     [
-      "a WebP that has frames without saying so",
+      "a WebP with frames but without the flag",
       riff(["VP8X", canvas(2, 3)], ["ANIM", Buffer.alloc(6)], ["ANMF", Buffer.alloc(16)])
     ]
   ])("must not be animated: %s", (_, bytes) => {
@@ -50,31 +50,31 @@ describe("a source image", () => {
     ["an SVG", Buffer.from("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>")],
     ["a PNG cut in its header", aPng().subarray(0, 20)],
     ["a PNG cut before its data", aPng().subarray(0, 34)],
-    ["a PNG of no width", aPng(0, 3)],
-    ["a JPEG of no height", aJpeg(2, 0)],
+    ["a PNG of width 0", aPng(0, 3)],
+    ["a JPEG of height 0", aJpeg(2, 0)],
     ["a JPEG cut before its frame", aJpeg().subarray(0, 40)],
-    ["a JPEG whose picture comes before its frame", Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 4, 1, 2])],
-    ["a JPEG with a segment of no length", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0])],
+    ["a JPEG with image data before its frame", Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 4, 1, 2])],
+    ["a JPEG with a segment of length 0", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0])],
     ["a WebP with another start code", riff(["VP8 ", Buffer.alloc(24)])],
-    ["a WebP whose picture is not of its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
+    ["a WebP with an image larger than its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
     ["another RIFF", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
-  ])("that cannot be read is an invalid request: %s", (_, bytes) => {
+  ])("is an invalid request when it is malformed: %s", (_, bytes) => {
     expect(readSource(bytes)).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
   })
 
-  it("is too large beyond 4096 pixels each way", () => {
+  it("is too large over 4096 pixels in one dimension", () => {
     for (const [width, height] of [
       [4_097, 1],
       [1, 4_097],
       [4_294_967_295, 4_294_967_295]
     ] as const) {
-      expect(look(aPng(width, height))).toBe("ImageTooLarge")
+      expect(inspect(aPng(width, height))).toBe("ImageTooLarge")
     }
-    expect([look(aJpeg(65_535, 1)), look(aWebp(16_383, 1))]).toEqual(["ImageTooLarge", "ImageTooLarge"])
-    expect(look(aPng(4_096, 4_096))).toBe("png 4096x4096")
+    expect([inspect(aJpeg(65_535, 1)), inspect(aWebp(16_383, 1))]).toEqual(["ImageTooLarge", "ImageTooLarge"])
+    expect(inspect(aPng(4_096, 4_096))).toBe("png 4096x4096")
   })
 
-  it("never makes the reader fail or wait, whatever it is and wherever it is cut", () => {
+  it("is read without an exception or an endless loop, whatever its bytes", () => {
     const whole = [aPng(2, 3, ["tEXt", Buffer.alloc(40)]), aJpeg(), aWebp(), FROM_A_BROWSER]
     fc.assert(
       fc.property(
@@ -84,7 +84,7 @@ describe("a source image", () => {
         (picture, cut, changes) => {
           const bytes = Buffer.from(picture.subarray(0, cut % (picture.length + 1)))
           for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte
-          expect(look(bytes)).toMatch(/^(png|jpeg|webp) \d+x\d+$|^InvalidRequest$|^ImageTooLarge$/)
+          expect(inspect(bytes)).toMatch(/^(png|jpeg|webp) \d+x\d+$|^InvalidRequest$|^ImageTooLarge$/)
         }
       ),
       { numRuns: 2_000 }

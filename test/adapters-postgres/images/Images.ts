@@ -28,13 +28,13 @@ export const anImage = (customer: Customer, input = 96n): Admission => ({
 
 /** All ends of a request. */
 export const ends = {
-  settled: { _tag: "Pictured", usage: { prompt: { ...TokenUsage.none, input: Tokens(96n) }, output: Tokens(1n) } },
-  unmetered: { _tag: "Pictured", usage: unreported },
+  settled: { _tag: "Completed", usage: { prompt: { ...TokenUsage.none, input: Tokens(96n) }, output: Tokens(1n) } },
+  unmetered: { _tag: "Completed", usage: unreported },
   declined: { _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) },
   timeout: { _tag: "TimedOut" },
   withheld: { _tag: "TooLarge" },
   failed: { _tag: "Failed", error: new UpstreamFailed({ cause: "a test" }) },
-  abandoned: { _tag: "Left", usage: undefined }
+  abandoned: { _tag: "ClientGone", usage: undefined }
 } as const satisfies Record<string, ImageEnd>
 
 export const aMade: ImageOutcome = outcomeOf(ends.settled, true)

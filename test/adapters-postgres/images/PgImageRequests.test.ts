@@ -420,7 +420,7 @@ describe("image requests in Postgres", () => {
         const image = anImage(customer)
         yield* node.begin(image)
         let gone = false
-        const outcome = () => outcomeOf(gone ? { _tag: "Left", usage: ends.settled.usage } : ends.settled, true)
+        const outcome = () => outcomeOf(gone ? { _tag: "ClientGone", usage: ends.settled.usage } : ends.settled, true)
         node.cable.cut()
         const finishing = yield* Effect.fork(node.finish({ admission: image, outcome, durationMillis: 5 }))
         yield* Effect.sleep("50 millis")

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { ImageAnswer } from "@tollgate/application/images/ImageConnection"
+import type { ImageResult } from "@tollgate/application/images/ImageConnection"
 import { IMAGE_TIMEOUT_MILLIS } from "@tollgate/application/images/MakeImage"
 import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import {
@@ -23,27 +23,29 @@ import { unreported } from "@tollgate/domain/inference/ReportedUsage"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Cause, Effect, Either, Exit, FastCheck, Fiber, Option, TestClock } from "effect"
-import { A_KEY, A_USER, PICTURE, pictured, Studio, USED } from "./Studio.ts"
+import { A_KEY, A_USER, completed, IMAGE, TestImageRequest, USED } from "./TestImageRequest.ts"
 
-type Answers = Effect.Effect<ImageAnswer<string>, FailedAttempt>
+type AttemptResult = Effect.Effect<ImageResult<string>, FailedAttempt>
 
-const studio = (parts: Partial<Studio> = {}): Studio => Object.assign(new Studio(), parts)
+const imageRequest = (parts: Partial<TestImageRequest> = {}): TestImageRequest =>
+  Object.assign(new TestImageRequest(), parts)
 
-const fails = (error: FailedAttempt["error"], retryElsewhere = false): Answers => Effect.fail({ error, retryElsewhere })
+const fails = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
+  Effect.fail({ error, retryElsewhere })
 
-/** Refused before anything was sent. */
-const unasked = (error: FailedAttempt["error"], retryElsewhere = false): Answers =>
+/** Fails before anything is sent. */
+const unsent = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
   Effect.fail({ error, retryElsewhere, unsent: true })
 
-const nowhere = new UpstreamFailed({ cause: "a test" })
-const full = new Overloaded({ retryAfterSeconds: 1 })
-const open = new CircuitOpen({ retryAfterSeconds: 9 })
-const limited = new TechnicalLimit({ retryAfterSeconds: 3 })
+const upstreamFailed = new UpstreamFailed({ cause: "a test" })
+const overloaded = new Overloaded({ retryAfterSeconds: 1 })
+const circuitOpen = new CircuitOpen({ retryAfterSeconds: 9 })
+const technicalLimit = new TechnicalLimit({ retryAfterSeconds: 3 })
 
-/** By the tag of what the client is told, or `interrupted`, or `died`. */
-const toldBy = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>): string =>
+/** The tag of the error, or `an image`, `interrupted` or `died`. */
+const outcomeOf = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>): string =>
   Exit.match(exit, {
-    onSuccess: () => "a picture",
+    onSuccess: () => "an image",
     onFailure: (cause) =>
       Option.match(Cause.failureOption(cause), {
         onSome: ({ _tag }) => _tag,
@@ -51,61 +53,86 @@ const toldBy = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>): 
       })
   })
 
-const told = ({ made }: Studio) => Effect.map(Effect.exit(made), toldBy)
+const outcomeOfRequest = ({ result }: TestImageRequest) => Effect.map(Effect.exit(result), outcomeOf)
 
-interface Ending {
-  readonly answer: Answers
-  readonly told: string
+interface ExpectedEnd {
+  readonly attempt: AttemptResult
+  readonly expected: string
   readonly state: EndState
   readonly dispatched: boolean
 }
 
-const endings: Readonly<Record<string, Ending>> = {
-  "a picture with usage": { answer: Effect.succeed(pictured), told: "a picture", state: "settled", dispatched: true },
-  "a picture without usage": {
-    answer: Effect.succeed({ ...pictured, usage: unreported }),
-    told: "a picture",
+const endings: Readonly<Record<string, ExpectedEnd>> = {
+  "an image with usage": {
+    attempt: Effect.succeed(completed),
+    expected: "an image",
+    state: "settled",
+    dispatched: true
+  },
+  "an image without usage": {
+    attempt: Effect.succeed({ ...completed, usage: unreported }),
+    expected: "an image",
     state: "unmetered",
     dispatched: true
   },
-  "a picture that is too large": {
-    answer: Effect.succeed({ _tag: "TooLarge" }),
-    told: "ImageWithheld",
+  "an image that is too large": {
+    attempt: Effect.succeed({ _tag: "TooLarge" }),
+    expected: "ImageWithheld",
     state: "withheld",
     dispatched: true
   },
   "a refusal of the prompt": {
-    answer: Effect.succeed({ _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) }),
-    told: "ContentPolicyViolation",
+    attempt: Effect.succeed({ _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) }),
+    expected: "ContentPolicyViolation",
     state: "declined",
     dispatched: true
   },
-  "an error of the supplier": { answer: fails(nowhere), told: "UpstreamFailed", state: "failed", dispatched: true },
-  "a limit of the supplier": { answer: fails(limited), told: "TechnicalLimit", state: "failed", dispatched: true },
-  "a rejection of the request": {
-    answer: fails(new UpstreamRejected({ message: "no", param: null })),
-    told: "UpstreamRejected",
+  "a failure of the provider": {
+    attempt: fails(upstreamFailed),
+    expected: "UpstreamFailed",
     state: "failed",
     dispatched: true
   },
-  "no slot of ours": { answer: unasked(full), told: "Overloaded", state: "failed", dispatched: false },
-  "a supplier that is left alone": { answer: unasked(open), told: "CircuitOpen", state: "failed", dispatched: false },
-  "a route that is off": { answer: unasked(nowhere), told: "UpstreamFailed", state: "failed", dispatched: false },
-  "a fault of ours": { answer: Effect.dieMessage("a bug"), told: "died", state: "failed", dispatched: true },
-  "an exchange that ends by itself": {
-    answer: Effect.interrupt,
-    told: "interrupted",
+  "a rate limit of the provider": {
+    attempt: fails(technicalLimit),
+    expected: "TechnicalLimit",
+    state: "failed",
+    dispatched: true
+  },
+  "a rejection of the request": {
+    attempt: fails(new UpstreamRejected({ message: "no", param: null })),
+    expected: "UpstreamRejected",
+    state: "failed",
+    dispatched: true
+  },
+  "no free slot": { attempt: unsent(overloaded), expected: "Overloaded", state: "failed", dispatched: false },
+  "an open circuit breaker": {
+    attempt: unsent(circuitOpen),
+    expected: "CircuitOpen",
+    state: "failed",
+    dispatched: false
+  },
+  "a disabled route": {
+    attempt: unsent(upstreamFailed),
+    expected: "UpstreamFailed",
+    state: "failed",
+    dispatched: false
+  },
+  "an internal error": { attempt: Effect.dieMessage("a bug"), expected: "died", state: "failed", dispatched: true },
+  "an interrupted exchange": {
+    attempt: Effect.interrupt,
+    expected: "interrupted",
     state: "abandoned",
     dispatched: true
   }
 }
 
 describe("an image request", () => {
-  for (const [what, { answer, dispatched, state, told: expected }] of Object.entries(endings)) {
-    it.effect(`that comes to ${what} ends ${state}, once`, () =>
+  for (const [what, { attempt, dispatched, state, expected }] of Object.entries(endings)) {
+    it.effect(`ends ${state}, once, after ${what}`, () =>
       Effect.gen(function* () {
-        const it = studio({ answers: { first: answer } })
-        expect(yield* told(it)).toBe(expected)
+        const it = imageRequest({ attempts: { first: attempt } })
+        expect(yield* outcomeOfRequest(it)).toBe(expected)
         expect(it.finished).toMatchObject([{ state, dispatched }])
         const [outcome] = it.finished
         expect(outcome?.charge.charged).toEqual(
@@ -115,37 +142,37 @@ describe("an image request", () => {
     )
   }
 
-  it.effect("is answered with its picture, how it was billed, and what was used", () =>
+  it.effect("returns its image, its billing and its usage", () =>
     Effect.gen(function* () {
-      expect(yield* studio().made).toEqual({ picture: PICTURE, billing: "settled", usage: USED })
-      const unmetered = studio({ answers: { first: Effect.succeed({ ...pictured, usage: unreported }) } })
-      expect(yield* unmetered.made).toEqual({ picture: PICTURE, billing: "unmetered", usage: unreported })
+      expect(yield* imageRequest().result).toEqual({ image: IMAGE, billing: "settled", usage: USED })
+      const unmetered = imageRequest({ attempts: { first: Effect.succeed({ ...completed, usage: unreported }) } })
+      expect(yield* unmetered.result).toEqual({ image: IMAGE, billing: "unmetered", usage: unreported })
     })
   )
 
-  it.effect("is checked in this order: key, idempotency key, body, model, account, supplier", () =>
+  it.effect("is checked in this order: key, idempotency key, body, model, account, provider", () =>
     Effect.gen(function* () {
-      const it = studio({ answers: { first: fails(nowhere) } })
+      const it = imageRequest({ attempts: { first: fails(upstreamFailed) } })
       it.begins = Effect.fail(new InsufficientBalance())
-      it.request = { model: "nobody's" }
+      it.request = { model: "unknown" }
       it.reads = Effect.fail(new UnsupportedParameter({ message: "no", param: "mask" }))
       it.idempotencyKey = Either.left(new InvalidRequest({ message: "no", param: "Idempotency-Key" }))
       it.authenticates = Effect.fail(new InvalidApiKey({ reason: "unknown" }))
       it.presentedKey = Either.left(new InvalidApiKey({ reason: "missing" }))
-      expect(yield* told(it)).toBe("InvalidApiKey")
-      it.presentedKey = studio().presentedKey
-      expect(yield* told(it)).toBe("InvalidApiKey")
+      expect(yield* outcomeOfRequest(it)).toBe("InvalidApiKey")
+      it.presentedKey = imageRequest().presentedKey
+      expect(yield* outcomeOfRequest(it)).toBe("InvalidApiKey")
       it.authenticates = Effect.void
-      expect(yield* told(it)).toBe("InvalidRequest")
+      expect(yield* outcomeOfRequest(it)).toBe("InvalidRequest")
       it.idempotencyKey = Either.right(undefined)
-      expect(yield* told(it)).toBe("UnsupportedParameter")
+      expect(yield* outcomeOfRequest(it)).toBe("UnsupportedParameter")
       it.reads = Effect.void
-      expect(yield* told(it)).toBe("ModelNotFound")
+      expect(yield* outcomeOfRequest(it)).toBe("ModelNotFound")
       it.request = {}
-      expect(yield* told(it)).toBe("InsufficientBalance")
-      expect([it.begun, it.asked, it.finished]).toEqual([[], [], []])
+      expect(yield* outcomeOfRequest(it)).toBe("InsufficientBalance")
+      expect([it.begun, it.attempted, it.finished]).toEqual([[], [], []])
       it.begins = Effect.void
-      expect(yield* told(it)).toBe("UpstreamFailed")
+      expect(yield* outcomeOfRequest(it)).toBe("UpstreamFailed")
     })
   )
 
@@ -155,25 +182,27 @@ describe("an image request", () => {
     retired: "ModelNotFound",
     writer: "UnsupportedEndpoint",
     editor: "UnsupportedEndpoint",
-    homeless: "UnsupportedEndpoint"
+    unrouted: "UnsupportedEndpoint"
   }
   for (const [model, refusal] of Object.entries(models)) {
-    it.effect(`of the model ${model} is refused by ${refusal}, before money is touched`, () =>
+    it.effect(`is refused with ${refusal} for the model ${model}, before a hold is created`, () =>
       Effect.gen(function* () {
-        const it = studio({ request: { model } })
-        expect(yield* told(it)).toBe(refusal)
-        expect([it.begun, it.asked, it.finished]).toEqual([[], [], []])
+        const it = imageRequest({ request: { model } })
+        expect(yield* outcomeOfRequest(it)).toBe(refusal)
+        expect([it.begun, it.attempted, it.finished]).toEqual([[], [], []])
       })
     )
   }
 
-  it.effect("to edit is for models that edit", () =>
+  it.effect("may edit only with a model that edits", () =>
     Effect.gen(function* () {
       const source = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array(1) } as const
-      expect(yield* told(studio({ request: { operation: "edit", model: "painter", source } }))).toBe(
+      expect(yield* outcomeOfRequest(imageRequest({ request: { operation: "edit", model: "painter", source } }))).toBe(
         "UnsupportedEndpoint"
       )
-      expect(yield* told(studio({ request: { operation: "edit", model: "editor", source } }))).toBe("a picture")
+      expect(yield* outcomeOfRequest(imageRequest({ request: { operation: "edit", model: "editor", source } }))).toBe(
+        "an image"
+      )
     })
   )
 
@@ -182,30 +211,30 @@ describe("an image request", () => {
     new ImageConcurrencyLimit({ retryAfterSeconds: 5 }),
     new InsufficientBalance(),
     new InvalidApiKey({ reason: "unknown" }),
-    full
+    overloaded
   ]
   for (const refusal of refusals) {
-    it.effect(`that may not begin (${refusal._tag}) is sent to nobody and ends nothing`, () =>
+    it.effect(`is not sent and not settled when its admission is refused (${refusal._tag})`, () =>
       Effect.gen(function* () {
-        const it = studio({ begins: Effect.fail(refusal) })
-        expect(yield* told(it)).toBe(refusal._tag)
-        expect([it.asked, it.finished]).toEqual([[], []])
+        const it = imageRequest({ begins: Effect.fail(refusal) })
+        expect(yield* outcomeOfRequest(it)).toBe(refusal._tag)
+        expect([it.attempted, it.finished]).toEqual([[], []])
       })
     )
   }
 
-  it.effect("that was refused while it was read never began", () =>
+  it.effect("does not begin when its body is refused", () =>
     Effect.gen(function* () {
-      const it = studio({ reads: Effect.fail(new ImageTooLarge({ message: "no" })) })
-      expect(yield* told(it)).toBe("ImageTooLarge")
+      const it = imageRequest({ reads: Effect.fail(new ImageTooLarge({ message: "no" })) })
+      expect(yield* outcomeOfRequest(it)).toBe("ImageTooLarge")
       expect(it.begun).toEqual([])
     })
   )
 
-  it.effect("takes its key, its account and what it may cost with it", () =>
+  it.effect("is admitted with its idempotency key, its account and its estimate", () =>
     Effect.gen(function* () {
-      const it = studio({ request: { size: { widthPx: 1000, heightPx: 1000 }, quality: "low" } })
-      yield* it.made
+      const it = imageRequest({ request: { size: { widthPx: 1000, heightPx: 1000 }, quality: "low" } })
+      yield* it.result
       expect(it.begun).toMatchObject([
         {
           idempotencyKey: "once",
@@ -223,47 +252,47 @@ describe("an image request", () => {
 })
 
 describe("the routes of an image request", () => {
-  it.effect("are tried in the order of their priority, another only where that may help", () =>
+  it.effect("are tried by priority, the next one only after a failure that allows a retry", () =>
     Effect.gen(function* () {
-      const retryElsewhere = studio({ answers: { first: fails(nowhere, true) } })
-      expect(yield* told(retryElsewhere)).toBe("a picture")
-      expect(retryElsewhere.asked).toEqual(["first", "second"])
+      const retryElsewhere = imageRequest({ attempts: { first: fails(upstreamFailed, true) } })
+      expect(yield* outcomeOfRequest(retryElsewhere)).toBe("an image")
+      expect(retryElsewhere.attempted).toEqual(["first", "second"])
       expect(retryElsewhere.finished).toHaveLength(1)
-      const here = studio({ answers: { first: fails(nowhere) } })
-      expect(yield* told(here)).toBe("UpstreamFailed")
-      expect(here.asked).toEqual(["first"])
+      const here = imageRequest({ attempts: { first: fails(upstreamFailed) } })
+      expect(yield* outcomeOfRequest(here)).toBe("UpstreamFailed")
+      expect(here.attempted).toEqual(["first"])
     })
   )
 
-  const asked = (error: FailedAttempt["error"]) => ({ error, answer: fails(error, true) })
-  const refused = (error: FailedAttempt["error"]) => ({ error, answer: unasked(error, true) })
+  const failed = (error: FailedAttempt["error"]) => ({ error, attempt: fails(error, true) })
+  const refused = (error: FailedAttempt["error"]) => ({ error, attempt: unsent(error, true) })
   const both = [
-    { first: asked(nowhere), second: refused(open), expected: "UpstreamFailed", dispatched: true },
-    { first: refused(open), second: asked(nowhere), expected: "UpstreamFailed", dispatched: true },
-    { first: refused(open), second: refused(full), expected: "Overloaded", dispatched: false },
-    { first: refused(full), second: refused(open), expected: "Overloaded", dispatched: false },
-    { first: asked(limited), second: refused(full), expected: "TechnicalLimit", dispatched: true },
-    { first: refused(nowhere), second: refused(nowhere), expected: "UpstreamFailed", dispatched: false }
+    { first: failed(upstreamFailed), second: refused(circuitOpen), expected: "UpstreamFailed", dispatched: true },
+    { first: refused(circuitOpen), second: failed(upstreamFailed), expected: "UpstreamFailed", dispatched: true },
+    { first: refused(circuitOpen), second: refused(overloaded), expected: "Overloaded", dispatched: false },
+    { first: refused(overloaded), second: refused(circuitOpen), expected: "Overloaded", dispatched: false },
+    { first: failed(technicalLimit), second: refused(overloaded), expected: "TechnicalLimit", dispatched: true },
+    { first: refused(upstreamFailed), second: refused(upstreamFailed), expected: "UpstreamFailed", dispatched: false }
   ]
   for (const { dispatched, expected, first, second } of both) {
-    const failures = `${first.error._tag}, ${second.error._tag}${dispatched ? "" : ", nobody asked"}`
-    it.effect(`that all fail (${failures}) are told by the most telling failure: ${expected}`, () =>
+    const failures = `${first.error._tag}, ${second.error._tag}${dispatched ? "" : ", nothing sent"}`
+    it.effect(`fail with the most informative error: ${failures} -> ${expected}`, () =>
       Effect.gen(function* () {
-        const it = studio({ answers: { first: first.answer, second: second.answer } })
-        expect(yield* told(it)).toBe(expected)
+        const it = imageRequest({ attempts: { first: first.attempt, second: second.attempt } })
+        expect(yield* outcomeOfRequest(it)).toBe(expected)
         expect(it.finished).toMatchObject([{ state: "failed", dispatched }])
       })
     )
   }
 })
 
-describe("the time of an image request", () => {
-  it.effect("is 120 seconds from its acceptance: then the supplier is aborted, and nothing is charged", () =>
+describe("the timeout of an image request", () => {
+  it.effect("is 120 seconds from its acceptance: then the exchange is aborted, and nothing is charged", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.read = "100 seconds"
-      it.takes.ask = "30 seconds"
-      const fiber = yield* Effect.fork(told(it))
+      const it = imageRequest()
+      it.delays.read = "100 seconds"
+      it.delays.attempt = "30 seconds"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
       yield* TestClock.adjust("119 seconds")
       expect(it.aborted).toEqual([])
       yield* TestClock.adjust("1 second")
@@ -273,67 +302,65 @@ describe("the time of an image request", () => {
     })
   )
 
-  it.effect("is over for a body that takes longer, and nothing has begun", () =>
+  it.effect("expires during a slow upload, before the request begins", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.read = "1 hour"
-      const fiber = yield* Effect.fork(told(it))
+      const it = imageRequest()
+      it.delays.read = "1 hour"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
       yield* TestClock.adjust(IMAGE_TIMEOUT_MILLIS)
       expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
       expect([it.begun, it.finished]).toEqual([[], []])
     })
   )
 
-  it.effect("that is used up before a supplier was asked leaves the key free", () =>
+  it.effect("leaves the idempotency key free when it expires before anything is sent", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.begin = "121 seconds"
-      const fiber = yield* Effect.fork(told(it))
+      const it = imageRequest()
+      it.delays.begin = "121 seconds"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
       yield* TestClock.adjust("121 seconds")
       expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
-      expect(it.asked).toEqual([])
+      expect(it.attempted).toEqual([])
       expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
     })
   )
 
-  it.effect("is enough for a picture that comes in its last millisecond", () =>
+  it.effect("does not expire before an image that arrives in its last millisecond", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.ask = IMAGE_TIMEOUT_MILLIS - 1
-      const fiber = yield* Effect.fork(told(it))
+      const it = imageRequest()
+      it.delays.attempt = IMAGE_TIMEOUT_MILLIS - 1
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
       yield* TestClock.adjust(IMAGE_TIMEOUT_MILLIS)
-      expect(yield* Fiber.join(fiber)).toBe("a picture")
+      expect(yield* Fiber.join(fiber)).toBe("an image")
     })
   )
 })
 
-describe("a client that leaves", () => {
-  it.effect(
-    "before its picture is settled is not charged; what the supplier used is recorded, and a person looks",
-    () =>
-      Effect.gen(function* () {
-        const it = studio()
-        it.takes.finish = "1 second"
-        const fiber = yield* Effect.fork(told(it))
-        yield* TestClock.adjust("500 millis")
-        it.gone = true
-        yield* TestClock.adjust("500 millis")
-        expect(yield* Fiber.join(fiber)).toBe("interrupted")
-        expect(it.finished).toMatchObject([
-          {
-            state: "abandoned",
-            ending: "client_gone",
-            charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
-          }
-        ])
-      })
+describe("a client that disconnects", () => {
+  it.effect("before the settlement of its image is not charged; the provider's usage is recorded for review", () =>
+    Effect.gen(function* () {
+      const it = imageRequest()
+      it.delays.finish = "1 second"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
+      yield* TestClock.adjust("500 millis")
+      it.gone = true
+      yield* TestClock.adjust("500 millis")
+      expect(yield* Fiber.join(fiber)).toBe("interrupted")
+      expect(it.finished).toMatchObject([
+        {
+          state: "abandoned",
+          ending: "client_gone",
+          charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
+        }
+      ])
+    })
   )
 
-  it.effect("while its supplier works has the supplier aborted at once", () =>
+  it.effect("aborts the exchange with its provider at once", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.ask = "1 minute"
-      const fiber = yield* Effect.fork(it.made)
+      const it = imageRequest()
+      it.delays.attempt = "1 minute"
+      const fiber = yield* Effect.fork(it.result)
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(fiber)
       expect(it.aborted).toEqual(["first"])
@@ -341,61 +368,61 @@ describe("a client that leaves", () => {
     })
   )
 
-  it.effect("while it begins has begun nothing for good, and its key is free", () =>
+  it.effect("during the admission is not charged, and its idempotency key stays free", () =>
     Effect.gen(function* () {
-      const it = studio()
-      it.takes.begin = "1 second"
-      const fiber = yield* Effect.fork(it.made)
+      const it = imageRequest()
+      it.delays.begin = "1 second"
+      const fiber = yield* Effect.fork(it.result)
       yield* TestClock.adjust("500 millis")
-      const leaving = yield* Effect.fork(Fiber.interrupt(fiber))
+      const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
       yield* TestClock.adjust("500 millis")
-      yield* Fiber.join(leaving)
-      expect([it.begun.length, it.asked]).toEqual([1, []])
+      yield* Fiber.join(interrupting)
+      expect([it.begun.length, it.attempted]).toEqual([1, []])
       expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
       expect(it.finished.map(({ state }) => reviewOf(state))).toEqual([undefined])
     })
   )
 
   const step = FastCheck.integer({ min: 0, max: 8 })
-  const answer = FastCheck.constantFrom(...Object.values(endings))
+  const anEnding = FastCheck.constantFrom(...Object.values(endings))
   it.effect.prop(
-    "at whatever moment ends what was begun, once, and what was not begun not at all",
+    "has its request settled once if it had begun, and otherwise not at all",
     {
       times: FastCheck.tuple(step, step, step, step, step),
-      leavesAfter: FastCheck.integer({ min: 0, max: 40 }),
-      first: answer,
-      second: answer
+      disconnectsAfter: FastCheck.integer({ min: 0, max: 40 }),
+      first: anEnding,
+      second: anEnding
     },
-    ({ first, leavesAfter, second, times }) =>
+    ({ first, disconnectsAfter, second, times }) =>
       Effect.gen(function* () {
-        const it = studio({ answers: { first: first.answer, second: second.answer } })
-        const [authenticate = 0, read = 0, begin, ask, finish] = times.map((seconds) => seconds * 1_000)
-        Object.assign(it.takes, { authenticate, read, begin, ask, finish })
-        const fiber = yield* Effect.fork(it.made)
-        yield* TestClock.adjust(leavesAfter * 1_000)
-        const leaving = yield* Effect.fork(Fiber.interrupt(fiber))
+        const it = imageRequest({ attempts: { first: first.attempt, second: second.attempt } })
+        const [authenticate = 0, read = 0, begin, attempt, finish] = times.map((seconds) => seconds * 1_000)
+        Object.assign(it.delays, { authenticate, read, begin, attempt, finish })
+        const fiber = yield* Effect.fork(it.result)
+        yield* TestClock.adjust(disconnectsAfter * 1_000)
+        const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
         yield* TestClock.adjust("1 hour")
-        const exit = yield* Fiber.join(leaving)
-        if (leavesAfter * 1_000 !== authenticate + read) {
-          expect(it.begun.length).toBe(leavesAfter * 1_000 > authenticate + read ? 1 : 0)
+        const exit = yield* Fiber.join(interrupting)
+        if (disconnectsAfter * 1_000 !== authenticate + read) {
+          expect(it.begun.length).toBe(disconnectsAfter * 1_000 > authenticate + read ? 1 : 0)
         }
         expect(it.finished.length).toBe(it.begun.length)
-        if (it.asked.length > 0) expect(it.begun.length).toBe(1)
+        if (it.attempted.length > 0) expect(it.begun.length).toBe(1)
         const [outcome] = it.finished
         if (Exit.isSuccess(exit)) expect(["settled", "unmetered"]).toContain(outcome?.state)
         if (outcome !== undefined && outcome.state !== "settled")
           expect(outcome.charge.charged).toEqual(TokenUsage.none)
         if (outcome?.dispatched === false) expect(outcome.state).toBe("failed")
-        if (outcome?.dispatched === true) expect(it.asked.length).toBeGreaterThan(0)
+        if (outcome?.dispatched === true) expect(it.attempted.length).toBeGreaterThan(0)
       }),
     { fastCheck: { numRuns: 60 } }
   )
 })
 
-describe("an image request whose lease has passed", () => {
-  it.effect("delivers nothing: it was given up, and its account may be making another", () =>
+describe("an image request with an expired lease", () => {
+  it.effect("delivers nothing, because it is abandoned and its account may run another request", () =>
     Effect.gen(function* () {
-      expect(yield* told(studio({ leaseLost: true }))).toBe("UpstreamFailed")
+      expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })
   )
 })

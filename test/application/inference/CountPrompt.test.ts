@@ -26,20 +26,20 @@ const ports = Layer.mergeAll(
 const counting = (providerCount: ProviderCount, counted: InferenceRequest = request) =>
   Effect.provide(countPrompt("messages", counted, providerCount), ports)
 
-it.effect("asks the suppliers that speak the protocol, one after the other, until one says something", () =>
+it.effect("asks the providers that support the protocol, one after the other, until one returns a count", () =>
   Effect.gen(function* () {
     const asked: Array<string> = []
     const ask: ProviderCount = ({ provider }) =>
       Effect.sync(() => {
         asked.push(provider.name)
-        return provider.name === "supplier-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
+        return provider.name === "provider-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
       })
     expect(yield* counting(ask)).toBe(42n)
-    expect(asked).toEqual(["supplier-0", "supplier-2"])
+    expect(asked).toEqual(["provider-0", "provider-2"])
   })
 )
 
-it.effect("estimates when no supplier says anything in time", () =>
+it.effect("estimates when no provider returns a count in time", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(counting(() => Effect.never))
     yield* TestClock.adjust("5 seconds")
@@ -47,7 +47,7 @@ it.effect("estimates when no supplier says anything in time", () =>
   })
 )
 
-it.effect("estimates a long prompt from its beginning", () =>
+it.effect("extrapolates a long prompt from its beginning", () =>
   Effect.gen(function* () {
     const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
     expect(yield* counting(() => Effect.succeedNone, long)).toBe(1_234_569n)

@@ -19,7 +19,7 @@ const frames = FastCheck.array(
   { maxLength: 20 }
 )
 
-/** A frame of several choices says where each goes on; one of the first choice alone says nothing. */
+/** A frame of several choices has a turn for each; a frame of the first choice alone has none. */
 const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
   const content = frame.map(({ text }) => text).join("")
   const turns = frame.map(({ choice }, i) => ({
@@ -30,7 +30,7 @@ const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
 }
 
 describe("delivered text", () => {
-  law("is that of each choice, as far as it was taken", [frames, FastCheck.nat(300)], (all, taken) => {
+  law("contains the taken part of each choice", [frames, FastCheck.nat(300)], (all, taken) => {
     const delivered = new DeliveredText()
     for (const frame of all) append(delivered, frame)
     delivered.markDelivered(Math.min(taken, delivered.sentCharacters), all.length)
@@ -47,7 +47,7 @@ describe("delivered text", () => {
     return JSON.stringify([...delivered.texts].sort()) === JSON.stringify(expected.sort())
   })
 
-  it("is nothing before anything was taken", () => {
+  it("is empty before the socket takes a write", () => {
     const delivered = new DeliveredText()
     delivered.append("hello")
     expect([delivered.texts, delivered.deltas]).toEqual([[], 0])

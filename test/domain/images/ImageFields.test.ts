@@ -1,4 +1,4 @@
-import { fieldNames, fits } from "@tollgate/domain/images/ImageFields"
+import { fieldNames, isWithinLimits } from "@tollgate/domain/images/ImageFields"
 import type { ImageOperation, SourceImage } from "@tollgate/domain/images/ImageRequest"
 import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
 import { Either, FastCheck as fc } from "effect"
@@ -163,7 +163,7 @@ describe("a request", () => {
       fc.property(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 }), (width, height) => {
         const isAccepted = generating({ size: `${width}x${height}` }) === "accepted"
         expect(isAccepted).toBe(width <= 4_096 && height <= 4_096 && width * height <= 16_777_216)
-        expect(isAccepted).toBe(fits(width, height))
+        expect(isAccepted).toBe(isWithinLimits(width, height))
       })
     )
   })

@@ -19,10 +19,10 @@ const reported: FastCheck.Arbitrary<ReportedUsage> = FastCheck.record({
 })
 const error = new UpstreamFailed({ cause: "a test" })
 const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
-  reported.map((usage): ImageEnd => ({ _tag: "Pictured", usage })),
-  reported.map((usage): ImageEnd => ({ _tag: "Left", usage })),
+  reported.map((usage): ImageEnd => ({ _tag: "Completed", usage })),
+  reported.map((usage): ImageEnd => ({ _tag: "ClientGone", usage })),
   FastCheck.constantFrom<Array<ImageEnd>>(
-    { _tag: "Left", usage: undefined },
+    { _tag: "ClientGone", usage: undefined },
     { _tag: "TooLarge" },
     { _tag: "TimedOut" },
     { _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) },
@@ -37,7 +37,7 @@ describe("the end of an image request", () => {
     const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
     return (
-      end._tag === "Pictured" &&
+      end._tag === "Completed" &&
       response._tag === "Image" &&
       JSON.stringify(Object.values(charge.charged).map(String)) ===
         JSON.stringify(Object.values(asUsage(end.usage)).map(String))
@@ -63,11 +63,11 @@ describe("the end of an image request", () => {
 
   it("charges a reported 0 as 0, and unreported usage not at all", () => {
     const prompt = { ...TokenUsage.none, input: zero }
-    expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: zero } }, true)).toMatchObject({
+    expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",
       response: { billing: "settled" }
     })
-    expect(outcomeOf({ _tag: "Pictured", usage: { prompt, output: undefined } }, true)).toMatchObject({
+    expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: undefined } }, true)).toMatchObject({
       state: "unmetered",
       response: { billing: "unmetered" },
       charge: { source: "none" }

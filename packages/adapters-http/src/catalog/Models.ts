@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { caller } from "../auth/PresentedKey.ts"
 import { inferenceResponse } from "../http/ApiResponse.ts"
-import { pathOf } from "../http/RequestPath.ts"
+import { pathOf } from "../http/SurfaceError.ts"
 import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
 import { refusal } from "../openapi/InferenceDocs.ts"
 

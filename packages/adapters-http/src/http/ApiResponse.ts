@@ -8,8 +8,7 @@ import { errorBody, type RelayError } from "../wire/InferenceErrors.ts"
 import { type ResellerFailure, resellerErrorBody } from "../wire/ResellerErrors.ts"
 import { refusalResponse } from "./Refusal.ts"
 import { requestIdOf } from "./RequestIds.ts"
-import { pathOf } from "./RequestPath.ts"
-import { type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
+import { pathOf, type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 
 type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest>
 

@@ -1,14 +1,14 @@
 /**
  * The headers of every response: the request id under both names that clients look for
- * (docs/reference/inference.md#a8), no sniffing, no caching unless the response says otherwise, and what browsers need
- * to read any of it.
+ * (docs/reference/inference.md#a8), no sniffing, no caching unless the response sets its own, and the CORS headers. Also
+ * the response to a CORS preflight request.
  */
-import type { ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 
 export interface CommonHeadersOptions {
   /** Part of the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** Which web pages may call the service: `*`, one origin, or none. */
+  /** The web pages that may call the service: `*`, one origin, or none. */
   readonly corsAllowOrigin: string | undefined
 }
 
@@ -40,4 +40,30 @@ export class CommonHeaders {
     const headers = this.with(requestId, ["cache-control", "no-store"])
     for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string)
   }
+}
+
+/**
+ * Responds to a CORS preflight request: on every path, without a key (docs/reference/inference.md#f14).
+ *
+ * The requested headers are repeated, because a `*` does not cover `authorization`. Only pages that send a key themselves
+ * can use it: nothing depends on cookies.
+ */
+export const respondToPreflight = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: CommonHeaders,
+  requestId: string
+): void => {
+  const requested = request.headers["access-control-request-headers"]
+  const own = [
+    "access-control-allow-methods",
+    "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    ...(requested === undefined ? [] : ["access-control-allow-headers", requested]),
+    "access-control-max-age",
+    "86400",
+    "cache-control",
+    "no-store"
+  ]
+  response.writeHead(204, headers.with(requestId, own))
+  response.end()
 }

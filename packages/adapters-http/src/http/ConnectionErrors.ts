@@ -21,7 +21,7 @@ const errorOf = (code: string | undefined): SurfaceError => {
 /** How long the client has to read the refusal before the connection is cut. */
 const LINGER_MILLIS = 1_000
 
-export const answerConnectionError = (
+export const respondToConnectionError = (
   failure: Error & { readonly code?: string },
   socket: Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null },
   headers: CommonHeaders,

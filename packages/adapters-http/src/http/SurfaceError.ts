@@ -1,7 +1,7 @@
 /**
  * The errors of the server itself: no such route, wrong method, draining, an internal error. Under /v1 in the error body of
  * the inference routes (docs/reference/errors.md#a6), and in the plain error body everywhere else
- * (docs/reference/errors.md#a5).
+ * (docs/reference/errors.md#a5). The path of a request decides between them.
  */
 import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
 import { retryAfter } from "../wire/RetryAfter.ts"
@@ -76,4 +76,20 @@ export const drainingError: SurfaceError = {
   code: "overloaded",
   message: "This server is being stopped. Try again.",
   headers: retryAfter({ retryAfterSeconds: 1 })
+}
+
+const split = (target: string): { readonly path: string; readonly query: string } => {
+  const at = target.indexOf("?")
+  return at < 0 ? { path: target, query: "" } : { path: target.slice(0, at), query: target.slice(at) }
+}
+
+const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path)
+
+/** The path of a request without its query and without one trailing slash, as routes are compared with it. */
+export const pathOf = (target: string): string => trimmed(split(target).path)
+
+/** The same target without the trailing slash of its path. */
+export const withoutTrailingSlash = (target: string): string => {
+  const { path, query } = split(target)
+  return trimmed(path) + query
 }

@@ -1,7 +1,7 @@
 /**
- * Base64 as it stands in JSON: how many bytes it is, and whether it is base64 at all, without decoding it.
+ * Base64 inside a JSON text: its decoded length and its validity, without decoding it.
  *
- * Some encoders of JSON write a slash as `\/`; that stays as it is.
+ * Some JSON encoders write a slash as `\/`; the escape stays as it is.
  */
 import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"
@@ -9,22 +9,22 @@ import * as Effect from "effect/Effect"
 const BACKSLASH = 0x5c
 const SLASH = 0x2f
 const PADDING = 0x3d
-/** Looked at in one go; other requests have their turn in between. */
-const STRETCH_BYTES = 1024 * 1024
+/** Checked before the event loop gets a turn. */
+const BYTES_PER_TURN = 1024 * 1024
 
 const ALPHABET = new Uint8Array(256)
 for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\")) ALPHABET[byte] = 1
 
-/** Decoded, supposing that it is base64. */
-export const picturedBytes = (text: Buffer): number =>
+/** The decoded length of valid base64. */
+export const decodedBytes = (text: Buffer): number =>
   Math.floor(((text.length - escapesIn(text) - paddingOf(text)) * 3) / 4)
 
-/** Not empty, of whole groups, padded at its end only, and of nothing but its alphabet. */
-export const isOneBase64 = (text: Buffer): Effect.Effect<boolean> =>
+/** Not empty, of whole groups, padded only at the end, and with no other character. */
+export const isBase64 = (text: Buffer): Effect.Effect<boolean> =>
   Effect.suspend(() => {
     const characters = text.length - escapesIn(text)
     if (characters === 0 || characters % 4 !== 0) return Effect.succeed(false)
-    return isOfAlphabet(text.subarray(0, text.length - paddingOf(text)), 0)
+    return isInAlphabet(text.subarray(0, text.length - paddingOf(text)), 0)
   })
 
 const paddingOf = (text: Buffer): number => (text.at(-1) !== PADDING ? 0 : text.at(-2) === PADDING ? 2 : 1)
@@ -35,11 +35,11 @@ const escapesIn = (text: Buffer): number => {
   return count
 }
 
-const isOfAlphabet = (text: Buffer, from: number): Effect.Effect<boolean> => {
-  const end = Math.min(text.length, from + STRETCH_BYTES)
+const isInAlphabet = (text: Buffer, from: number): Effect.Effect<boolean> => {
+  const end = Math.min(text.length, from + BYTES_PER_TURN)
   for (let i = from; i < end; i++) {
     const byte = text[i] as number
     if (ALPHABET[byte] !== 1 || (byte === BACKSLASH && text[i + 1] !== SLASH)) return Effect.succeed(false)
   }
-  return end === text.length ? Effect.succeed(true) : Effect.flatMap(yieldToEventLoop, () => isOfAlphabet(text, end))
+  return end === text.length ? Effect.succeed(true) : Effect.flatMap(yieldToEventLoop, () => isInAlphabet(text, end))
 }

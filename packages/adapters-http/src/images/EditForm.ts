@@ -1,12 +1,12 @@
 /**
- * The form of an edit, read as it comes: texts and exactly one file, in any order, in memory only.
+ * The form of an edit, parsed while it arrives: text fields and exactly one file, in any order, in memory only.
  *
- * Each field is judged when it is whole, and whether the model can edit is asked as soon as it is named, so that no file
- * is read for nothing where the model comes first.
+ * Each field is checked when it is complete. The model is checked as soon as its field is complete, so that a form that
+ * names its model first is refused before its file is read.
  */
-import type { Capable } from "@tollgate/application/images/ImageConnection"
+import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { ImageTooLarge, type UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
-import { type FieldFault, fieldOf, readField } from "@tollgate/domain/images/ImageFields"
+import { type FieldError, fieldOf, readField } from "@tollgate/domain/images/ImageFields"
 import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"
@@ -15,20 +15,20 @@ import type { BodyConsumer } from "../http/RequestBody.ts"
 import { isFile, isFormData, nameOf } from "./FormPart.ts"
 
 const MIB = 1024 * 1024
-export const FORM_BYTES = 12 * MIB
-export const SOURCE_BYTES = 10 * MIB
-/** The longest prompt, and some. */
-const FIELD_BYTES = 256 * 1024
-const PARTS = 16
-const BOUNDARY_CHARACTERS = 70
+export const MAX_FORM_BYTES = 12 * MIB
+export const MAX_SOURCE_BYTES = 10 * MIB
+/** Larger than the longest prompt. */
+const MAX_FIELD_BYTES = 256 * 1024
+const MAX_PARTS = 16
+const MAX_BOUNDARY_CHARACTERS = 70
 
-/** A closing delimiter has as many hyphens at its end, at most. */
-const HYPHENS = BOUNDARY_CHARACTERS + 4
+/** A closing delimiter ends with at most this many hyphens. */
+const MAX_HYPHENS = MAX_BOUNDARY_CHARACTERS + 4
 const HYPHEN = 0x2d
 
-export type FormFault = FieldFault | ModelNotFound | UnsupportedEndpoint | ImageTooLarge | Overloaded
+export type FormError = FieldError | ModelNotFound | UnsupportedEndpoint | ImageTooLarge | Overloaded
 
-export interface ReadForm {
+export interface ParsedForm {
   readonly texts: ReadonlyMap<string, string>
   readonly file: Buffer | undefined
 }
@@ -36,99 +36,99 @@ export interface ReadForm {
 const FORM_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
 
-/** What the head says of the form. */
-export const formFault = (contentType: string | undefined): InvalidRequest | undefined => {
+/** The error that the content type of the request already shows. */
+export const formHeaderError = (contentType: string | undefined): InvalidRequest | undefined => {
   if (contentType === undefined || !FORM_TYPE.test(contentType)) {
     return malformed("Send the image and its fields as 'multipart/form-data'.")
   }
   const [, quoted, bare] = BOUNDARY.exec(contentType) ?? []
   const boundary = quoted ?? bare ?? ""
-  return boundary.length < 1 || boundary.length > BOUNDARY_CHARACTERS
-    ? malformed(`The content-type of the form must name its boundary, of 1 to ${BOUNDARY_CHARACTERS} characters.`)
+  return boundary.length < 1 || boundary.length > MAX_BOUNDARY_CHARACTERS
+    ? malformed(`The content-type of the form must name its boundary, of 1 to ${MAX_BOUNDARY_CHARACTERS} characters.`)
     : undefined
 }
 
-export const formTooLarge = () => new ImageTooLarge({ message: `The form is larger than ${FORM_BYTES} bytes.` })
+export const formTooLarge = () => new ImageTooLarge({ message: `The form is larger than ${MAX_FORM_BYTES} bytes.` })
 
-export class EditForm implements BodyConsumer<ReadForm, FormFault> {
+export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   readonly #reservation: MemoryReservation
-  readonly #capable: Capable
+  readonly #checkModel: ModelCheck
   readonly #parser: Multipasta.Parser
   readonly #texts = new Map<string, string>()
   readonly #file: Array<Uint8Array> = []
   #fileBytes = 0
   #files = 0
   #bytes = 0
-  #fault: FormFault | undefined
+  #error: FormError | undefined
   #complete = false
-  /** The part that is being read. */
+  /** The name of the part that is being parsed. */
   #part = ""
-  #held: Buffer = Buffer.alloc(0)
+  #withheld: Buffer = Buffer.alloc(0)
 
-  constructor(contentType: string, reservation: MemoryReservation, capable: Capable) {
+  constructor(contentType: string, reservation: MemoryReservation, checkModel: ModelCheck) {
     this.#reservation = reservation
-    this.#capable = capable
+    this.#checkModel = checkModel
     this.#parser = Multipasta.make({
       headers: { "content-type": contentType },
-      maxParts: PARTS,
-      maxFieldSize: FIELD_BYTES,
+      maxParts: MAX_PARTS,
+      maxFieldSize: MAX_FIELD_BYTES,
       isFile: (info) => {
         this.#part = nameOf(info)
         return isFile(info)
       },
-      onField: (info, value) => this.#step(() => this.#text(info, value)),
-      onFile: (info) => this.#begin(info),
-      onError: (error) => this.#step(() => faultOf(error, this.#part)),
+      onField: (info, value) => this.#step(() => this.#addText(info, value)),
+      onFile: (info) => this.#beginFile(info),
+      onError: (error) => this.#step(() => errorOf(error, this.#part)),
       onDone: () => {
         this.#complete = true
       }
     })
   }
 
-  take(piece: Buffer): FormFault | undefined {
-    this.#bytes += piece.length
-    if (this.#bytes > FORM_BYTES) return formTooLarge()
-    if (!this.#reservation.take(piece.length)) return new Overloaded({ retryAfterSeconds: 1 })
-    const given = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece])
-    // The parser must see the two hyphens that close a form at once.
+  take(chunk: Buffer): FormError | undefined {
+    this.#bytes += chunk.length
+    if (this.#bytes > MAX_FORM_BYTES) return formTooLarge()
+    if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
+    const given = this.#withheld.length === 0 ? chunk : Buffer.concat([this.#withheld, chunk])
+    // The parser must get the two hyphens that close a form in one chunk.
     const whole = given.length - hyphensAtEnd(given)
-    this.#held = given.subarray(whole)
+    this.#withheld = given.subarray(whole)
     return this.#write(given.subarray(0, whole))
   }
 
-  end(): Either.Either<ReadForm, FormFault> {
-    this.#write(this.#held)
+  end(): Either.Either<ParsedForm, FormError> {
+    this.#write(this.#withheld)
     this.#guarded(() => this.#parser.end())
-    if (this.#fault !== undefined) return Either.left(this.#fault)
+    if (this.#error !== undefined) return Either.left(this.#error)
     if (!this.#complete) return Either.left(malformed("The form ends before its closing boundary."))
     const file = this.#files === 0 ? undefined : Buffer.concat(this.#file, this.#fileBytes)
     return Either.right({ texts: this.#texts, file })
   }
 
-  #write(bytes: Buffer): FormFault | undefined {
-    if (bytes.length > 0 && this.#fault === undefined && !this.#complete) {
+  #write(bytes: Buffer): FormError | undefined {
+    if (bytes.length > 0 && this.#error === undefined && !this.#complete) {
       this.#guarded(() => this.#parser.write(bytes))
     }
-    return this.#fault
+    return this.#error
   }
 
-  /** The parser throws at some escapes, and tells of parts whose head it has not understood. */
+  /** The parser throws at some escapes, and also after a part whose headers it could not parse. */
   #guarded(parse: () => void): void {
     try {
       parse()
     } catch {
-      this.#fault ??= malformed("The form is malformed.")
+      this.#error ??= malformed("The form is malformed.")
     }
   }
 
-  /** The first fault counts; nothing after the end does. */
-  #step(judge: () => FormFault | undefined): void {
-    if (this.#fault === undefined && !this.#complete) this.#fault = judge()
+  /** The first error counts; nothing after the closing boundary does. */
+  #step(check: () => FormError | undefined): void {
+    if (this.#error === undefined && !this.#complete) this.#error = check()
   }
 
-  #text(info: Multipasta.PartInfo, value: Uint8Array): FormFault | undefined {
+  #addText(info: Multipasta.PartInfo, value: Uint8Array): FormError | undefined {
     const name = nameOf(info)
-    if (!isFormData(info)) return malformed("A part of the form is no form-data.")
+    if (!isFormData(info)) return malformed("A part of the form is not form-data.")
     if (isTransferEncoded(info)) return encoded()
     const text = textOf(value)
     if (text === undefined) return new InvalidRequest({ message: `'${name}' is not UTF-8.`, param: name })
@@ -137,22 +137,22 @@ export class EditForm implements BodyConsumer<ReadForm, FormFault> {
     if (this.#texts.has(name)) return new InvalidRequest({ message: `'${name}' is given more than once.`, param: name })
     this.#texts.set(name, text)
     if (name !== "model") return undefined
-    const capable = this.#capable(text)
-    return Either.isLeft(capable) ? capable.left : undefined
+    const checkModel = this.#checkModel(text)
+    return Either.isLeft(checkModel) ? checkModel.left : undefined
   }
 
-  #begin(info: Multipasta.PartInfo): (bytes: Uint8Array | null) => void {
+  #beginFile(info: Multipasta.PartInfo): (bytes: Uint8Array | null) => void {
     this.#step(() => this.#refuseFile(info))
     let ended = false
     return (bytes) =>
       this.#step(() => {
         if (ended) return malformed("The form is malformed.")
         if (bytes === null) ended = true
-        return bytes === null ? undefined : this.#fileGoesOn(bytes)
+        return bytes === null ? undefined : this.#appendToFile(bytes)
       })
   }
 
-  #refuseFile(info: Multipasta.PartInfo): FormFault | undefined {
+  #refuseFile(info: Multipasta.PartInfo): FormError | undefined {
     const name = nameOf(info)
     if (name !== "image") {
       const field = fieldOf("edit", name)
@@ -166,10 +166,10 @@ export class EditForm implements BodyConsumer<ReadForm, FormFault> {
     return this.#files > 1 ? new InvalidRequest({ message: "Send exactly one 'image'.", param: "image" }) : undefined
   }
 
-  #fileGoesOn(bytes: Uint8Array): FormFault | undefined {
+  #appendToFile(bytes: Uint8Array): FormError | undefined {
     this.#fileBytes += bytes.length
-    if (this.#fileBytes > SOURCE_BYTES) {
-      return new ImageTooLarge({ message: `'image' is larger than ${SOURCE_BYTES} bytes.` })
+    if (this.#fileBytes > MAX_SOURCE_BYTES) {
+      return new ImageTooLarge({ message: `'image' is larger than ${MAX_SOURCE_BYTES} bytes.` })
     }
     this.#file.push(bytes)
     return undefined
@@ -193,7 +193,7 @@ const hyphensAtEnd = (bytes: Buffer): number => {
   let count = 0
   while (count < bytes.length && bytes[bytes.length - 1 - count] === HYPHEN) {
     count += 1
-    if (count > HYPHENS) return 0
+    if (count > MAX_HYPHENS) return 0
   }
   return count
 }
@@ -201,9 +201,9 @@ const hyphensAtEnd = (bytes: Buffer): number => {
 const encoded = () => malformed("Send the parts of the form as they are, without content-transfer-encoding.")
 const malformed = (message: string) => new InvalidRequest({ message, param: null })
 
-const faultOf = (error: Multipasta.MultipartError, part: string): InvalidRequest => {
+const errorOf = (error: Multipasta.MultipartError, part: string): InvalidRequest => {
   if (error._tag !== "ReachedLimit") return malformed("The form is malformed.")
   return error.limit === "MaxParts"
-    ? malformed(`The form has more than ${PARTS} parts.`)
-    : new InvalidRequest({ message: `'${part}' is longer than ${FIELD_BYTES} bytes.`, param: part })
+    ? malformed(`The form has more than ${MAX_PARTS} parts.`)
+    : new InvalidRequest({ message: `'${part}' is longer than ${MAX_FIELD_BYTES} bytes.`, param: part })
 }

@@ -1,5 +1,5 @@
 /**
- * The JSON body of a generation: its members, each there once.
+ * The JSON body of a generation: its members, each of them once.
  */
 import type { IncomingMessage } from "node:http"
 import { type FieldName, fieldNames } from "@tollgate/domain/images/ImageFields"
@@ -11,27 +11,27 @@ import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import { type BodyRefusal, jsonHeadersError, readWholeBody } from "../http/RequestBody.ts"
 import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
 
-/** Longest prompt and all, escaped or not (docs/reference/limits.md#a10). */
-export const GENERATION_BYTES = 256 * 1024
+/** Fits the longest prompt with all members, also escaped (docs/reference/limits.md#a10). */
+export const MAX_GENERATION_BYTES = 256 * 1024
 
-type BodyFault = InvalidRequest | BodyRefusal
+type GenerationError = InvalidRequest | BodyRefusal
 
 export const readGeneration = (
   request: IncomingMessage,
   reservation: MemoryReservation
-): Effect.Effect<GivenMembers, BodyFault> =>
+): Effect.Effect<GivenMembers, GenerationError> =>
   Effect.suspend(() => {
-    const error = jsonHeadersError(request.headers, GENERATION_BYTES)
+    const error = jsonHeadersError(request.headers, MAX_GENERATION_BYTES)
     if (error !== undefined) return Effect.fail(error)
     const body = Effect.async<Buffer, BodyRefusal>((resume) =>
-      Effect.sync(readWholeBody(request, GENERATION_BYTES, reservation, resume))
+      Effect.sync(readWholeBody(request, MAX_GENERATION_BYTES, reservation, resume))
     )
     return Effect.flatMap(body, membersIn)
   })
 
 const everyField = Object.fromEntries(fieldNames.map((name) => [name, {}])) as { readonly [N in FieldName]: MemberPlan }
 
-/** Well-formed, an object, and no field of ours there twice. */
+/** Requires well-formed JSON, an object, and no supported field twice. */
 const scan = scanner({ members: everyField, media: { members: [], types: [] } })
 
 const membersIn = (body: Buffer): Either.Either<GivenMembers, InvalidRequest> =>

@@ -1,9 +1,8 @@
 /**
- * The client of an image request as it is over HTTP: its headers, its body, its connection, and the supplier it is
- * served by.
+ * The HTTP side of an image request: its headers, its body, its connection, and the attempts at its providers.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Capable, ImageAnswer, ImageConnection } from "@tollgate/application/images/ImageConnection"
+import type { ImageConnection, ImageResult, ModelCheck } from "@tollgate/application/images/ImageConnection"
 import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from "@tollgate/domain/images/IdempotencyKey"
@@ -15,12 +14,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { presentedKey } from "../auth/PresentedKey.ts"
 import { announcedBytes, consumeBody, isEncoded } from "../http/RequestBody.ts"
-import { type Asking, askSupplier } from "./AskUpstream.ts"
-import { EditForm, FORM_BYTES, type FormFault, formFault, formTooLarge, type ReadForm } from "./EditForm.ts"
+import { EditForm, type FormError, formHeaderError, formTooLarge, MAX_FORM_BYTES, type ParsedForm } from "./EditForm.ts"
 import { readGeneration } from "./GenerationBody.ts"
+import { attemptImage, type ImageAttemptContext } from "./ImageAttempt.ts"
 import { readSource } from "./SourceHeader.ts"
 
-type TakeRequest = ReturnType<ImageConnection<Buffer>["takeRequest"]>
+type ReadRequest = ReturnType<ImageConnection<Buffer>["readRequest"]>
 
 export class HttpImageConnection implements ImageConnection<Buffer> {
   readonly requestId: RequestId
@@ -31,52 +30,57 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
   readonly nowMillis = () => performance.now()
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #asking: Asking
+  readonly #context: ImageAttemptContext
 
-  constructor(operation: ImageOperation, request: IncomingMessage, response: ServerResponse, asking: Asking) {
+  constructor(
+    operation: ImageOperation,
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: ImageAttemptContext
+  ) {
     this.operation = operation
-    this.requestId = asking.requestId
+    this.requestId = context.requestId
     this.presentedKey = presentedKey(request.rawHeaders, request.socket)
     this.idempotencyKey = presentedIdempotencyKey(request)
     this.#request = request
     this.#response = response
-    this.#asking = asking
+    this.#context = context
   }
 
-  takeRequest(capable: Capable): TakeRequest {
-    return this.operation === "generate" ? this.#takeGeneration() : this.#takeEdit(capable)
+  readRequest(checkModel: ModelCheck): ReadRequest {
+    return this.operation === "generate" ? this.#readGeneration() : this.#readEdit(checkModel)
   }
 
-  ask(request: ImageRequest, candidate: Candidate): Effect.Effect<ImageAnswer<Buffer>, FailedAttempt> {
-    return askSupplier(this.#asking, request, candidate)
+  attempt(request: ImageRequest, candidate: Candidate): Effect.Effect<ImageResult<Buffer>, FailedAttempt> {
+    return attemptImage(this.#context, request, candidate)
   }
 
   gone(): boolean {
     return this.#response.closed || this.#request.socket.destroyed
   }
 
-  /** No file is read for it: whether the model can is asked by the use case. */
-  #takeGeneration(): TakeRequest {
-    return Effect.flatMap(readGeneration(this.#request, this.#asking.reservation), (members) =>
+  /** Without a file to read, the use case checks the model after the body. */
+  #readGeneration(): ReadRequest {
+    return Effect.flatMap(readGeneration(this.#request, this.#context.reservation), (members) =>
       readImageRequest("generate", members, undefined)
     )
   }
 
-  #takeEdit(capable: Capable): TakeRequest {
+  #readEdit(checkModel: ModelCheck): ReadRequest {
     return Effect.gen(this, function* () {
-      const { texts, file } = yield* this.#readForm(capable)
+      const { texts, file } = yield* this.#parseForm(checkModel)
       const source = file === undefined ? undefined : yield* readSource(file)
       return yield* readImageRequest("edit", texts, source)
     })
   }
 
-  #readForm(capable: Capable): Effect.Effect<ReadForm, FormFault> {
+  #parseForm(checkModel: ModelCheck): Effect.Effect<ParsedForm, FormError> {
     const contentType = this.#request.headers["content-type"] ?? ""
-    const fault = isEncoded(this.#request.headers) ? encoded() : formFault(contentType)
-    if (fault !== undefined) return Effect.fail(fault)
-    if (announcedBytes(this.#request.headers) > FORM_BYTES) return Effect.fail(formTooLarge())
+    const error = isEncoded(this.#request.headers) ? encoded() : formHeaderError(contentType)
+    if (error !== undefined) return Effect.fail(error)
+    if (announcedBytes(this.#request.headers) > MAX_FORM_BYTES) return Effect.fail(formTooLarge())
     return Effect.async((resume) => {
-      const form = new EditForm(contentType, this.#asking.reservation, capable)
+      const form = new EditForm(contentType, this.#context.reservation, checkModel)
       return Effect.sync(consumeBody(this.#request, form, resume))
     })
   }
@@ -84,7 +88,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
 const encoded = () => new InvalidRequest({ message: "Send the form without content-encoding.", param: null })
 
-/** A key that is sent twice may be two keys; Node would join them. */
+/** A repeated header may carry two different keys, and Node would join them. */
 const presentedIdempotencyKey = ({ headersDistinct }: IncomingMessage): ImageConnection<Buffer>["idempotencyKey"] => {
   const [first, second] = headersDistinct[IDEMPOTENCY_KEY_HEADER.toLowerCase()] ?? []
   if (second === undefined) return idempotencyKey(first)

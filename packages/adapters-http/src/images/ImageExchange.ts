@@ -1,8 +1,9 @@
 /**
- * One exchange with a supplier about an image: sent, and heard to its end, or to the first reason not to.
+ * One exchange with a provider for an image: sends the request and collects the response, to its end or to the first
+ * failure.
  *
- * The head comes when the image is made, so that the time to the first byte is that of the whole: it is bounded by the
- * provider's total, and silence counts from the head on.
+ * The head arrives when the image is ready. So the time to the first byte is bounded by the provider's total timeout, and
+ * the idle timeout begins with the head.
  */
 import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type {
@@ -18,15 +19,15 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
-import { AnswerMemory, type GatheredAnswer } from "./AnswerMemory.ts"
+import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The status already says what matters; a refusal whose text does not come is taken without it. */
+/** The status already has the meaning; a refusal whose text does not arrive by then is handled without it. */
 const REFUSAL_MILLIS = 5_000
 
-/** What a supplier said, as bytes. */
-export type Heard =
-  | { readonly _tag: "Answer"; readonly gathered: GatheredAnswer }
+/** The bytes that the provider sent. */
+export type ExchangeResult =
+  | { readonly _tag: "Response"; readonly response: BufferedResponse }
   | { readonly _tag: "TooLarge" }
   | {
       readonly _tag: "Refusal"
@@ -40,19 +41,19 @@ const READABLE = /^\s*(?:application\/(?:json|[\w.+-]+\+json)|text\/(?:plain|jso
 export class ImageExchange implements UpstreamEvents {
   readonly #counters: RelayCounters
   readonly #reservation: MemoryReservation
-  /** Bytes of the answer that the request already has room for. */
+  /** Bytes of the response that the request has already reserved. */
   readonly #reservedBytes: number
   #exchange: UpstreamExchange | undefined
   #verdict: Verdict | undefined
   #phase: "waiting" | "collecting" | "refused" | "over" = "waiting"
   #head: UpstreamHead | undefined
-  #answer = new AnswerMemory()
+  #response = new ResponseBuffer()
   readonly #refusal: Array<Buffer> = []
   #refusalBytes = 0
   #total: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #idleMillis = 0
-  #tell: (heard: Effect.Effect<Heard, FailedAttempt>) => void = () => {}
+  #resume: (result: Effect.Effect<ExchangeResult, FailedAttempt>) => void = () => {}
 
   constructor(counters: RelayCounters, reservation: MemoryReservation, reservedBytes: number) {
     this.#counters = counters
@@ -64,32 +65,35 @@ export class ImageExchange implements UpstreamEvents {
     return this.#head?.status
   }
 
-  hear(upstreams: Context.Tag.Service<Upstreams>, request: UpstreamRequest): Effect.Effect<Heard, FailedAttempt> {
+  run(
+    upstreams: Context.Tag.Service<Upstreams>,
+    request: UpstreamRequest
+  ): Effect.Effect<ExchangeResult, FailedAttempt> {
     return Effect.async((resume) => {
-      this.#tell = resume
+      this.#resume = resume
       const { totalMillis, idleMillis } = request.candidate.provider.timeouts
       this.#idleMillis = idleMillis
       const sent = upstreams.send(request, this)
       if (sent._tag === "Left") {
-        this.#over(Effect.fail({ error: sent.left, retryElsewhere: true, unsent: true }))
+        this.#end(Effect.fail({ error: sent.left, retryElsewhere: true, unsent: true }))
         return
       }
       this.#counters.openExchanges += 1
       this.#exchange = sent.right
       if (this.#verdict !== undefined) this.#release(this.#verdict)
       else if (this.#phase !== "over") {
-        // What was asked and not answered in time may be billed to us, so no other route is asked as well.
+        // A request without a response in time may be billed to us, so no other route is tried as well.
         this.#total = setTimeout(() => this.#broken(`not done within ${totalMillis} ms`, false), totalMillis)
       }
     })
   }
 
-  /** Only the first verdict counts. Whatever goes on ends now. */
+  /** Only the first verdict counts. The exchange ends now if it is not over. */
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
     this.#phase = "over"
-    this.#answer = new AnswerMemory()
+    this.#response = new ResponseBuffer()
     this.#stopTimers()
     if (this.#exchange !== undefined) this.#release(verdict)
   }
@@ -99,7 +103,7 @@ export class ImageExchange implements UpstreamEvents {
     this.#head = head
     const isGood = head.status >= 200 && head.status <= 299
     if (isGood && !READABLE.test(head.contentType)) {
-      this.#broken(`answered with ${head.contentType}`, false)
+      this.#broken(`responded with ${head.contentType}`, false)
       return
     }
     this.#phase = isGood ? "collecting" : "refused"
@@ -107,26 +111,26 @@ export class ImageExchange implements UpstreamEvents {
     this.#idle = setTimeout(() => this.#silent(millis), millis)
   }
 
-  onData(piece: Buffer): boolean {
+  onData(chunk: Buffer): boolean {
     if (this.#phase === "over" || this.#phase === "waiting") return true
     this.#idle?.refresh()
     if (this.#phase === "refused") {
-      this.#refusal.push(piece)
-      this.#refusalBytes += piece.length
+      this.#refusal.push(chunk)
+      this.#refusalBytes += chunk.length
       if (this.#refusalBytes >= REFUSAL_BYTES) this.#refused()
-    } else if (!this.#reservation.take(this.#beyondReserve(piece))) {
-      this.#broken("there was no memory for its answer", false, "undecided")
-    } else if (!this.#answer.take(piece)) {
-      this.#over(Effect.succeed({ _tag: "TooLarge" }))
+    } else if (!this.#reservation.take(this.#unreservedBytes(chunk))) {
+      this.#broken("not enough memory for its response", false, "undecided")
+    } else if (!this.#response.append(chunk)) {
+      this.#end(Effect.succeed({ _tag: "TooLarge" }))
     }
     return true
   }
 
   onEnd(): void {
     if (this.#phase === "refused") this.#refused()
-    else if (this.#phase === "waiting") this.#broken("ended without an answer", true)
+    else if (this.#phase === "waiting") this.#broken("ended without a response", true)
     else if (this.#phase === "collecting") {
-      this.#over(Effect.succeed({ _tag: "Answer", gathered: this.#answer.gathered }))
+      this.#end(Effect.succeed({ _tag: "Response", response: this.#response.response }))
     }
   }
 
@@ -135,9 +139,9 @@ export class ImageExchange implements UpstreamEvents {
     else if (this.#phase !== "over") this.#broken(reason, this.#phase === "waiting")
   }
 
-  #beyondReserve(piece: Buffer): number {
-    const before = this.#answer.bytes
-    return Math.max(0, before + piece.length - Math.max(before, this.#reservedBytes))
+  #unreservedBytes(chunk: Buffer): number {
+    const before = this.#response.bytes
+    return Math.max(0, before + chunk.length - Math.max(before, this.#reservedBytes))
   }
 
   #silent(millis: number): void {
@@ -148,20 +152,20 @@ export class ImageExchange implements UpstreamEvents {
   #refused(): void {
     const { status, retryAfter } = this.#head as UpstreamHead
     const body = Buffer.concat(this.#refusal).subarray(0, REFUSAL_BYTES)
-    this.#over(Effect.succeed({ _tag: "Refusal", status, retryAfter, body }))
+    this.#end(Effect.succeed({ _tag: "Refusal", status, retryAfter, body }))
   }
 
   #broken(reason: string, retryElsewhere: boolean, verdict: Verdict = "failed"): void {
     if (this.#phase === "over") return
-    this.#over(Effect.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }))
+    this.#end(Effect.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }))
     this.close(verdict)
   }
 
-  /** Nothing more is listened to; what it says of the supplier is for whoever reads it. */
-  #over(heard: Effect.Effect<Heard, FailedAttempt>): void {
+  /** Ignores further events. The caller judges the result and closes the exchange with its verdict. */
+  #end(result: Effect.Effect<ExchangeResult, FailedAttempt>): void {
     this.#phase = "over"
     this.#stopTimers()
-    this.#tell(heard)
+    this.#resume(result)
   }
 
   #stopTimers(): void {

@@ -1,6 +1,6 @@
 /**
- * Writes what an image request comes to, and waits until the client has it: the picture by one write of the memory it is
- * in, or an error, for which a client that is still uploading gets a moment.
+ * Writes the response to an image request, and waits until the client has it: the image in one write of the buffer that
+ * contains it, or an error. A client that is still uploading has a short time to read the error.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -9,15 +9,15 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
 const JSON_TYPE = { "content-type": "application/json" }
 
-/** Ends when the socket took everything, or is closed. What it took cannot be taken back, so nothing interrupts it. */
-export const writePicture = (
+/** Completes when the socket has taken everything, or is closed. Uninterruptible: written bytes cannot be recalled. */
+export const writeImage = (
   response: ServerResponse,
-  picture: Buffer,
+  body: Buffer,
   headers: Readonly<Record<string, string>>
 ): Effect.Effect<void> =>
-  closing(response, () => {
-    response.writeHead(200, { ...JSON_TYPE, "content-length": picture.length, ...headers })
-    response.end(picture)
+  untilClosed(response, () => {
+    response.writeHead(200, { ...JSON_TYPE, "content-length": body.length, ...headers })
+    response.end(body)
   })
 
 export const writeImageRefusal = (
@@ -25,14 +25,14 @@ export const writeImageRefusal = (
   response: ServerResponse,
   refusal: WireErrorBody
 ): Effect.Effect<void> =>
-  closing(response, () =>
+  untilClosed(response, () =>
     writeRefusal(request, response, refusal, {
       writeHead: (own) => response.writeHead(refusal.status, [...own]),
       discardedBytes: -1
     })
   )
 
-const closing = (response: ServerResponse, write: () => void): Effect.Effect<void> =>
+const untilClosed = (response: ServerResponse, write: () => void): Effect.Effect<void> =>
   Effect.uninterruptible(
     Effect.async((resume) => {
       if (response.closed || response.destroyed) {

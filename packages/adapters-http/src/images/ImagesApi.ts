@@ -18,7 +18,7 @@ const fields = {
   n: optional(Schema.Literal(1), "One image a request."),
   size: optional(Schema.String, "`auto` or `<W>x<H>`, each edge at most 4096 and both at most 16,777,216 pixels."),
   quality: Schema.optional(Schema.Literal("auto", "low", "medium", "high")),
-  output_format: optional(Schema.Literal("png", "jpeg", "webp"), "`png` unless said."),
+  output_format: optional(Schema.Literal("png", "jpeg", "webp"), "`png` by default."),
   output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Only with `jpeg` and `webp`."),
   background: optional(Schema.Literal("auto", "opaque", "transparent"), "A JPEG cannot be transparent."),
   response_format: optional(Schema.Literal("b64_json"), "Images are returned inline only."),
@@ -59,10 +59,10 @@ const Image = Schema.Struct({
   ]
 })
 
-const kept =
-  "The header `x-<service>-billing` says `settled`, or `unmetered` where the supplier reported no usage: then nothing is " +
-  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters to be sure that a request is made once: images " +
-  "are not stored, so the second one is 409. An account has one image made at a time. Any field that is not listed is " +
+const behavior =
+  "The header `x-<service>-billing` says `settled`, or `unmetered` when the provider reported no usage: then nothing is " +
+  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is made at most once: images " +
+  "are not stored, so a second request with the key is 409. An account runs one image request at a time. Any other field is " +
   "refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
@@ -70,7 +70,7 @@ const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations"
   .setPayload(ImageGeneration)
   .addSuccess(Image)
   .addError(imageRefusals("request_too_large"))
-  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: kept, override: requiresApiKey }))
+  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: behavior, override: requiresApiKey }))
 
 const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edits")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
@@ -80,7 +80,7 @@ const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edit
   .annotateContext(
     OpenApi.annotations({
       summary: "Change an image",
-      description: `For models that can edit; others answer \`unsupported_endpoint\`. ${kept}`,
+      description: `For models that can edit; other models are refused with \`unsupported_endpoint\`. ${behavior}`,
       override: requiresApiKey
     })
   )

@@ -1,5 +1,6 @@
 /**
- * `POST /v1/images/generations` and `POST /v1/images/edits`: one program a request, from the key to the last byte taken.
+ * `POST /v1/images/generations` and `POST /v1/images/edits`: one program for each request, from its key until the client
+ * has taken the last byte.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -14,6 +15,7 @@ import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -23,11 +25,23 @@ import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
 import { HttpImageConnection } from "./HttpImageConnection.ts"
-import { writeImageRefusal, writePicture } from "./ImageResponse.ts"
-import { ImageSettings } from "./ImageSettings.ts"
+import { writeImage, writeImageRefusal } from "./ImageResponse.ts"
 import { ImagesApi } from "./ImagesApi.ts"
 
-const served = (operation: ImageOperation) =>
+export interface ImageSettingsValues {
+  /** Part of the header `x-<service>-billing`. */
+  readonly serviceName: string
+  /** The memory of all image requests together: forms, source images and responses. */
+  readonly allImageBytes: number
+}
+
+export const defaultSettings: ImageSettingsValues = { serviceName: "tollgate", allImageBytes: 512 * 1024 * 1024 }
+
+export class ImageSettings extends Context.Reference<ImageSettings>()("@tollgate/adapters-http/ImageSettings", {
+  defaultValue: () => defaultSettings
+}) {}
+
+const serve = (operation: ImageOperation) =>
   Effect.gen(function* () {
     const http = yield* HttpServerRequest.HttpServerRequest
     const request = NodeHttpServerRequest.toIncomingMessage(http)
@@ -45,20 +59,20 @@ const served = (operation: ImageOperation) =>
       createdAtSeconds
     })
 
-    const tell = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
-      const alarm =
+    const respond = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
+      const logDefect =
         Exit.isFailure(exit) && !Chunk.isEmpty(Cause.defects(exit.cause))
           ? Effect.logError("a request failed with a defect", { request_id: requestId }, exit.cause)
           : Effect.void
-      if (client.gone()) return alarm
-      const told = Exit.isSuccess(exit)
-        ? writePicture(response, exit.value.picture, { [`x-${serviceName}-billing`]: exit.value.billing })
-        : writeImageRefusal(request, response, imageErrorBody(toldOf(operation, exit.cause), requestId))
-      return Effect.zipRight(alarm, told)
+      if (client.gone()) return logDefect
+      const written = Exit.isSuccess(exit)
+        ? writeImage(response, exit.value.image, { [`x-${serviceName}-billing`]: exit.value.billing })
+        : writeImageRefusal(request, response, imageErrorBody(errorOf(operation, exit.cause), requestId))
+      return Effect.zipRight(logDefect, written)
     }
     let isTaken = false
     response.once("finish", () => {
-      // A write that was under way when the connection broke is reported like one that was taken.
+      // Node reports a write that was under way when the connection broke like one that the socket took.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {
@@ -76,14 +90,17 @@ const served = (operation: ImageOperation) =>
 
     yield* Effect.uninterruptibleMask((restore) => {
       counters.openRequests += 1
-      return Effect.flatMap(Effect.exit(restore(makeImage(client))), tell).pipe(Effect.ensuring(count))
+      return Effect.flatMap(Effect.exit(restore(makeImage(client))), respond).pipe(Effect.ensuring(count))
     })
-    // Written already, which is seen from the response itself.
+    // The response is already written; the server sees that.
     return HttpServerResponse.empty()
   })
 
-/** A model's limit for a form is one for the image in it. Whom draining does not wait for is told to come again. */
-const toldOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
+/**
+ * A provider that finds the form too large means the image in it. A request that draining interrupts should be repeated on
+ * another server.
+ */
+const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(
     Cause.failureOption(cause),
     (): ImageError =>
@@ -95,5 +112,5 @@ const toldOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): Imag
 }
 
 export const layer = HttpApiBuilder.group(gateway.add(ImagesApi), "images", (handlers) =>
-  handlers.handleRaw("createImage", () => served("generate")).handleRaw("createImageEdit", () => served("edit"))
+  handlers.handleRaw("createImage", () => serve("generate")).handleRaw("createImageEdit", () => serve("edit"))
 )

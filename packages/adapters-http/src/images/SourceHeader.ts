@@ -1,9 +1,9 @@
 /**
- * What a source image is, from its own first bytes (docs/reference/images.md#g7): PNG, JPEG or WebP, still, and how
- * large. Names and declared types say nothing, and no pixel is decoded, so nothing here can be made to unfold.
+ * The format and the dimensions of a source image, read from its own first bytes (docs/reference/images.md#g7): a still
+ * PNG, JPEG or WebP. File names and declared types are ignored. No pixel is decoded, so a decompression bomb has no effect.
  */
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
-import { fits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"
+import { isWithinLimits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"
 import type { SourceFormat, SourceImage } from "@tollgate/domain/images/ImageRequest"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
@@ -11,12 +11,12 @@ import * as Either from "effect/Either"
 export const readSource = (bytes: Buffer): Either.Either<SourceImage, InvalidRequest | ImageTooLarge> => {
   const format = formatOf(bytes)
   if (format === undefined) return invalid("'image' must be a PNG, JPEG or WebP file.")
-  const seen = look[format](bytes)
-  if (seen === "animated") return invalid("'image' is animated. Send a still image.")
-  if (seen === undefined)
+  const header = headerReaders[format](bytes)
+  if (header === "animated") return invalid("'image' is animated. Send a still image.")
+  if (header === undefined)
     return invalid(`'image' begins like a ${format.toUpperCase()} file and cannot be read as one.`)
-  const { widthPx, heightPx } = seen
-  if (!fits(widthPx, heightPx)) {
+  const { widthPx, heightPx } = header
+  if (!isWithinLimits(widthPx, heightPx)) {
     const message = `'image' is ${widthPx}x${heightPx} pixels. At most ${MAX_EDGE_PX} each way and ${MAX_AREA_PX} in all.`
     return Either.left(new ImageTooLarge({ message }))
   }
@@ -39,17 +39,17 @@ interface Dimensions {
   readonly heightPx: number
 }
 
-/** Undefined where the file is broken. */
-type Seen = Dimensions | "animated" | undefined
+/** Undefined when the file is malformed. */
+type Header = Dimensions | "animated" | undefined
 
-/** Edges of 0 are no picture. */
+/** An edge of 0 is malformed. */
 const dimensions = (widthPx: number, heightPx: number): Dimensions | undefined =>
   widthPx > 0 && heightPx > 0 ? { widthPx, heightPx } : undefined
 
 const textAt = (bytes: Buffer, at: number): string => bytes.toString("latin1", at, at + 4)
 
-/** Chunks up to the first of the picture itself; what animates it must stand before that. */
-const lookAtPng = (bytes: Buffer): Seen => {
+/** Reads the chunks up to the first one with image data; an animation must be declared before it. */
+const readPngHeader = (bytes: Buffer): Header => {
   const first = PNG.length
   if (bytes.length < first + 25 || textAt(bytes, first + 4) !== "IHDR" || bytes.readUInt32BE(first) !== 13) {
     return undefined
@@ -64,17 +64,17 @@ const lookAtPng = (bytes: Buffer): Seen => {
 
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-/** Markers that stand alone. */
+/** Markers without a segment. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
 const isEndOfHeader = (marker: number): boolean => marker === 0xd8 || marker === 0xd9 || marker === 0xda
 
-/** Segments up to the one that begins the frame. */
-const lookAtJpeg = (bytes: Buffer): Seen => {
+/** Reads the segments up to the one that begins the frame. */
+const readJpegHeader = (bytes: Buffer): Header => {
   let at = 2
   while (at + 4 <= bytes.length) {
     if (bytes[at] !== 0xff) return undefined
     const marker = bytes[at + 1] as number
-    // Any marker may be preceded by more of its first byte.
+    // A marker may be preceded by fill bytes 0xff.
     if (marker === 0xff) at += 1
     else if (isBare(marker)) at += 2
     else if (isEndOfHeader(marker)) return undefined
@@ -91,8 +91,8 @@ const lookAtJpeg = (bytes: Buffer): Seen => {
 
 const ANIMATED = 0x02
 
-/** The picture inside must be as large as the canvas around it says, where there is one. */
-const lookAtWebp = (bytes: Buffer): Seen => {
+/** The image must have the dimensions of its canvas, if the file declares a canvas. */
+const readWebpHeader = (bytes: Buffer): Header => {
   let canvas: Dimensions | undefined
   for (let at = 12; at + 18 <= bytes.length; at += 8 + even(bytes.readUInt32LE(at + 4))) {
     const kind = textAt(bytes, at)
@@ -101,9 +101,9 @@ const lookAtWebp = (bytes: Buffer): Seen => {
       if (((bytes[at + 8] as number) & ANIMATED) !== 0) return "animated"
       canvas = dimensions(bytes.readUIntLE(at + 12, 3) + 1, bytes.readUIntLE(at + 15, 3) + 1)
     } else if (kind === "VP8 " || kind === "VP8L") {
-      const picture = kind === "VP8 " ? lossy(bytes, at + 8) : lossless(bytes, at + 8)
-      const agrees = canvas?.widthPx === picture?.widthPx && canvas?.heightPx === picture?.heightPx
-      return canvas === undefined || agrees ? picture : undefined
+      const image = kind === "VP8 " ? lossy(bytes, at + 8) : lossless(bytes, at + 8)
+      const agrees = canvas?.widthPx === image?.widthPx && canvas?.heightPx === image?.heightPx
+      return canvas === undefined || agrees ? image : undefined
     }
   }
   return undefined
@@ -122,8 +122,8 @@ const lossless = (bytes: Buffer, at: number): Dimensions | undefined => {
   return dimensions((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1)
 }
 
-const look: { readonly [Format in SourceFormat]: (bytes: Buffer) => Seen } = {
-  png: lookAtPng,
-  jpeg: lookAtJpeg,
-  webp: lookAtWebp
+const headerReaders: { readonly [Format in SourceFormat]: (bytes: Buffer) => Header } = {
+  png: readPngHeader,
+  jpeg: readJpegHeader,
+  webp: readWebpHeader
 }

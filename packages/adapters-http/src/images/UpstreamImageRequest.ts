@@ -1,12 +1,12 @@
 /**
- * What a supplier is sent for an image: its own name of the model and the members it may know, made anew.
+ * The upstream request for an image: built anew, with the provider's name of the model and only the supported members.
  */
 import { randomBytes } from "node:crypto"
 import type { UpstreamRequest } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { ImageRequest, SourceFormat } from "@tollgate/domain/images/ImageRequest"
 
-export const supplierRequest = (request: ImageRequest, candidate: Candidate): UpstreamRequest => {
+export const upstreamImageRequest = (request: ImageRequest, candidate: Candidate): UpstreamRequest => {
   const members = { model: candidate.route.upstreamModel, ...request.members }
   return request.source === undefined
     ? {
@@ -20,7 +20,7 @@ export const supplierRequest = (request: ImageRequest, candidate: Candidate): Up
 
 const extensions: { readonly [Format in SourceFormat]: string } = { png: "png", jpeg: "jpg", webp: "webp" }
 
-/** No client chooses the boundary, so that none can end a part from inside. */
+/** The boundary is random, so that no field value can contain it and end its part. */
 const form = (members: Readonly<Record<string, string | number>>, source: NonNullable<ImageRequest["source"]>) => {
   const boundary = `form-${randomBytes(24).toString("hex")}`
   const texts = Object.entries(members).map(

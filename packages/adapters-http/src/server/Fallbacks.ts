@@ -13,8 +13,7 @@ import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import { surfaceErrorResponse } from "../http/ApiResponse.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
-import { pathOf } from "../http/RequestPath.ts"
-import { internalError, type SurfaceError } from "../http/SurfaceError.ts"
+import { internalError, pathOf, type SurfaceError } from "../http/SurfaceError.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")

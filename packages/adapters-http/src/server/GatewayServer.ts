@@ -14,14 +14,18 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
-import { CommonHeaders } from "../http/CommonHeaders.ts"
-import { answerConnectionError } from "../http/ConnectionErrors.ts"
-import { answerPreflight } from "../http/Cors.ts"
+import { CommonHeaders, respondToPreflight } from "../http/CommonHeaders.ts"
+import { respondToConnectionError } from "../http/ConnectionErrors.ts"
 import { InFlight } from "../http/InFlight.ts"
 import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
-import { pathOf, withoutTrailingSlash } from "../http/RequestPath.ts"
-import { drainingError, type SurfaceError, surfaceErrorBody } from "../http/SurfaceError.ts"
+import {
+  drainingError,
+  pathOf,
+  type SurfaceError,
+  surfaceErrorBody,
+  withoutTrailingSlash
+} from "../http/SurfaceError.ts"
 import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
 import type { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
@@ -111,7 +115,7 @@ export const layer = (
         if (route !== undefined) {
           relay.serve(request, response, requestId, route)
         } else if (request.method === "OPTIONS" && options.corsAllowOrigin !== undefined) {
-          answerPreflight(request, response, headers, requestId)
+          respondToPreflight(request, response, headers, requestId)
         } else {
           request.url = withoutTrailingSlash(target)
           if (continues) response.writeContinue()
@@ -135,7 +139,7 @@ export const layer = (
       // The relay sends 100 itself, after it has checked the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
-      server.on("clientError", (error, socket) => answerConnectionError(error, socket, headers, ids.next()))
+      server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))
 
       yield* Effect.addFinalizer(() => {
         const cutAll = () => {

@@ -142,8 +142,12 @@ const LOCK_HOLDS = lockingHolds(
   "WHERE request_id = ANY ($1::uuid[]) ORDER BY request_id FOR UPDATE"
 )
 
-const LEFT: ImageOutcome = outcomeOf({ _tag: "Left", usage: undefined }, true)
-const abandoned = (requestId: RequestId) => ({ requestId, state: LEFT.state, dispatched: LEFT.dispatched })
+const CLIENT_GONE: ImageOutcome = outcomeOf({ _tag: "ClientGone", usage: undefined }, true)
+const abandoned = (requestId: RequestId) => ({
+  requestId,
+  state: CLIENT_GONE.state,
+  dispatched: CLIENT_GONE.dispatched
+})
 
 /** The time of the node's death is unknown, so no duration is recorded. */
-const NOTHING: Measured = { ending: "failed", charge: LEFT.charge, ttftMillis: undefined, durationMillis: 0 }
+const NOTHING: Measured = { ending: "failed", charge: CLIENT_GONE.charge, ttftMillis: undefined, durationMillis: 0 }

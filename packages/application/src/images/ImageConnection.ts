@@ -23,17 +23,17 @@ import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { FailedAttempt } from "../inference/RouteAttempts.ts"
 
-/** Whether a model can do what is asked, before a file is read for it. */
-export type Capable = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
+/** Checks that a model supports the operation, before a file is read for it. */
+export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
 
-export type ImageAnswer<Picture> =
-  /** The picture, not decoded, and the usage that the provider reported, if any. */
-  | { readonly _tag: "Pictured"; readonly picture: Picture; readonly usage: ReportedUsage }
-  /** A picture too large to be passed on; it was not read to its end. */
+export type ImageResult<Image> =
+  /** The image, not decoded, and the usage that the provider reported, if any. */
+  | { readonly _tag: "Completed"; readonly image: Image; readonly usage: ReportedUsage }
+  /** The image is too large to be delivered; it was not read to its end. */
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 
-/** What can be said against a request from its body alone. */
+/** The errors that the body of a request shows. */
 export type ImageBodyRefusal =
   | InvalidRequest
   | UnsupportedParameter
@@ -43,7 +43,7 @@ export type ImageBodyRefusal =
   | RequestTooLarge
   | Overloaded
 
-export interface ImageConnection<Picture> {
+export interface ImageConnection<Image> {
   readonly requestId: RequestId
   readonly operation: ImageOperation
   readonly presentedKey: Either.Either<Redacted.Redacted<string>, InvalidApiKey>
@@ -52,10 +52,10 @@ export interface ImageConnection<Picture> {
   /** When the request was accepted, by the same clock as `nowMillis`. */
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
-  /** Reads the body, no further than to the first thing that is wrong with it. */
-  readonly takeRequest: (capable: Capable) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Asks one provider. Interrupting it aborts the exchange at once. `retryElsewhere` allows another provider. */
-  readonly ask: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageAnswer<Picture>, FailedAttempt>
+  /** Reads the body, up to its first error. */
+  readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
+  /** Tries one provider. An interruption aborts the exchange at once. */
+  readonly attempt: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageResult<Image>, FailedAttempt>
   /** The client has closed its connection. */
   readonly gone: () => boolean
 }

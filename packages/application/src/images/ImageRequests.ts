@@ -1,6 +1,6 @@
 /**
- * The money and the state of image requests: one running request an account, over all nodes, and every dispatched one
- * settled once.
+ * The charge and the state of image requests: an account runs one request at a time over all nodes, and every dispatched
+ * request is settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
@@ -19,8 +19,8 @@ export interface ImageAdmission {
 export interface FinishedImage {
   readonly admission: Admission
   /**
-   * Asked when the transaction that writes it is put together, and again when that is retried, so that a client that
-   * leaves while the database is away is not charged.
+   * Called when its transaction is built, and again when that is retried, so that a client that disconnects while the
+   * database is unreachable is not charged.
    */
   readonly outcome: () => ImageOutcome
   /** From acceptance, in whole milliseconds. */
@@ -31,8 +31,9 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
   ImageRequests,
   {
     /**
-     * One transaction: the idempotency key was used (409), another request of the account runs (429), the balance does
-     * not cover the smallest use (402), or the request runs from now on, under a lease that outlives no crash.
+     * One transaction. Refuses a used idempotency key (409), a second running request of the account (429), and a balance
+     * that does not cover the least possible usage (402). Otherwise the request runs, under a lease that expires if its
+     * node dies.
      */
     readonly begin: (
       request: ImageAdmission
@@ -41,14 +42,14 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
       IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey | Overloaded
     >
     /**
-     * Settles, frees the account and queues the review, in one transaction; tried until the database is back. What was
-     * written; undefined when the lease has passed and the request was given up meanwhile: then nothing moves, and
-     * nothing may be delivered.
+     * Settles the request, releases the account and queues the review, in one transaction; retried until the database
+     * responds. Returns the outcome that was written. It is undefined when the lease has expired and the request was
+     * abandoned in the meantime: then nothing is booked, and nothing may be delivered.
      */
     readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
-    /** Gives up requests whose lease has passed: nothing is charged, and each is queued for review. How many. */
+    /** Abandons requests with an expired lease: nothing is charged, and each is queued for review. Returns their number. */
     readonly abandon: Effect.Effect<number>
-    /** Forgets idempotency keys after their 90 days. How many. */
+    /** Deletes idempotency keys older than 90 days. Returns their number. */
     readonly forgetKeys: Effect.Effect<number>
   }
 >() {}

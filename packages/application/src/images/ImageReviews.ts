@@ -1,5 +1,5 @@
 /**
- * The queue of image requests that a person has to look at, and what became of them.
+ * The queue of image requests that an operator reviews, and their resolutions.
  */
 
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -30,14 +30,14 @@ export interface ImageReview {
 }
 
 export interface ChargedReview extends ImageReview {
-  /** What the customer has left. */
+  /** The customer's balance after the charge. */
   readonly balancePico: UsdPico
 }
 
 export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
   ImageReviews,
   {
-    /** Oldest first: those that wait, or all. */
+    /** Oldest first: the open reviews, or all. */
     readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
      * Locks the review and the customer's balance, applies `decideResolution`, and writes review, account, transfer and

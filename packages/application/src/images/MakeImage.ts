@@ -1,11 +1,11 @@
 /**
  * One image request from its key to its settlement.
  *
- *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ answer
+ *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ respond
  *
- * Nothing is sent to a provider before the request is known to be the only one of its account. From then on every way
- * of ending settles: a picture, a refusal, an internal error, a timeout, and a client that left. It is settled
- * first and answered after, so that its receiver finds the charge booked.
+ * Nothing is sent to a provider before the request is the only running one of its account. From then on every way in which
+ * the request can end settles it: an image, a refusal, an internal error, a timeout, and a client that disconnects. It is
+ * settled before the response is written, so that the client finds the charge booked.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import {
@@ -31,11 +31,11 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
 import { type AttemptError, mostInformativeError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
-import type { ImageAnswer, ImageBodyRefusal, ImageConnection } from "./ImageConnection.ts"
+import type { ImageBodyRefusal, ImageConnection, ImageResult } from "./ImageConnection.ts"
 import { ImageRequests } from "./ImageRequests.ts"
 
-export interface MadeImage<Picture> {
-  readonly picture: Picture
+export interface MadeImage<Image> {
+  readonly image: Image
   readonly billing: Billing
   readonly usage: ReportedUsage
 }
@@ -51,49 +51,51 @@ export type ImageRequestError =
   | ImageWithheld
   | AttemptError
 
-/** From acceptance to the picture (docs/reference/images.md#img-12). */
+/** From acceptance to the image (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
-export const makeImage = <Picture>(
-  client: ImageConnection<Picture>
-): Effect.Effect<MadeImage<Picture>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
-  // Leaving interrupts what can be interrupted; what is begun is finished whatever happens.
+export const makeImage = <Image>(
+  client: ImageConnection<Image>
+): Effect.Effect<MadeImage<Image>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
+  // A client that disconnects interrupts only the restored parts: a request that has begun is always finished.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const images = yield* ImageRequests
-      const { admission, candidates, idempotencyKey, request } = yield* restore(inTime(client, admissible(client)))
+      const { admission, candidates, idempotencyKey, request } = yield* restore(
+        beforeTimeout(client, admissionOf(client))
+      )
       yield* images.begin({ admission, idempotencyKey })
 
       const attempts = new RouteAttempts(client, request, candidates)
-      const exit = yield* Effect.exit(restore(inTime(client, attempts.run)))
+      const exit = yield* Effect.exit(restore(beforeTimeout(client, attempts.run)))
       const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
-      const outcome = () => outcomeOf(endOf(exit, client), attempts.dispatched)
+      const outcome = () => outcomeOf(imageEndOf(exit, client), attempts.dispatched)
       const written = yield* images.finish({ admission, outcome, durationMillis })
 
-      if (Exit.isFailure(exit) && isFault(exit.cause)) return yield* Effect.failCause(exit.cause)
-      if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request had passed" })
+      if (Exit.isFailure(exit) && isDefect(exit.cause)) return yield* Effect.failCause(exit.cause)
+      if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request has expired" })
       if (written.response._tag === "Refusal") return yield* written.response.error
-      if (written.response._tag === "None" || Exit.isFailure(exit) || exit.value._tag !== "Pictured") {
+      if (written.response._tag === "None" || Exit.isFailure(exit) || exit.value._tag !== "Completed") {
         return yield* Effect.interrupt
       }
-      return { picture: exit.value.picture, billing: written.response.billing, usage: exit.value.usage }
+      return { image: exit.value.image, billing: written.response.billing, usage: exit.value.usage }
     })
   )
 
-interface Admissible {
+interface AdmissibleRequest {
   readonly admission: Admission
   readonly candidates: ReadonlyArray<Candidate>
   readonly idempotencyKey: string | undefined
   readonly request: ImageRequest
 }
 
-/** Everything that can be said against a request without touching money. */
-const admissible = <Picture>(client: ImageConnection<Picture>) =>
+/** All checks that need no ledger transaction. */
+const admissionOf = <Image>(client: ImageConnection<Image>) =>
   Effect.gen(function* () {
     const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
     const idempotencyKey = yield* client.idempotencyKey
     const catalog = (yield* CurrentCatalog).get()
-    const request = yield* client.takeRequest((model) =>
+    const request = yield* client.readRequest((model) =>
       Either.map(capableOf(catalog, model, client.operation), () => undefined)
     )
     const { model, candidates } = yield* capableOf(catalog, request.model, request.operation)
@@ -107,70 +109,69 @@ const admissible = <Picture>(client: ImageConnection<Picture>) =>
       streamed: false,
       estimate: estimateImage(request)
     }
-    return { admission, candidates, idempotencyKey, request } satisfies Admissible
+    return { admission, candidates, idempotencyKey, request } satisfies AdmissibleRequest
   })
 
-/** The routes of a request in their order, until one answers. */
-class RouteAttempts<Picture> {
-  /** Something was sent, or is being sent, to a provider. */
+/** Tries the routes of a request in their order, until one has a result. */
+class RouteAttempts<Image> {
+  /** The request was sent, or is being sent, to a provider. */
   dispatched = false
-  readonly #client: ImageConnection<Picture>
+  readonly #client: ImageConnection<Image>
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
 
-  constructor(client: ImageConnection<Picture>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
+  constructor(client: ImageConnection<Image>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
     this.#client = client
     this.#request = request
     this.#candidates = candidates
   }
 
-  /** Fails with the most informative error: a failure of a provider, before our own refusal to ask one. */
-  readonly run: Effect.Effect<ImageAnswer<Picture>, AttemptError> = Effect.suspend(() =>
+  /** Fails with the most informative error: the failure of a provider rather than our own refusal to call one. */
+  readonly run: Effect.Effect<ImageResult<Image>, AttemptError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
   )
 
   #tryFrom(
     candidates: ReadonlyArray<Candidate>,
     tried: number,
-    told: AttemptError | undefined
-  ): Effect.Effect<ImageAnswer<Picture>, AttemptError> {
+    earlier: AttemptError | undefined
+  ): Effect.Effect<ImageResult<Image>, AttemptError> {
     const candidate = candidates[tried]
-    if (candidate === undefined) return Effect.fail(told ?? new UpstreamFailed({ cause: "no route" }))
+    if (candidate === undefined) return Effect.fail(earlier ?? new UpstreamFailed({ cause: "no route" }))
     const before = this.dispatched
     this.dispatched = true
-    return Effect.catchAll(this.#client.ask(this.#request, candidate), ({ error, retryElsewhere, unsent }) => {
+    return Effect.catchAll(this.#client.attempt(this.#request, candidate), ({ error, retryElsewhere, unsent }) => {
       if (unsent) this.dispatched = before
-      const most = mostInformativeError(told, error)
+      const most = mostInformativeError(earlier, error)
       return retryElsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
     })
   }
 }
 
-const endOf = <Picture>(
-  exit: Exit.Exit<ImageAnswer<Picture>, AttemptError | ImageTimeout>,
-  client: ImageConnection<Picture>
+const imageEndOf = <Image>(
+  exit: Exit.Exit<ImageResult<Image>, AttemptError | ImageTimeout>,
+  client: ImageConnection<Image>
 ): ImageEnd => {
   if (Exit.isSuccess(exit)) {
-    const answer = exit.value
-    return answer._tag === "Pictured" ? { _tag: client.gone() ? "Left" : "Pictured", usage: answer.usage } : answer
+    const result = exit.value
+    return result._tag === "Completed"
+      ? { _tag: client.gone() ? "ClientGone" : "Completed", usage: result.usage }
+      : result
   }
-  if (Cause.isInterrupted(exit.cause)) return { _tag: "Left", usage: undefined }
-  const error = Option.getOrElse(
-    Cause.failureOption(exit.cause),
-    () => new UpstreamFailed({ cause: "a fault of ours" })
-  )
+  if (Cause.isInterrupted(exit.cause)) return { _tag: "ClientGone", usage: undefined }
+  const error = Option.getOrElse(Cause.failureOption(exit.cause), () => new UpstreamFailed({ cause: "internal error" }))
   return error._tag === "ImageTimeout" ? { _tag: "TimedOut" } : { _tag: "Failed", error }
 }
 
-const isFault = (cause: Cause.Cause<unknown>): boolean =>
+const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
-/** The time of a request begins with its acceptance, however long it took to be read. */
-const inTime = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
+/** The timeout begins when the request is accepted, and includes the upload. */
+const beforeTimeout = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
-    const left = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()
-    const late = () => new ImageTimeout()
-    return left > 0
-      ? Effect.timeoutFail(effect, { duration: Duration.millis(left), onTimeout: late })
-      : Effect.fail(late())
+    const remainingMillis = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()
+    const timeout = () => new ImageTimeout()
+    return remainingMillis > 0
+      ? Effect.timeoutFail(effect, { duration: Duration.millis(remainingMillis), onTimeout: timeout })
+      : Effect.fail(timeout())
   })

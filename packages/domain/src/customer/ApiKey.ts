@@ -11,7 +11,6 @@
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { crc32, fixedWidth } from "./KeyFormat.ts"
 import type { UserId } from "./User.ts"
 
 export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
@@ -39,6 +38,34 @@ export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKey
 export interface KeyMaterial {
   readonly publicId: string
   readonly secretPart: Redacted.Redacted<string>
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const digitOf = new Map([...DIGITS].map((digit, value) => [BigInt(value), digit]))
+
+/** The lowest `width` digits of a number in base 62. */
+export const fixedWidth = (value: bigint, width: number): string => {
+  let rest = value
+  let text = ""
+  for (let i = 0; i < width; i++) {
+    text = digitOf.get(rest % 62n) + text
+    rest /= 62n
+  }
+  return text
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  return crc >>> 0
+})
+
+/** CRC-32 (IEEE 802.3). */
+export const crc32 = (data: string | Uint8Array): number => {
+  let crc = 0xffffffff
+  for (const byte of typeof data === "string" ? new TextEncoder().encode(data) : data)
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0)
+  return (crc ^ 0xffffffff) >>> 0
 }
 
 const PUBLIC_ID = /^[0-9A-Za-z]{16}$/

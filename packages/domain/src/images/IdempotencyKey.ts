@@ -1,8 +1,8 @@
 /**
- * A customer's name for one image request, so that sending it again cannot be charged again
+ * A customer's name for one image request, so that a repeated request cannot be charged again
  * (docs/reference/images.md#g3).
  *
- * 1 to 255 visible ASCII characters. Belongs to the customer, whichever of its API keys is used.
+ * A key has 1 to 255 visible ASCII characters. It belongs to the customer, and is the same for all its API keys.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -14,7 +14,7 @@ export const IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 
 const FORM = /^[\x21-\x7e]{1,255}$/
 
-/** What the header says; nothing where it was not sent. */
+/** Reads the header; undefined when it was not sent. */
 export const idempotencyKey = (
   header: string | undefined
 ): Either.Either<IdempotencyKey | undefined, InvalidRequest> => {

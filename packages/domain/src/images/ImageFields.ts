@@ -15,18 +15,18 @@ export const MAX_EDGE_PX = 4_096
 export const MAX_AREA_PX = 16_777_216
 
 /** Whether a requested size or the size of a source image is within the limits. */
-export const fits = (widthPx: number, heightPx: number): boolean =>
+export const isWithinLimits = (widthPx: number, heightPx: number): boolean =>
   widthPx <= MAX_EDGE_PX && heightPx <= MAX_EDGE_PX && widthPx * heightPx <= MAX_AREA_PX
 
 /** The value of a field; undefined when it is not sent to the provider. */
 export type Member = string | number | undefined
 
-export type FieldFault = InvalidRequest | UnsupportedParameter
+export type FieldError = InvalidRequest | UnsupportedParameter
 
 interface Row {
   /** The only operation with this field; both when absent. */
   readonly only?: ImageOperation
-  readonly read: (given: unknown, name: string) => Either.Either<Member, FieldFault>
+  readonly read: (given: unknown, name: string) => Either.Either<Member, FieldError>
 }
 
 /** A supported field: a wrong value is an invalid request. */
@@ -75,7 +75,7 @@ const edgesOf = (given: unknown): readonly [number, number] | undefined => {
 
 const isSize = (given: unknown): given is string => {
   const edges = edgesOf(given)
-  return given === "auto" || (edges !== undefined && fits(...edges))
+  return given === "auto" || (edges !== undefined && isWithinLimits(...edges))
 }
 
 /** The size in a value that passed its row. */
@@ -124,7 +124,7 @@ export const fieldOf = (operation: ImageOperation, name: string): Either.Either<
 }
 
 /** One field by its row. Numbers of a form are text, those of JSON are not. */
-export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldFault> =>
+export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldError> =>
   Either.flatMap(fieldOf(operation, name), (row) => {
     if (given === null) return Either.right(undefined)
     const isTextForNumber = operation === "generate" && NUMBERS.has(name) && typeof given === "string"

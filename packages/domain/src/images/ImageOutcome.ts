@@ -7,7 +7,7 @@
  *   the provider declined               declined    nothing         content_policy_violation
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
  *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
- *   the client left, or its node died   abandoned   nothing         none                      abandoned
+ *   the client or its node is gone      abandoned   nothing         none                      abandoned
  *   no provider could serve it          failed      nothing         the provider's failure
  *
  * When nothing was sent to a provider, the state is `failed` and there is no review.
@@ -30,7 +30,7 @@ import { type ContentPolicyViolation, ImageTimeout, ImageWithheld } from "./Imag
 import type { ReviewReason } from "./ImageReview.ts"
 
 export type EndState = "settled" | "unmetered" | "declined" | "timeout" | "withheld" | "failed" | "abandoned"
-/** Of the request's row. */
+/** The state of the request's row. */
 export type ImageState = "running" | EndState
 
 /** The value of the billing header. */
@@ -45,14 +45,14 @@ export type ProviderFailure =
   | Overloaded
   | CircuitOpen
 
-/** How a request with a hold ended. */
+/** The end of a request with a hold. */
 export type ImageEnd =
-  | { readonly _tag: "Pictured"; readonly usage: ReportedUsage }
+  | { readonly _tag: "Completed"; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
   | { readonly _tag: "TimedOut" }
   /** With the reported usage when the image had already arrived. */
-  | { readonly _tag: "Left"; readonly usage: ReportedUsage | undefined }
+  | { readonly _tag: "ClientGone"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Failed"; readonly error: ProviderFailure }
 
 export type ImageResponse =
@@ -79,7 +79,7 @@ export const outcomeOf = (end: ImageEnd, dispatched: boolean): ImageOutcome => {
 
 const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
   switch (end._tag) {
-    case "Pictured": {
+    case "Completed": {
       const charge = chargeForImage(end.usage)
       const state: Billing = charge.source === "none" ? "unmetered" : "settled"
       return { state, ending: "complete", charge, response: { _tag: "Image", billing: state } }
@@ -90,7 +90,7 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
       return { ...free, state: "declined", response: { _tag: "Refusal", error: end.error } }
     case "TimedOut":
       return { ...free, state: "timeout", response: { _tag: "Refusal", error: new ImageTimeout() } }
-    case "Left": {
+    case "ClientGone": {
       const charge = end.usage === undefined ? nothing : { ...nothing, consumed: asUsage(end.usage) }
       return { state: "abandoned", ending: "client_gone", charge, response: { _tag: "None" } }
     }

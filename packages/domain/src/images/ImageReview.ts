@@ -10,7 +10,7 @@ import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 
-/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: the client left or the node died. */
+/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: the client or its node is gone. */
 export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
 
 export type Resolution =

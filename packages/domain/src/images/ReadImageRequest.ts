@@ -1,19 +1,19 @@
 /**
- * Reads the members of a JSON body or a form into an image request, or refuses with the first fault.
+ * Reads the members of a JSON body or a form into an image request, or refuses with the first error.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
-import { type FieldFault, type Member, readField, sizeOf } from "./ImageFields.ts"
+import { type FieldError, type Member, readField, sizeOf } from "./ImageFields.ts"
 import type { ImageOperation, ImageRequest, SourceImage } from "./ImageRequest.ts"
 
-/** Values of JSON for a generation, texts of a form for an edit, by name. */
+/** The JSON values of a generation or the form texts of an edit, by name. */
 export type GivenMembers = ReadonlyMap<string, unknown>
 
 export const readImageRequest = (
   operation: ImageOperation,
   given: GivenMembers,
   source: SourceImage | undefined
-): Either.Either<ImageRequest, FieldFault> => {
+): Either.Either<ImageRequest, FieldError> => {
   const members: Record<string, string | number> = {}
   for (const [name, value] of given) {
     const member = readField(operation, name, value)
@@ -21,8 +21,8 @@ export const readImageRequest = (
     if (member.right !== undefined) members[name] = member.right
   }
   const { model, ...sent } = members
-  const fault = faultOfCombination(operation, members, source)
-  if (fault !== undefined) return Either.left(fault)
+  const error = combinationError(operation, members, source)
+  if (error !== undefined) return Either.left(error)
   return Either.right({
     operation,
     model: `${model}`,
@@ -34,8 +34,8 @@ export const readImageRequest = (
   })
 }
 
-/** The faults of a combination of members: missing ones, and those that contradict each other. */
-const faultOfCombination = (
+/** The error of a combination of members: one is missing, or two contradict each other. */
+const combinationError = (
   operation: ImageOperation,
   { model, prompt, output_format: format, output_compression: compression, background }: { [name: string]: Member },
   source: SourceImage | undefined

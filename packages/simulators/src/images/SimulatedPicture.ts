@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
-import { crc32 } from "@tollgate/domain/customer/KeyFormat"
+import { crc32 } from "@tollgate/domain/customer/ApiKey"
 
 export type PictureFormat = "png" | "jpeg" | "webp"
 

@@ -10,18 +10,18 @@ import { done, event, json, type Step, script } from "../../../support/upstream/
 import { chatRequest, hello, helloStream, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
 
-const suppliers: Array<ScriptedUpstream> = []
+const upstreams: Array<ScriptedUpstream> = []
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())
-  for (const supplier of suppliers.splice(0)) await supplier.close()
+  for (const upstream of upstreams.splice(0)) await upstream.close()
 })
 
 const WORD = "x".repeat(20_000)
-/** So many that no buffer between a supplier and a client holds them all. */
+/** More than the buffers between an upstream and a client hold. */
 const WORDS = 3_000
 const CHARACTERS = WORDS * WORD.length
 
-/** A client that reads when it is told to, and keeps only the end of what it read. */
+/** A client that reads on request, and keeps only the end of the received text. */
 const aReader = async (port: number) => {
   const { socket } = await RawClient.connect(port)
   const reader = { socket, bytes: 0, end: "" }
@@ -34,34 +34,34 @@ const aReader = async (port: number) => {
 }
 
 const flooding = async (options: object) => {
-  const supplier = await ScriptedUpstream.start()
-  suppliers.push(supplier)
+  const upstream = await ScriptedUpstream.start()
+  upstreams.push(upstream)
   const flood: ReadonlyArray<Step> = Array.from({ length: WORDS }, () => event(chunk({ content: WORD })))
-  supplier.next(script({ steps: [...flood, event(chunk({}, "stop")), done] }))
-  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), ...options })
+  upstream.next(script({ steps: [...flood, event(chunk({}, "stop")), done] }))
+  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }), ...options })
   const client = await aReader(gateway.port)
   client.socket.write(chatRequest(JSON.stringify(helloStream), [`x-api-key: ${KEY}`]))
   await eventually(() => client.bytes > 0, "the first bytes")
   client.socket.pause()
-  return { supplier, gateway, client }
+  return { upstream, gateway, client }
 }
 
-/** Resolves when a figure has not moved for a while, however slow the machine: every look gives all others a turn. */
+/** Resolves when a figure has not changed for a while. Each check gives the event loop a turn, so a slow machine only takes longer. */
 const settles = async (figure: () => number): Promise<number> => {
   let last = figure()
-  for (let looks = 0; looks < 30; looks++) {
+  for (let checks = 0; checks < 30; checks++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
     if (figure() === last) continue
     last = figure()
-    looks = 0
+    checks = 0
   }
   return last
 }
 
 describe("a client that does not read", () => {
-  it("pauses its provider, loses nothing when it continues, and then pays for all of it", async () => {
-    const { supplier, gateway, client } = await flooding({})
-    const request = await supplier.received()
+  it("pauses its provider, and receives and pays for everything when it continues", async () => {
+    const { upstream, gateway, client } = await flooding({})
+    const request = await upstream.received()
     const sent = await settles(request.sentBytes)
     expect(sent).toBeLessThan(CHARACTERS * 0.6)
     expect(gateway.journal.settled).toEqual([])
@@ -73,9 +73,9 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("has left when it takes nothing for too long, and pays for what it took", async () => {
-    const { supplier, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
-    await (await supplier.received()).left
+  it("is disconnected after the write timeout, and pays for the part it took", async () => {
+    const { upstream, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
+    await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)
     const [settled] = gateway.journal.settled
     expect(settled?.ending).toBe("client_gone")
@@ -84,11 +84,11 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("has left when it does not take a whole answer either", async () => {
-    const supplier = await ScriptedUpstream.start()
-    suppliers.push(supplier)
-    supplier.next(json(completion({ content: [WORD.repeat(WORDS)], usage: usage(1, 1) })))
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), writeStallSeconds: 0.3 })
+  it("is disconnected after the write timeout of a whole response", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstreams.push(upstream)
+    upstream.next(json(completion({ content: [WORD.repeat(WORDS)], usage: usage(1, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }), writeStallSeconds: 0.3 })
     const client = await aReader(gateway.port)
     client.socket.pause()
     client.socket.write(chatRequest(JSON.stringify(hello()), [`x-api-key: ${KEY}`]))
@@ -99,7 +99,7 @@ describe("a client that does not read", () => {
     expect(client.bytes).toBeLessThan(CHARACTERS)
   })
 
-  it("is not sent keepalives on top", async () => {
+  it("receives no keepalives while it is blocked", async () => {
     const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, tickMillis: 10 })
     const written = await settles(() => gateway.counters.responseBytes)
     await new Promise((resolve) => setTimeout(resolve, 150))
@@ -109,8 +109,8 @@ describe("a client that does not read", () => {
 })
 
 describe("content", () => {
-  /** A response whose socket takes a write when the test says so. */
-  const onPaper = () => {
+  /** A response whose socket takes a write when the test calls `takes`. */
+  const manualResponse = () => {
     const taken: Array<(error?: Error) => void> = []
     const node = {
       chunkedEncoding: true,
@@ -144,8 +144,8 @@ describe("content", () => {
     return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
   }
 
-  it("is delivered write by write, as the socket takes them, and not before", () => {
-    const { response, text, write, takes } = onPaper()
+  it("is delivered with each write that the socket takes, and not before", () => {
+    const { response, text, write, takes } = manualResponse()
     let done = false
     response.onTaken = () => {
       done = true
@@ -169,7 +169,7 @@ describe("content", () => {
   })
 
   it("that the socket did not take is not delivered", () => {
-    const { response, text, write, takes } = onPaper()
+    const { response, text, write, takes } = manualResponse()
     write("one")
     write("three")
     response.end("")

@@ -1,5 +1,5 @@
 /**
- * Suppliers that a test plays itself, callback by callback.
+ * Providers whose events a test triggers itself, one callback after another.
  */
 import {
   type UpstreamEvents,
@@ -45,7 +45,7 @@ export class FakeExchange {
 
 export class FakeUpstreams {
   readonly exchanges: Array<FakeExchange> = []
-  /** Refuses the next requests, one each. */
+  /** Each refuses one of the next requests. */
   readonly refusals: Array<Overloaded | CircuitOpen | UpstreamFailed | undefined> = []
   #waiting: Array<() => void> = []
   #taken = 0

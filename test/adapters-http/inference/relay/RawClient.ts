@@ -1,5 +1,5 @@
 /**
- * A client over a bare socket: sends any bytes, sees every byte, and leaves when it is told to.
+ * A client over a bare socket: sends any bytes, records every byte, and disconnects on request.
  */
 import { connect, type Socket } from "node:net"
 import { KEY } from "./TestGateway.ts"
@@ -48,7 +48,7 @@ export class RawClient {
     return this.send(chatRequest(JSON.stringify(body), headers))
   }
 
-  async until(holds: (client: RawClient) => boolean, what = "what the test waits for"): Promise<this> {
+  async until(holds: (client: RawClient) => boolean, what = "the expected state"): Promise<this> {
     const deadline = performance.now() + 8_000
     while (!holds(this)) {
       const millis = deadline - performance.now()
@@ -72,7 +72,7 @@ export class RawClient {
     return this.until((client) => client.closed, "the end of the connection")
   }
 
-  /** The next whole response with a content-length, or whatever came until the connection closed. */
+  /** The next whole response with a content-length, or the bytes received until the connection closed. */
   async response(): Promise<RawResponse> {
     await this.until((client) => client.closed || client.#whole() !== undefined, "a response")
     const end = this.#whole() ?? this.text.length
@@ -131,7 +131,7 @@ export const chatRequest = (body: string, headers: ReadonlyArray<string>): strin
 export const hello = (parts: object = {}) => ({ model: "m", messages: [{ role: "user", content: "hi" }], ...parts })
 export const helloStream = hello({ stream: true })
 
-/** Asks with fetch, as SDKs do. */
+/** Sends a request with fetch, as SDKs do. */
 export const post = (url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, {
     method: "POST",

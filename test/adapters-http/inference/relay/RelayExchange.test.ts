@@ -17,14 +17,14 @@ const codeOf = async (response: Response): Promise<string> => {
   return `${response.status} ${body.error.code}`
 }
 
-const unasked = () => {
+const fakeUpstreams = () => {
   const upstreams = new FakeUpstreams()
   return { upstreams, options: { catalog: catalogOf({}), upstreams: upstreams.layer } }
 }
 
 describe("the order of checks", () => {
-  it("is key, size, form, model, balance, capacity, upstream: each error hides the ones after it", async () => {
-    const { upstreams, options } = unasked()
+  it("is key, size, form, model, balance, capacity, upstream: only the first error is reported", async () => {
+    const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({ ...options, bodyBytes: 1_000 })
     const { url, journal } = gateway
     const refused = async (body: unknown, headers: Record<string, string> = {}) =>
@@ -46,8 +46,8 @@ describe("the order of checks", () => {
     expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
   })
 
-  it("needs no body to refuse a key", async () => {
-    const gateway = await startGateway(unasked().options)
+  it("refuses a key without the body", async () => {
+    const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
     client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
     const { status, headers } = await client.response()
@@ -55,7 +55,7 @@ describe("the order of checks", () => {
     client.leave()
   })
 
-  it("asks for the body of a patient client only once the key is good", async () => {
+  it("sends 100 Continue only after the key is accepted", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -65,15 +65,15 @@ describe("the order of checks", () => {
       `content-length: ${body.length}`
     )
 
-    const stranger = await RawClient.connect(gateway.port)
-    expect((await stranger.send(head).response()).status).toBe(401)
-    stranger.leave()
+    const unauthenticated = await RawClient.connect(gateway.port)
+    expect((await unauthenticated.send(head).response()).status).toBe(401)
+    unauthenticated.leave()
 
-    const known = await RawClient.connect(gateway.port)
-    known.send(head.replace("expect:", `x-api-key: ${KEY}\r\nexpect:`))
-    expect((await known.response()).status).toBe(100)
-    expect((await known.send(body).response()).status).toBe(200)
-    known.leave()
+    const authenticated = await RawClient.connect(gateway.port)
+    authenticated.send(head.replace("expect:", `x-api-key: ${KEY}\r\nexpect:`))
+    expect((await authenticated.response()).status).toBe(100)
+    expect((await authenticated.send(body).response()).status).toBe(200)
+    authenticated.leave()
     await upstream.close()
   })
 })
@@ -87,7 +87,7 @@ describe("the key of a request on the wire", () => {
     ["beside a basic scheme", ["authorization: Basic YTpi", `x-api-key: ${KEY}`], 401],
     ["beside an empty header", ["authorization:", `x-api-key: ${KEY}`], 404]
   ])("%s", async (_, headers, status) => {
-    const gateway = await startGateway(unasked().options)
+    const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
     const response = await client.ask(hello({ model: "unknown" }), headers).response()
     expect(response.status).toBe(status)
@@ -96,16 +96,16 @@ describe("the key of a request on the wire", () => {
 })
 
 describe("a failure", () => {
-  it("of ours is told as such, with the id it is logged under", async () => {
-    const { upstreams, options } = unasked()
+  it("of the server is an internal error, with the request id of its log line", async () => {
+    const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({
       ...options,
       catalog: catalogOf({ baseUrl: "not a url" })
     })
-    const answering = post(gateway.url, hello())
-    // Reading the supplier's address for its names blows up.
+    const pending = post(gateway.url, hello())
+    // The provider's address is not a URL, so reading its host name throws.
     ;(await upstreams.next()).head(400).end()
-    const response = await answering
+    const response = await pending
     expect(await codeOf(response)).toBe("500 internal_error")
     await eventually(() => gateway.logged.length > 0, "the log line")
     expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
@@ -117,15 +117,15 @@ describe("a failure", () => {
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     const response = await post(gateway.url, hello())
     const text = await response.text()
-    expect([response.status, text.includes("Secret"), text.includes("supplier-0")]).toEqual([502, false, false])
+    expect([response.status, text.includes("Secret"), text.includes("provider-0")]).toEqual([502, false, false])
     await eventually(() => gateway.logged.length > 0, "the log line")
-    expect(gateway.logged.join()).toContain("supplier-0")
+    expect(gateway.logged.join()).toContain("provider-0")
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
     await upstream.close()
   })
 })
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   it("while it waits for a whole response is charged nothing, and its upstream is aborted at once", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
@@ -140,7 +140,7 @@ describe("a client that leaves", () => {
     await upstream.close()
   })
 
-  it("is counted as such, and one that is refused by its status", async () => {
+  it("is counted as a disconnect, and a refused one by its status", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

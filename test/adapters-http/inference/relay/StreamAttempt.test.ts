@@ -22,30 +22,30 @@ import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, nothingLeft, startGateway } from "./TestGateway.ts"
 
-const suppliers: Array<ScriptedUpstream> = []
-const aSupplier = async () => {
-  const supplier = await ScriptedUpstream.start()
-  suppliers.push(supplier)
-  return supplier
+const scripted: Array<ScriptedUpstream> = []
+const anUpstream = async () => {
+  const upstream = await ScriptedUpstream.start()
+  scripted.push(upstream)
+  return upstream
 }
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(nothingLeft())
-  for (const supplier of suppliers.splice(0)) await supplier.close()
+  for (const upstream of scripted.splice(0)) await upstream.close()
 })
 
 const say = (content: string): Step => event(chunk({ content }))
 
-/** A gateway before one supplier that plays these steps. */
+/** A gateway with one upstream that plays these steps. */
 const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
-  const supplier = await aSupplier()
-  supplier.next(script({ steps }))
-  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }), ...options })
-  return { supplier, gateway }
+  const upstream = await anUpstream()
+  upstream.next(script({ steps }))
+  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }), ...options })
+  return { upstream, gateway }
 }
 
 describe("a stream", () => {
-  it("is written as it comes, ends with its terminator, and is settled by the usage reported", async () => {
+  it("is written as it arrives, ends with its terminator, and is settled by the reported usage", async () => {
     const { gateway } = await playing([
       ...chatFrames({ content: ["a", "b"] }).map(event),
       event(usageChunk(usage(5, 2))),
@@ -77,7 +77,7 @@ describe("a stream", () => {
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
   })
 
-  it("survives being cut into single bytes, beyond ASCII too", async () => {
+  it("is decoded from single bytes, also outside ASCII", async () => {
     const frames = [chunk({ content: "grüße" }), chunk({ content: "日本" }), chunk({}, "stop")]
     const { gateway } = await playing([
       inPieces(1, frames.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")),
@@ -86,10 +86,10 @@ describe("a stream", () => {
     expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["grüße", "日本"])
   })
 
-  it("is framed for HTTP/1.1 and bare for HTTP/1.0", async () => {
-    const supplier = await aSupplier()
-    supplier.always(script({ steps: [say("é"), say("b"), event(chunk({}, "stop")), done] }))
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+  it("is chunked for HTTP/1.1 and not for HTTP/1.0", async () => {
+    const upstream = await anUpstream()
+    upstream.always(script({ steps: [say("é"), say("b"), event(chunk({}, "stop")), done] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     const old = await RawClient.connect(gateway.port)
     const body = JSON.stringify(helloStream)
     old.send(
@@ -101,19 +101,19 @@ describe("a stream", () => {
     expect(contents(Buffer.from(old.text, "latin1").toString("utf8"))).toEqual(["é", "b"])
   })
 
-  it("answers pipelined requests in their order", async () => {
-    const supplier = await aSupplier()
+  it("responds to pipelined requests in their order", async () => {
+    const upstream = await anUpstream()
     const go = signal()
-    supplier.next(
+    upstream.next(
       script({ steps: [say("first"), until(go), event(chunk({}, "stop")), done] }),
       script({ steps: [say("second"), event(chunk({}, "stop")), done] })
     )
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     await client.untilText("first")
     client.ask(helloStream)
-    await supplier.received()
-    await (await supplier.received()).over
+    await upstream.received()
+    await (await upstream.received()).over
     expect(client.text).not.toContain("second")
     go.fire()
     await client.until(({ text }) => text.split("data: [DONE]").length === 3, "both ends")
@@ -123,10 +123,10 @@ describe("a stream", () => {
     client.leave()
   })
 
-  it("of a provider that responds whole is delivered as a stream", async () => {
-    const supplier = await aSupplier()
-    supplier.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+  it("of a provider that sends a whole response is delivered as a stream", async () => {
+    const upstream = await anUpstream()
+    upstream.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["whole"])
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true)
@@ -134,32 +134,32 @@ describe("a stream", () => {
     expect(gateway.journal.settled[0]?.ending).toBe("complete")
   })
 
-  it("lets the provider close by itself, so that its connection is used again", async () => {
-    const supplier = await aSupplier()
-    supplier.always(stream(chatFrames()))
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+  it("waits for the provider to close, so that its connection is used again", async () => {
+    const upstream = await anUpstream()
+    upstream.always(stream(chatFrames()))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     for (let i = 0; i < 3; i++) {
       await (await post(gateway.url, helloStream)).text()
       await eventually(() => gateway.counters.openExchanges === 0)
     }
-    expect(supplier.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
   })
 
-  it("is over for the client at its last event, whatever the provider does after", async () => {
-    const { supplier, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
+  it("ends for the client at its last event, also when the provider does not close", async () => {
+    const { upstream, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
-    await (await supplier.received()).left
+    await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)
     expect(gateway.journal.settled[0]?.ending).toBe("complete")
   })
 })
 
-describe("what counts as delivered", () => {
-  it.each([0, 1, 2, 3])("is what the client took before it left, here %i deltas", async (count) => {
+describe("the delivered content", () => {
+  it.each([0, 1, 2, 3])("is the part that the client took before it disconnected, here %i deltas", async (count) => {
     const go = signal()
     const words = ["one", "three", "fiver"].slice(0, count)
-    const { supplier, gateway } = await playing([
+    const { upstream, gateway } = await playing([
       event(chunk({ role: "assistant" })),
       ...words.map(say),
       until(go),
@@ -167,7 +167,7 @@ describe("what counts as delivered", () => {
     ])
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     await client.until(({ text }) => contents(text).length === count && text.includes("assistant"))
-    const request = await supplier.received()
+    const request = await upstream.received()
     const leftAt = performance.now()
     client.leave()
     await request.left
@@ -179,7 +179,7 @@ describe("what counts as delivered", () => {
     expect(gateway.counters.deltas).toBe(count)
   })
 
-  it("is everything written before the provider broke off", async () => {
+  it("is everything that was written before the provider broke off", async () => {
     const { gateway } = await playing([say("one"), say("two"), reset])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"error":{')
@@ -215,7 +215,7 @@ describe("a keepalive", () => {
     client.leave()
   })
 
-  it("stands between frames, never inside one", async () => {
+  it("is written between frames, never inside one", async () => {
     const half = signal()
     const whole = `data: ${JSON.stringify(chunk({ content: "whole" }))}\n\n`
     const { gateway } = await playing(
@@ -240,13 +240,13 @@ describe("a keepalive", () => {
     expect(heartbeats(text)).toBe(0)
   })
 
-  it("ends the choice of routes: a failure after it is told in the stream", async () => {
+  it("fixes the route: a later failure is reported in the stream", async () => {
     const go = signal()
-    const supplier = await aSupplier()
-    const other = await aSupplier()
-    supplier.next(script({ steps: [until(go), cut] }))
+    const upstream = await anUpstream()
+    const other = await anUpstream()
+    upstream.next(script({ steps: [until(go), cut] }))
     const gateway = await startGateway({
-      catalog: catalogOf({ baseUrl: supplier.baseUrl }, { baseUrl: other.baseUrl }),
+      catalog: catalogOf({ baseUrl: upstream.baseUrl }, { baseUrl: other.baseUrl }),
       ...quick
     })
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
@@ -263,13 +263,13 @@ describe("a keepalive", () => {
 describe("a stream that is cut", () => {
   it.each([
     ["zeros in every chunk", usage(0, 0), usage(0, 0)],
-    ["its prompt and nothing else, at first", usage(12, 0), undefined],
-    ["one early figure", usage(12, 1), undefined]
-  ])("is charged what was delivered, though its supplier told %s", async (_, first, later) => {
-    const supplier = await aSupplier()
+    ["only its prompt, at first", usage(12, 0), undefined],
+    ["one early count", usage(12, 1), undefined]
+  ])("is charged the delivered part although its provider reported %s", async (_, first, later) => {
+    const upstream = await anUpstream()
     const chunks = ["a", "b", "c"].map((content, i) => ({ ...chunk({ content }), usage: i === 0 ? first : later }))
-    supplier.next(script({ steps: [...chunks.map((each) => event(each)), cut] }))
-    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: supplier.baseUrl }) })
+    upstream.next(script({ steps: [...chunks.map((each) => event(each)), cut] }))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["a", "b", "c"])
     await eventually(() => gateway.journal.settled.length === 1)
     expect(gateway.journal.settled[0]).toMatchObject({
@@ -281,15 +281,15 @@ describe("a stream that is cut", () => {
 
 describe("another route", () => {
   it.each([
-    ["refuses", json(errorBody("down"), 503)],
-    ["is limiting us", json(errorBody("slow down"), 429)],
-    ["does not know our key", json(errorBody("who are you"), 401)],
+    ["is down", json(errorBody("down"), 503)],
+    ["limits our rate", json(errorBody("slow down"), 429)],
+    ["refuses our key", json(errorBody("who are you"), 401)],
     ["closes before its first event", script({ steps: [cut] })],
-    ["ends with nothing said", script({ steps: [done] })],
+    ["ends without content", script({ steps: [done] })],
     ["begins with an error", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
   ])("is tried when the first provider %s", async (_, failing) => {
-    const first = await aSupplier()
-    const second = await aSupplier()
+    const first = await anUpstream()
+    const second = await anUpstream()
     first.next(failing)
     second.next(stream(chatFrames({ content: ["ok"], usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
@@ -301,8 +301,8 @@ describe("another route", () => {
   })
 
   it("is not charged with the usage that the first provider reported", async () => {
-    const first = await aSupplier()
-    const second = await aSupplier()
+    const first = await anUpstream()
+    const second = await anUpstream()
     const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
     first.next(script({ steps: [event({ choices: [], usage: usage(100_000, 50_000) }), event(limited)] }))
     second.next(stream(chatFrames({ content: ["ok"] })))
@@ -313,7 +313,7 @@ describe("another route", () => {
   })
 
   it("is tried when the connection to the first provider is refused", async () => {
-    const second = await aSupplier()
+    const second = await anUpstream()
     second.next(stream(chatFrames({ content: ["ok"] })))
     const gateway = await startGateway({
       catalog: catalogOf({ baseUrl: await unusedAddress() }, { baseUrl: second.baseUrl })
@@ -322,20 +322,20 @@ describe("another route", () => {
   })
 
   it.each([
-    ["declines the request itself", json(errorBody("too long"), 400), 400],
+    ["rejects the request", json(errorBody("too long"), 400), 400],
     ["says the request is too large", json(errorBody("too large"), 413), 413]
   ])("is not tried when the first provider %s", async (_, refusal, status) => {
-    const first = await aSupplier()
-    const second = await aSupplier()
+    const first = await anUpstream()
+    const second = await anUpstream()
     first.next(refusal)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
     expect((await post(gateway.url, helloStream)).status).toBe(status)
     expect(second.requests).toEqual([])
   })
 
-  it("is not tried once a token was delivered", async () => {
-    const first = await aSupplier()
-    const second = await aSupplier()
+  it("is not tried after a token was delivered", async () => {
+    const first = await anUpstream()
+    const second = await anUpstream()
     first.next(script({ steps: [say("a"), cut] }))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
     const text = await (await post(gateway.url, helloStream)).text()
@@ -344,9 +344,9 @@ describe("another route", () => {
     expect(second.requests).toEqual([])
   })
 
-  it("may all fail: the answer is an error before anything was committed", async () => {
-    const first = await aSupplier()
-    const second = await aSupplier()
+  it("can fail too: the response is then an error with its own status", async () => {
+    const first = await anUpstream()
+    const second = await anUpstream()
     first.next(script({ steps: [done] }))
     second.next(script({ steps: [cut] }))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
@@ -355,7 +355,7 @@ describe("another route", () => {
   })
 })
 
-describe("time", () => {
+describe("a timeout", () => {
   const timed = async (timeouts: object) => {
     const upstreams = new FakeUpstreams()
     const gateway = await startGateway({
@@ -369,40 +369,40 @@ describe("time", () => {
     return { upstreams, gateway }
   }
 
-  it("runs out before the first byte, and no other route is asked for what may be billed already", async () => {
+  it("expires before the first byte, and no other route is tried, because the request may be billed", async () => {
     const { upstreams, gateway } = await timed({ firstByteMillis: 40 })
     const response = await post(gateway.url, helloStream)
     expect([response.status, upstreams.exchanges.map(({ verdict }) => verdict)]).toEqual([502, ["failed"]])
   })
 
-  it("runs out between events; comments do not count", async () => {
+  it("expires between events; comments do not count", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 60 })
-    const asked = post(gateway.url, helloStream)
+    const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
     exchange.event(chunk({ content: "a" }))
     const comments = setInterval(() => exchange.data(": still here\n\n"), 10)
-    const text = await (await asked).text()
+    const text = await (await pending).text()
     clearInterval(comments)
     expect([contents(text), text.includes("upstream_error")]).toEqual([["a"], true])
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("runs out as a whole, however lively the stream", async () => {
+  it("expires in total, also while events arrive", async () => {
     const { upstreams, gateway } = await timed({ totalMillis: 80 })
-    const asked = post(gateway.url, helloStream)
+    const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
     const talk = setInterval(() => exchange.event(chunk({ content: "a" })), 10)
-    expect(await (await asked).text()).toContain("upstream_error")
+    expect(await (await pending).text()).toContain("upstream_error")
     clearInterval(talk)
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("runs out for a refusal whose words never come: its status is enough", async () => {
+  it("expires for a refusal without its text: the status is enough", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 40 })
-    const asked = post(gateway.url, hello())
+    const pending = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(400)
     exchange.data('{"error":{"message":"half a sen')
-    expect((await asked).status).toBe(400)
+    expect((await pending).status).toBe(400)
     expect(exchange.verdict).toBe("served")
   })
 })

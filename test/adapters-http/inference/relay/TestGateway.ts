@@ -1,11 +1,11 @@
 /**
- * A gateway on a port of its own, over real suppliers' sockets and a ledger that only remembers.
+ * A gateway on its own port, with sockets to real providers and a ledger that only records its calls.
  *
- * Closing it checks that nothing is left: no request, stream, exchange or byte of a body.
+ * A test that closes it checks that no request, stream, exchange or reserved byte of a body remains.
  */
 
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
-import * as ImageSettings from "@tollgate/adapters-http/images/ImageSettings"
+import { defaultSettings, ImageSettings, type ImageSettingsValues } from "@tollgate/adapters-http/images/ImagesRoutes"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
@@ -34,23 +34,23 @@ import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import * as NoProgramme from "../../../support/NoProgramme.ts"
 import * as NoRankings from "../../../support/NoRankings.ts"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
-import { RememberedImages } from "../../images/RememberedImages.ts"
+import { FakeImageRequests } from "../../images/FakeImageRequests.ts"
 
-const PROVIDER_KEY = Redacted.make("supplier-key")
+const PROVIDER_KEY = Redacted.make("provider-key")
 export const KEY = "tg_the_good_key"
 
-/** Accounts on paper: what was admitted, and how each request was measured. */
+/** Records the admitted requests and their settlements. */
 export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
-  /** What admission answers; a good one unless set. */
+  /** The refusal of the next admissions; they succeed unless set. */
   refusal: InsufficientBalance | Overloaded | undefined
-  /** Runs before a settlement that is waited for is measured. */
+  /** Runs before the measurement of a settlement that the request waits for. */
   beforeSettling: Effect.Effect<void> = Effect.void
-  /** Runs before tokens are counted here, which a settlement of what no supplier counted waits for. */
+  /** Runs before a local token count, which a settlement without reported usage waits for. */
   beforeCounting: Effect.Effect<void> = Effect.void
-  /** Another node has taken this one for dead and settled its requests. */
-  settledElsewhere = false
+  /** Another node has considered this node dead and has settled its requests. */
+  settledByOtherNode = false
   reachable = true
 }
 
@@ -64,16 +64,16 @@ const FREE: Settlement = {
 
 const ledger = (journal: Journal) =>
   Layer.succeed(InferenceLedger, {
-    admit: (admission, answer) => {
+    admit: (admission, callback) => {
       if (journal.refusal === undefined) journal.admitted.push(admission)
-      answer(journal.refusal === undefined ? Exit.void : Exit.fail(journal.refusal))
+      callback(journal.refusal === undefined ? Exit.void : Exit.fail(journal.refusal))
     },
-    settle: ({ admission, measure }, answer) => {
+    settle: ({ admission, measure }, callback) => {
       Effect.runCallback(journal.beforeSettling, {
         onExit: () => {
           const measured = measure()
           journal.settled.push({ ...measured, requestId: admission.requestId, waited: true })
-          answer(Exit.succeed(journal.settledElsewhere ? undefined : { measured, settlement: FREE }))
+          callback(Exit.succeed(journal.settledByOtherNode ? undefined : { measured, settlement: FREE }))
         }
       })
     },
@@ -100,9 +100,9 @@ const authenticator = Layer.succeed(ApiKeyAuthenticator, {
 const database = (journal: Journal) =>
   Layer.succeed(Database, {
     reachable: Effect.sync(() => journal.reachable),
-    state: Effect.die("not asked"),
-    identity: Effect.die("not asked"),
-    migrate: Effect.die("not asked")
+    state: Effect.die("not called in this test"),
+    identity: Effect.die("not called in this test"),
+    migrate: Effect.die("not called in this test")
   })
 
 /** One token a character. */
@@ -127,9 +127,9 @@ export const aModel = (parts: Partial<Model> = {}): Model => ({
   ...parts
 })
 
-/** The model `m`, served by these suppliers in turn. */
+/** The model `m` with one route for each of these providers, in this priority. */
 export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
-  const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`supplier-${i}`), ...provider }))
+  const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`provider-${i}`), ...provider }))
   const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))
   return {
     version: 1,
@@ -142,8 +142,8 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly catalog: Catalog
   readonly upstreams?: Layer.Layer<Upstreams>
   readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
-  readonly images?: RememberedImages
-  readonly imageSettings?: Partial<ImageSettings.ImageSettingsValues>
+  readonly images?: FakeImageRequests
+  readonly imageSettings?: Partial<ImageSettingsValues>
 }
 
 export interface TestGateway {
@@ -153,7 +153,7 @@ export interface TestGateway {
   readonly counters: RelayMetrics.RelayCounters
   readonly inFlight: InFlight.InFlightRequests
   readonly logged: Array<string>
-  /** Stops it as a server is stopped, and waits. */
+  /** Stops the gateway as a server is stopped, and waits for it. */
   readonly close: () => Promise<void>
 }
 
@@ -163,7 +163,7 @@ export const startGateway = async ({
   catalog,
   upstreams = UndiciUpstreams.layer({ keys: () => PROVIDER_KEY }),
   rankings = NoRankings.layer,
-  images = new RememberedImages(),
+  images = new FakeImageRequests(),
   imageSettings = {},
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
@@ -196,7 +196,7 @@ export const startGateway = async ({
         NoProgramme.layer,
         rankings,
         images.layer,
-        Layer.succeed(ImageSettings.ImageSettings, { ...ImageSettings.defaults, ...imageSettings }),
+        Layer.succeed(ImageSettings, { ...defaultSettings, ...imageSettings }),
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),
@@ -236,21 +236,21 @@ export const startGateway = async ({
   return gateway
 }
 
-/** For `afterEach`: closes every gateway of the test; what each still holds. */
+/** For `afterEach`: closes every gateway of the test, and returns the resources that each still holds. */
 export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
-  const left: Array<unknown> = []
+  const remaining: Array<unknown> = []
   closed = open.splice(0)
   for (const gateway of closed) {
     await gateway.close()
     const { openRequests, openStreams, openExchanges, bodyBytes, imageBytes } = gateway.counters
-    left.push({ openRequests, openStreams, openExchanges, bodyBytes, imageBytes })
+    remaining.push({ openRequests, openStreams, openExchanges, bodyBytes, imageBytes })
   }
-  return left
+  return remaining
 }
 
 let closed: ReadonlyArray<TestGateway> = []
 
-/** What {@link closeGateways} finds when all went well. */
+/** The result of {@link closeGateways} when nothing remains. */
 export const nothingLeft = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 

@@ -19,18 +19,18 @@ const start = async (options: object = {}) => {
   return { upstreams, gateway }
 }
 
-const answer = (exchange: FakeExchange) => {
+const respond = (exchange: FakeExchange) => {
   exchange.head(200).data(whole)
   exchange.end()
 }
 
-describe("a whole answer", () => {
+describe("a whole response", () => {
   it("is settled before it is written", async () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
     const client = (await RawClient.connect(gateway.port)).ask(hello())
-    answer(await upstreams.next())
+    respond(await upstreams.next())
     await eventually(() => gateway.counters.openExchanges === 0)
     expect(client.text).toBe("")
     settling.fire()
@@ -50,7 +50,7 @@ describe("a whole answer", () => {
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
     const client = (await RawClient.connect(gateway.port)).ask(hello())
-    answer(await upstreams.next())
+    respond(await upstreams.next())
     await eventually(() => gateway.counters.openExchanges === 0)
     client.leave()
     await eventually(() => gateway.counters.openRequests === 1)
@@ -65,11 +65,11 @@ describe("a whole answer", () => {
     ])
   })
 
-  it("is not delivered when another server has settled it: it was charged with nothing", async () => {
+  it("is not delivered when another server has settled its request as not delivered", async () => {
     const { upstreams, gateway } = await start()
-    gateway.journal.settledElsewhere = true
+    gateway.journal.settledByOtherNode = true
     const client = (await RawClient.connect(gateway.port)).ask(hello())
-    answer(await upstreams.next())
+    respond(await upstreams.next())
     const { status, headers, body } = await client.response()
     expect([status, headers.get("retry-after")]).toEqual([503, "1"])
     expect(JSON.parse(body)).toMatchObject({ error: { code: "overloaded" } })
@@ -80,7 +80,7 @@ describe("a whole answer", () => {
     client.leave()
   })
 
-  it("may come in pieces", async () => {
+  it("may arrive in any chunks", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -93,19 +93,22 @@ describe("a whole answer", () => {
   it.each([
     ["an event stream", "text/event-stream", `data: ${JSON.stringify(chatFrames()[0])}\n\n`],
     ["a page", "text/html", "<html>busy</html>"],
-    ["half an answer", "application/json", whole.slice(0, -10)],
+    ["half a response", "application/json", whole.slice(0, -10)],
     ["nothing", "application/json", ""]
-  ])("cannot be %s: that fails, and may be billed, so no other route is tried", async (_, type, body) => {
-    const { upstreams, gateway } = await start()
-    const response = post(gateway.url, hello())
-    const exchange = (await upstreams.next()).head(200, type)
-    exchange.data(body)
-    exchange.end()
-    expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
-  })
+  ])(
+    "cannot be %s: the attempt fails, and no other route is tried, because the response may be billed",
+    async (_, type, body) => {
+      const { upstreams, gateway } = await start()
+      const response = post(gateway.url, hello())
+      const exchange = (await upstreams.next()).head(200, type)
+      exchange.data(body)
+      exchange.end()
+      expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
+    }
+  )
 
   it.each([false, true])(
-    "that is none is charged to no customer, and its usage is recorded (streamed: %s)",
+    "without content is charged to no customer, and its usage is recorded (streamed: %s)",
     async (streamed) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello({ stream: streamed }))
@@ -123,7 +126,7 @@ describe("a whole answer", () => {
     }
   )
 
-  it("that breaks off is not looked for elsewhere", async () => {
+  it("that breaks off is not requested from another route", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -157,21 +160,24 @@ describe("the verdict on a provider", () => {
     [500, "failed", 502, 2],
     [503, "failed", 502, 2],
     [529, "failed", 502, 2]
-  ])("that answers %i is %s; the client is told %i after %i attempts", async (status, verdict, told, attempts) => {
-    const { upstreams, gateway } = await start()
-    const response = post(gateway.url, hello())
-    for (let i = 0; i < attempts; i++) {
-      const exchange = (await upstreams.next()).head(status, "application/json", "7")
-      exchange.data(JSON.stringify(errorBody("no")))
-      exchange.end()
-      expect(exchange.verdict).toBe(verdict)
+  ])(
+    "after a status %i is %s; the client gets %i after %i attempts",
+    async (status, verdict, clientStatus, attempts) => {
+      const { upstreams, gateway } = await start()
+      const response = post(gateway.url, hello())
+      for (let i = 0; i < attempts; i++) {
+        const exchange = (await upstreams.next()).head(status, "application/json", "7")
+        exchange.data(JSON.stringify(errorBody("no")))
+        exchange.end()
+        expect(exchange.verdict).toBe(verdict)
+      }
+      const { status: seen, headers } = await response
+      expect([seen, upstreams.exchanges.length]).toEqual([clientStatus, attempts])
+      if (clientStatus === 429) expect(headers.get("retry-after")).toBe("7")
     }
-    const { status: seen, headers } = await response
-    expect([seen, upstreams.exchanges.length]).toEqual([told, attempts])
-    if (told === 429) expect(headers.get("retry-after")).toBe("7")
-  })
+  )
 
-  it("is open when the client leaves", async () => {
+  it("is undecided when the client disconnects", async () => {
     const { upstreams, gateway } = await start()
     const client = (await RawClient.connect(gateway.port)).ask(hello())
     const exchange = await upstreams.next()
@@ -180,7 +186,7 @@ describe("the verdict on a provider", () => {
     expect(exchange.verdict).toBe("undecided")
   })
 
-  it("is none when it was not asked: every route refuses, and the most telling reason is told", async () => {
+  it("does not exist when nothing was sent: the client gets the most informative refusal of the routes", async () => {
     const { upstreams, gateway } = await start()
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new CircuitOpen({ retryAfterSeconds: 9 }))
     upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }), new CircuitOpen({ retryAfterSeconds: 9 }))
@@ -189,7 +195,7 @@ describe("the verdict on a provider", () => {
     const open = await post(gateway.url, hello())
     expect([open.status, open.headers.get("retry-after")]).toEqual([503, "9"])
     const third = post(gateway.url, hello())
-    answer(await upstreams.next())
+    respond(await upstreams.next())
     expect((await third).status).toBe(200)
   })
 })

@@ -119,7 +119,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       if (this.phase === "streaming") this.onStreamEnd()
       else if (this.phase === "collecting") this.onWholeBody(this.#body())
       else if (this.phase === "refused") this.#refused()
-      else if (this.phase === "waiting") this.broken("ended without an answer", true)
+      else if (this.phase === "waiting") this.broken("ended without a response", true)
     })
   }
 
@@ -152,7 +152,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     // A request without a response in time may be billed to us, so no other route is tried as well.
     if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
     else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
-      this.broken(`no answer within ${firstByteMillis} ms`, false)
+      this.broken(`no response within ${firstByteMillis} ms`, false)
     } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.target.response.blocked) {
       this.broken(`silent for ${idleMillis} ms`, false)
     }
@@ -220,7 +220,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       return
     }
     const phase = this.phaseAfter(head)
-    if (phase === undefined) this.broken(`answered with ${head.contentType || "no content-type"}`, false)
+    if (phase === undefined) this.broken(`responded with ${head.contentType || "no content-type"}`, false)
     else this.phase = phase
   }
 
@@ -231,7 +231,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.#chunks.push(chunk)
     if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
     if (this.phase === "collecting" && this.#bytes > this.settings.responseBytes) {
-      this.broken(`answered with more than ${this.settings.responseBytes} bytes`, false)
+      this.broken(`responded with more than ${this.settings.responseBytes} bytes`, false)
     }
     return true
   }

@@ -9,8 +9,7 @@ import * as Effect from "effect/Effect"
 import { caller } from "../../auth/PresentedKey.ts"
 import { refusalResponse } from "../../http/Refusal.ts"
 import { requestIdOf } from "../../http/RequestIds.ts"
-import { pathOf } from "../../http/RequestPath.ts"
-import { type SurfaceError, surfaceErrorBody } from "../../http/SurfaceError.ts"
+import { pathOf, type SurfaceError, surfaceErrorBody } from "../../http/SurfaceError.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 
 const notStored: SurfaceError = {

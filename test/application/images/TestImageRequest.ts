@@ -1,10 +1,9 @@
 /**
- * Everything around one image request: a customer who asks, a supplier that does as it is told, and a store that keeps
- * a record. What a real store adds (locks, uniqueness, leases) is tested with the real store.
+ * One image request with all its ports: a scripted client, scripted providers, and a store that records its calls. The
+ * guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
  */
-
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { ImageAnswer, ImageConnection } from "@tollgate/application/images/ImageConnection"
+import type { ImageConnection, ImageResult } from "@tollgate/application/images/ImageConnection"
 import { type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { makeImage } from "@tollgate/application/images/MakeImage"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -23,9 +22,9 @@ import { Tokens } from "@tollgate/domain/money/Tokens"
 import { type Duration, Effect, Either, Layer, Redacted } from "effect"
 import { aProvider, aRoute } from "../../support/upstream/Candidates.ts"
 
-export const PICTURE = "a picture"
+export const IMAGE = "an image"
 export const USED = { prompt: { ...TokenUsage.none, input: Tokens(10n) }, output: Tokens(1_000n) }
-export const pictured: ImageAnswer<string> = { _tag: "Pictured", picture: PICTURE, usage: USED }
+export const completed: ImageResult<string> = { _tag: "Completed", image: IMAGE, usage: USED }
 
 export const A_KEY = ApiKeyId.make("01890000-0000-7000-8000-00000000000a")
 export const A_USER = UserId.make("01890000-0000-7000-8000-00000000000b")
@@ -62,7 +61,7 @@ const models: ReadonlyArray<Model> = [
   aModel("writer", { kind: "text", capabilities: [] }),
   aModel("hidden", { hidden: true }),
   aModel("retired", { retired: true }),
-  aModel("homeless", { routes: [aRoute({ provider: ProviderName("texts") })] })
+  aModel("unrouted", { routes: [aRoute({ provider: ProviderName("texts") })] })
 ]
 
 const catalog: Catalog = {
@@ -74,35 +73,35 @@ const catalog: Catalog = {
 type Refusal<Port extends (...args: never) => Effect.Effect<unknown, unknown>> =
   ReturnType<Port> extends Effect.Effect<unknown, infer E> ? E : never
 
-export class Studio {
-  /** What happens first to the customer's request and to what is done for it; each step begins with its time. */
-  readonly takes: Record<"authenticate" | "read" | "begin" | "ask" | "finish", Duration.DurationInput> = {
+export class TestImageRequest {
+  /** Each step begins with its delay. */
+  readonly delays: Record<"authenticate" | "read" | "begin" | "attempt" | "finish", Duration.DurationInput> = {
     authenticate: 0,
     read: 0,
     begin: 0,
-    ask: 0,
+    attempt: 0,
     finish: 0
   }
   presentedKey: ImageConnection<string>["presentedKey"] = Either.right(Redacted.make("key"))
   idempotencyKey: ImageConnection<string>["idempotencyKey"] = Either.right("once")
   request: Partial<ImageRequest> = {}
   authenticates: Effect.Effect<void, Refusal<ApiKeyAuthenticator["Type"]["authenticate"]>> = Effect.void
-  reads: Effect.Effect<void, Refusal<ImageConnection<string>["takeRequest"]>> = Effect.void
+  reads: Effect.Effect<void, Refusal<ImageConnection<string>["readRequest"]>> = Effect.void
   begins: Effect.Effect<void, Refusal<ImageRequests["Type"]["begin"]>> = Effect.void
-  /** By the supplier's name. */
-  answers: Readonly<Record<string, Effect.Effect<ImageAnswer<string>, FailedAttempt>>> = {}
-  /** The lease has passed, and somebody else has given the request up. */
+  /** The results of the attempts, by the name of the provider. */
+  attempts: Readonly<Record<string, Effect.Effect<ImageResult<string>, FailedAttempt>>> = {}
+  /** The lease has expired, and another node has abandoned the request. */
   leaseLost = false
   gone = false
 
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome> = []
-  /** Suppliers, in the order in which they were asked, and those whose exchange was aborted. */
-  readonly asked: Array<string> = []
+  /** The providers in the order of the attempts, and those of aborted exchanges. */
+  readonly attempted: Array<string> = []
   readonly aborted: Array<string> = []
 
-  /** The request, accepted now. */
-  readonly made = Effect.suspend(() =>
+  /** The result of the request, accepted when this runs. */
+  readonly result = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
       const client: ImageConnection<string> = {
         requestId: RequestId("request"),
@@ -111,17 +110,17 @@ export class Studio {
         idempotencyKey: this.idempotencyKey,
         acceptedAtMillis: clock.unsafeCurrentTimeMillis(),
         nowMillis: () => clock.unsafeCurrentTimeMillis(),
-        takeRequest: (capable) => this.#read(capable),
-        ask: (_, candidate) => this.#ask(candidate),
+        readRequest: (checkModel) => this.#read(checkModel),
+        attempt: (_, candidate) => this.#attempt(candidate),
         gone: () => this.gone
       }
       return Effect.provide(makeImage(client), this.#ports)
     })
   )
 
-  #read(capable: (model: string) => Either.Either<void, Refusal<ImageConnection<string>["takeRequest"]>>) {
+  #read(checkModel: (model: string) => Either.Either<void, Refusal<ImageConnection<string>["readRequest"]>>) {
     return Effect.gen(this, function* () {
-      yield* Effect.sleep(this.takes.read)
+      yield* Effect.sleep(this.delays.read)
       yield* this.reads
       const request: ImageRequest = {
         operation: "generate",
@@ -133,15 +132,15 @@ export class Studio {
         members: {},
         ...this.request
       }
-      yield* capable(request.model)
+      yield* checkModel(request.model)
       return request
     })
   }
 
-  #ask({ provider }: Candidate) {
-    this.asked.push(provider.name)
-    const answer = this.answers[provider.name] ?? Effect.succeed(pictured)
-    return Effect.zipRight(Effect.sleep(this.takes.ask), answer).pipe(
+  #attempt({ provider }: Candidate) {
+    this.attempted.push(provider.name)
+    const result = this.attempts[provider.name] ?? Effect.succeed(completed)
+    return Effect.zipRight(Effect.sleep(this.delays.attempt), result).pipe(
       Effect.onInterrupt(() => Effect.sync(() => this.aborted.push(provider.name)))
     )
   }
@@ -151,7 +150,7 @@ export class Studio {
       authenticate: () =>
         Effect.as(
           Effect.zipRight(
-            Effect.sleep(this.takes.authenticate),
+            Effect.sleep(this.delays.authenticate),
             Effect.suspend(() => this.authenticates)
           ),
           {
@@ -164,21 +163,21 @@ export class Studio {
     Layer.succeed(CurrentCatalog, { get: () => catalog }),
     Layer.succeed(ImageRequests, {
       begin: (image) =>
-        Effect.sleep(this.takes.begin).pipe(
+        Effect.sleep(this.delays.begin).pipe(
           Effect.zipRight(Effect.suspend(() => this.begins)),
           Effect.zipRight(Effect.sync(() => void this.begun.push(image)))
         ),
       finish: ({ outcome }) =>
         Effect.zipRight(
-          Effect.sleep(this.takes.finish),
+          Effect.sleep(this.delays.finish),
           Effect.sync(() => {
             const written = outcome()
             this.finished.push(written)
             return this.leaseLost ? undefined : written
           })
         ),
-      abandon: Effect.dieMessage("not asked for"),
-      forgetKeys: Effect.dieMessage("not asked for")
+      abandon: Effect.dieMessage("not called in this test"),
+      forgetKeys: Effect.dieMessage("not called in this test")
     })
   )
 }

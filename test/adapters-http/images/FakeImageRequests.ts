@@ -1,5 +1,5 @@
 /**
- * Image requests on paper: what was begun, and how each ended.
+ * A store of image requests that records the begun requests and their outcomes.
  */
 import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
@@ -8,13 +8,13 @@ import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect, Layer } from "effect"
 
-export class RememberedImages {
+export class FakeImageRequests {
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
-  /** What the next beginnings are answered; a good one unless set. */
+  /** The refusal of the next requests; they begin unless set. */
   refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
-  /** The lease has passed when a request is finished. */
-  lost = false
+  /** The lease has expired when a request is finished. */
+  leaseLost = false
   /** Runs before a request is finished. */
   beforeFinishing: Effect.Effect<void> = Effect.void
 
@@ -32,7 +32,7 @@ export class RememberedImages {
 
   #finish({ admission: { requestId }, outcome }: FinishedImage): Effect.Effect<ImageOutcome | undefined> {
     return Effect.sync(() => {
-      if (this.lost) return undefined
+      if (this.leaseLost) return undefined
       const written = outcome()
       this.finished.push({ ...written, requestId })
       return written

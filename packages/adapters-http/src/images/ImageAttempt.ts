@@ -1,0 +1,161 @@
+/**
+ * An attempt to get an image from one provider: its result for the customer, and the verdict on the provider.
+ */
+import type { ImageResult } from "@tollgate/application/images/ImageConnection"
+import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
+import type { UpstreamRequest, Upstreams, Verdict } from "@tollgate/application/inference/Upstreams"
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
+import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
+import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { MemoryReservation } from "../http/MemoryReservation.ts"
+import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
+import { providerNames, refusedAttempt, verdictOf } from "../inference/relay/UpstreamFailure.ts"
+import { type ProviderNames, redactedText } from "../wire/Redaction.ts"
+import {
+  type ProviderError,
+  parseProviderError,
+  providerErrorOf,
+  refusalIn,
+  refusalOfStatus
+} from "../wire/UpstreamRefusal.ts"
+import { type ExchangeResult, ImageExchange } from "./ImageExchange.ts"
+import { parseAroundImage, responseBody } from "./ImageResponseBody.ts"
+import { USUAL_RESPONSE_BYTES } from "./ResponseBuffer.ts"
+import { upstreamImageRequest } from "./UpstreamImageRequest.ts"
+
+export interface ImageAttemptContext {
+  readonly requestId: RequestId
+  readonly upstreams: Context.Tag.Service<Upstreams>
+  readonly counters: RelayCounters
+  readonly reservation: MemoryReservation
+  readonly createdAtSeconds: number
+}
+
+/** The result of an exchange, and the verdict on its provider. */
+interface Judged {
+  readonly verdict: Verdict
+  readonly result: Effect.Effect<ImageResult<Buffer>, FailedAttempt>
+}
+
+export const attemptImage = (
+  context: ImageAttemptContext,
+  request: ImageRequest,
+  candidate: Candidate
+): Effect.Effect<ImageResult<Buffer>, FailedAttempt> =>
+  Effect.suspend(() => {
+    const sent = upstreamImageRequest(request, candidate)
+    // Memory for an image of usual size is reserved first: without it the request is refused before it costs anything.
+    if (!context.reservation.take(USUAL_RESPONSE_BYTES + sent.body.length)) {
+      return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), retryElsewhere: false, unsent: true })
+    }
+    return exchangeWith(context, request, sent)
+  })
+
+const exchangeWith = (context: ImageAttemptContext, request: ImageRequest, sent: UpstreamRequest) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => new ImageExchange(context.counters, context.reservation, USUAL_RESPONSE_BYTES)),
+    (exchange) =>
+      exchange.run(context.upstreams, sent).pipe(
+        Effect.flatMap((ended) => judge(context, request, sent.candidate, ended)),
+        Effect.tap(({ verdict }) => Effect.sync(() => exchange.close(verdict))),
+        Effect.flatMap(({ result }) => result),
+        Effect.tapError(({ error }) => report(context, sent.candidate, exchange.status, error))
+      ),
+    // An exchange that is not closed yet was interrupted: nothing is known about the provider.
+    (exchange) => Effect.sync(() => exchange.close("undecided"))
+  )
+
+const judge = (
+  { createdAtSeconds }: ImageAttemptContext,
+  request: ImageRequest,
+  candidate: Candidate,
+  ended: ExchangeResult
+): Effect.Effect<Judged> => {
+  switch (ended._tag) {
+    case "TooLarge":
+      return Effect.succeed(served({ _tag: "TooLarge" }))
+    case "Refusal":
+      return Effect.succeed(judgeRefusal(request, candidate, ended))
+    case "Response":
+      return judgeResponse(request, candidate, ended, createdAtSeconds)
+  }
+}
+
+const served = (result: ImageResult<Buffer>): Judged => ({ verdict: "served", result: Effect.succeed(result) })
+
+const failed = (error: AttemptError, retryElsewhere: boolean): Judged => ({
+  verdict: error._tag === "UpstreamFailed" ? "failed" : "served",
+  result: Effect.fail({ error, retryElsewhere })
+})
+
+const judgeRefusal = (
+  request: ImageRequest,
+  candidate: Candidate,
+  { status, retryAfter, body }: ExchangeResult & { readonly _tag: "Refusal" }
+): Judged => {
+  const names = providerNames(request.model, candidate)
+  const policy = policyViolation(status, parseProviderError(body), names)
+  if (policy !== undefined) return served({ _tag: "Declined", error: policy })
+  const error = refusalOfStatus(status, retryAfter, body, names)
+  return { verdict: verdictOf(status, error), result: Effect.fail(refusedAttempt(error)) }
+}
+
+/** The provider may have billed the response by now. Only a rate limit, which is not billed, leads to another route. */
+const judgeResponse = (
+  request: ImageRequest,
+  candidate: Candidate,
+  { response }: ExchangeResult & { readonly _tag: "Response" },
+  createdAtSeconds: number
+): Effect.Effect<Judged> =>
+  Effect.suspend(() => {
+    const parsed = parseAroundImage(response)
+    if (parsed === undefined)
+      return Effect.succeed(failed(new UpstreamFailed({ cause: "the response is not JSON" }), false))
+    const policy = policyViolation(200, providerErrorOf(parsed.members), providerNames(request.model, candidate))
+    if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
+    const refusal = refusalIn(parsed.members)
+    if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit"))
+    return Effect.match(responseBody(response, parsed, createdAtSeconds), {
+      onSuccess: served,
+      onFailure: (error) => failed(error, false)
+    })
+  })
+
+/** Logged for operators; the customer does not see the cause. */
+const report = (
+  context: ImageAttemptContext,
+  { provider, route }: Candidate,
+  status: number | undefined,
+  error: AttemptError
+) =>
+  error._tag === "UpstreamFailed"
+    ? Effect.logWarning("upstream request failed", {
+        request_id: context.requestId,
+        provider: provider.name,
+        upstream_model: route.upstreamModel,
+        status,
+        cause: error.cause
+      })
+    : Effect.void
+
+/** The error codes of a policy violation. The text of a message is not searched: it may quote the prompt. */
+const POLICY_CODE =
+  /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|image_?generation_?user_?error|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i
+
+/** The statuses with which providers report a policy violation. */
+const POLICY_STATUSES: ReadonlySet<number> = new Set([200, 400, 403, 422])
+
+const POLICY_MESSAGE = "The prompt or the image was declined by the model's content policy. Change it and try again."
+
+const policyViolation = (
+  status: number,
+  error: ProviderError,
+  names: ProviderNames
+): ContentPolicyViolation | undefined =>
+  POLICY_STATUSES.has(status) && error.codes.some((code) => POLICY_CODE.test(code))
+    ? new ContentPolicyViolation({ message: redactedText(error.message, names) ?? POLICY_MESSAGE })
+    : undefined

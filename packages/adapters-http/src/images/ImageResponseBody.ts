@@ -1,0 +1,142 @@
+/**
+ * Rewrites the response of a provider for the customer. The image stays where it is in the buffer: it is found without
+ * parsing it, checked without decoding it, and our members are written around it.
+ *
+ *     {"created":...,"data":[{"b64_json":"<image>"}],"output_format":...,"usage":{...}}
+ */
+import { readField } from "@tollgate/domain/images/ImageFields"
+import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { asArray, asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
+import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { decodedBytes, isBase64 } from "./Base64Text.ts"
+import type { BufferedResponse } from "./ResponseBuffer.ts"
+
+/** The largest image, decoded (docs/reference/images.md#img-11). */
+export const MAX_IMAGE_BYTES = 20 * 1024 * 1024
+/** The largest response without its image. */
+const MAX_MEMBERS_BYTES = 1024 * 1024
+
+/** The members of a response, with {@link PLACEHOLDER} for the image, and the position of the image. */
+export interface ParsedResponse {
+  readonly members: JsonObject
+  readonly image: { readonly start: number; readonly end: number } | undefined
+}
+
+const NAME = Buffer.from('"b64_json"')
+const QUOTE = 0x22
+const COLON = 0x3a
+/** Replaces the image in the text that is parsed. A provider that sends this text itself has sent no image. */
+const PLACEHOLDER = "\u0000picture"
+const PLACEHOLDER_JSON = Buffer.from(JSON.stringify(PLACEHOLDER))
+
+/** Undefined when the response is no JSON object, or is too large without its image. */
+export const parseAroundImage = ({ memory, start, end }: BufferedResponse): ParsedResponse | undefined => {
+  const response = memory.subarray(start, end)
+  const image = locate(response)
+  const around =
+    image === undefined
+      ? [response]
+      : [response.subarray(0, image.start - 1), PLACEHOLDER_JSON, response.subarray(image.end + 1)]
+  if (around.reduce((bytes, part) => bytes + part.length, 0) > MAX_MEMBERS_BYTES) return undefined
+  const members = parsed(Buffer.concat(around))
+  if (members === undefined) return undefined
+  return { members, image: image && { start: start + image.start, end: start + image.end } }
+}
+
+/**
+ * The first `b64_json` member that is a string, without its quotes. Base64 contains no quote, so a wrong match either is
+ * no base64 or leaves no valid JSON around it.
+ */
+const locate = (response: Buffer): { readonly start: number; readonly end: number } | undefined => {
+  for (let at = response.indexOf(NAME); at >= 0; at = response.indexOf(NAME, at + NAME.length)) {
+    const colon = afterSpace(response, at + NAME.length)
+    const quote = response[colon] === COLON ? afterSpace(response, colon + 1) : colon
+    if (response[colon] !== COLON || response[quote] !== QUOTE) continue
+    const end = response.indexOf(QUOTE, quote + 1)
+    return end < 0 ? undefined : { start: quote + 1, end }
+  }
+  return undefined
+}
+
+const afterSpace = (bytes: Buffer, at: number): number => {
+  let i = at
+  while (bytes[i] === 0x20 || bytes[i] === 0x0a || bytes[i] === 0x0d || bytes[i] === 0x09) i += 1
+  return i
+}
+
+const parsed = (bytes: Buffer): JsonObject | undefined => {
+  try {
+    return asObject(JSON.parse(bytes.toString()))
+  } catch {
+    return undefined
+  }
+}
+
+export type ResponseBody =
+  | { readonly _tag: "Completed"; readonly image: Buffer; readonly usage: ReportedUsage }
+  | { readonly _tag: "TooLarge" }
+
+/** The body for the customer, written over the provider's members around the image. */
+export const responseBody = (
+  { memory }: BufferedResponse,
+  { members, image }: ParsedResponse,
+  createdAtSeconds: number
+): Effect.Effect<ResponseBody, UpstreamFailed> =>
+  Effect.gen(function* () {
+    const data = asArray(members.data)
+    if (image === undefined || data.length !== 1 || asObject(data[0])?.b64_json !== PLACEHOLDER) {
+      return yield* new UpstreamFailed({ cause: `the response has ${data.length} images, or none that is inline` })
+    }
+    const base64 = memory.subarray(image.start, image.end)
+    const bytes = decodedBytes(base64)
+    if (bytes > MAX_IMAGE_BYTES) return { _tag: "TooLarge" }
+    if (!(yield* isBase64(base64))) return yield* new UpstreamFailed({ cause: "the image is not base64" })
+    const usage = usageOf(members.usage)
+    const head = Buffer.from(`{"created":${createdAtSeconds},"data":[{"b64_json":"`)
+    const tail = Buffer.from(`"}]${tailMembers(members, usage)}}`)
+    const start = image.start - head.copy(memory, image.start - head.length)
+    const end = image.end + tail.copy(memory, image.end)
+    return { _tag: "Completed", image: memory.subarray(start, end), usage }
+  })
+
+/** The members that describe the image. Passed on only with values that a customer can request. */
+const DESCRIPTIVE_MEMBERS = ["background", "output_format", "quality", "size"] as const
+
+const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
+  const tail: { [name: string]: unknown } = {}
+  for (const name of DESCRIPTIVE_MEMBERS) {
+    const value = members[name]
+    if (typeof value === "string" && Either.isRight(readField("generate", name, value))) tail[name] = value
+  }
+  const figures = usageMember(usage, asObject(members.usage))
+  if (figures !== undefined) tail.usage = figures
+  return Object.entries(tail)
+    .map(([name, value]) => `,"${name}":${JSON.stringify(value)}`)
+    .join("")
+}
+
+/** Undefined unless both counts are reported: none is estimated. */
+const usageMember = ({ prompt, output }: ReportedUsage, given: JsonObject | undefined): JsonObject | undefined => {
+  if (prompt === undefined || output === undefined) return undefined
+  const input = Number(prompt.input + prompt.cacheWrite + prompt.cacheRead)
+  return {
+    input_tokens: input,
+    output_tokens: Number(output),
+    total_tokens: input + Number(output),
+    ...breakdown("input_tokens_details", given),
+    ...breakdown("output_tokens_details", given)
+  }
+}
+
+const DETAIL_MEMBERS = ["text_tokens", "image_tokens", "cached_tokens"]
+
+const breakdown = (name: string, given: JsonObject | undefined): JsonObject => {
+  const details = asObject(given?.[name])
+  if (details === undefined) return {}
+  return { [name]: Object.fromEntries(DETAIL_MEMBERS.flatMap((part) => counted(part, asCount(details[part])))) }
+}
+
+const counted = (name: string, count: number | undefined) => (count === undefined ? [] : [[name, count] as const])
