@@ -37,10 +37,10 @@ describe("a body", () => {
     const body = JSON.stringify(hello({ pad: "é".repeat(30_000) }))
     client.send(upload(["transfer-encoding: chunked"]))
     for (let at = 0; at < body.length; at += 7_000) {
-      const piece = Buffer.from(body.slice(at, at + 7_000))
+      const chunk = Buffer.from(body.slice(at, at + 7_000))
       client
-        .send(`${piece.length.toString(16)}\r\n`)
-        .send(piece)
+        .send(`${chunk.length.toString(16)}\r\n`)
+        .send(chunk)
         .send("\r\n")
     }
     client.send("0\r\n\r\n")
@@ -63,14 +63,14 @@ describe("a body", () => {
     const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
-    const piece = Buffer.alloc(100_000, "x")
+    const chunk = Buffer.alloc(100_000, "x")
     let sent = 0
     while (client.text === "" && sent < 100 * LIMIT) {
       client
-        .send(`${piece.length.toString(16)}\r\n`)
-        .send(piece)
+        .send(`${chunk.length.toString(16)}\r\n`)
+        .send(chunk)
         .send("\r\n")
-      sent += piece.length
+      sent += chunk.length
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect((await client.response()).status).toBe(413)

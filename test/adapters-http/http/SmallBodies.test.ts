@@ -68,9 +68,9 @@ describe("a body", () => {
     await once(slow.request, "data")
     const send = async () => {
       const { client, request } = await requestOf(4 * KIB)
-      const answer = read(bodies, request)
+      const result = read(bodies, request)
       client.say("x".repeat(4 * KIB))
-      return Either.map(await answer, ({ length }) => length)
+      return Either.map(await result, ({ length }) => length)
     }
     expect(await send()).toEqual(Either.left(new Overloaded({ retryAfterSeconds: 1 })))
     await Effect.runPromise(Fiber.interrupt(reading))

@@ -80,10 +80,10 @@ describe("the response body for a customer", () => {
   })
 
   it("keeps slashes that were escaped", async () => {
-    const picture = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
-    expect(picture).toContain("/")
-    const response = `{"data":[{"b64_json":"${picture.replaceAll("/", "\\/")}"}]}`
-    expect((await bodyFor(response)).data[0].b64_json).toBe(picture)
+    const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
+    expect(image).toContain("/")
+    const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
+    expect((await bodyFor(response)).data[0].b64_json).toBe(image)
   })
 
   it("contains the provider's image byte for byte, received in chunks of any size", async () => {
@@ -136,9 +136,9 @@ describe("an unusable response", () => {
 
 describe("an image", () => {
   const sized = async (bytes: number) => {
-    const picture = Buffer.alloc(Math.ceil(bytes / 3) * 4, "A")
-    if (bytes % 3 !== 0) picture.fill("=", picture.length - (3 - (bytes % 3)))
-    return (await rewritten(Buffer.concat([Buffer.from('{"data":[{"b64_json":"'), picture, Buffer.from('"}]}')])))._tag
+    const image = Buffer.alloc(Math.ceil(bytes / 3) * 4, "A")
+    if (bytes % 3 !== 0) image.fill("=", image.length - (3 - (bytes % 3)))
+    return (await rewritten(Buffer.concat([Buffer.from('{"data":[{"b64_json":"'), image, Buffer.from('"}]}')])))._tag
   }
 
   it("is delivered up to 20 MiB decoded, and is too large with one byte more", async () => {

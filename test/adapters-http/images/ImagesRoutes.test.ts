@@ -405,9 +405,9 @@ describe("a provider that returns no image", () => {
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data('{"data":[{"b64_json":"')
-    const piece = Buffer.alloc(MIB, "A")
+    const chunk = Buffer.alloc(MIB, "A")
     for (let sent = 0; sent < 30 && exchange.verdict === undefined; sent++) {
-      exchange.events.onData(piece)
+      exchange.events.onData(chunk)
       await new Promise(setImmediate)
     }
     expect(await refusal(pending)).toBe("502 image_too_large_output")

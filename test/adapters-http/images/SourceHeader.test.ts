@@ -81,8 +81,8 @@ describe("a source image", () => {
         fc.constantFrom(...whole),
         fc.nat(),
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 8 }),
-        (picture, cut, changes) => {
-          const bytes = Buffer.from(picture.subarray(0, cut % (picture.length + 1)))
+        (image, cut, changes) => {
+          const bytes = Buffer.from(image.subarray(0, cut % (image.length + 1)))
           for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte
           expect(inspect(bytes)).toMatch(/^(png|jpeg|webp) \d+x\d+$|^InvalidRequest$|^ImageTooLarge$/)
         }

@@ -28,14 +28,14 @@ const counting = (providerCount: ProviderCount, counted: InferenceRequest = requ
 
 it.effect("asks the providers that support the protocol, one after the other, until one returns a count", () =>
   Effect.gen(function* () {
-    const asked: Array<string> = []
-    const ask: ProviderCount = ({ provider }) =>
+    const called: Array<string> = []
+    const providerCount: ProviderCount = ({ provider }) =>
       Effect.sync(() => {
-        asked.push(provider.name)
+        called.push(provider.name)
         return provider.name === "provider-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
       })
-    expect(yield* counting(ask)).toBe(42n)
-    expect(asked).toEqual(["provider-0", "provider-2"])
+    expect(yield* counting(providerCount)).toBe(42n)
+    expect(called).toEqual(["provider-0", "provider-2"])
   })
 )
 

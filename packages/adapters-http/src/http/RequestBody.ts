@@ -2,7 +2,7 @@
  * The one reader of request bodies: in linear time, no body over its limit, and all bodies of a surface together within
  * their memory reservation.
  *
- * A body that is refused is not read to its end. What happens to the rest of it is decided with the response: see
+ * A refused body is not read to its end. The writer of the response decides whether the rest is discarded: see
  * `Refusal.ts` and `SmallBodies.ts`.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
@@ -10,16 +10,16 @@ import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/in
 import * as Either from "effect/Either"
 import type { MemoryReservation } from "./MemoryReservation.ts"
 
-/** Takes a body piece by piece. */
+/** Takes a body chunk by chunk. */
 export interface BodyConsumer<A, E> {
-  /** The error, as soon as one is known; no further piece follows. */
-  readonly take: (piece: Buffer) => E | undefined
+  /** The error, as soon as one is known; no further chunk follows. */
+  readonly take: (chunk: Buffer) => E | undefined
   readonly end: () => Either.Either<A, E>
 }
 
 /**
  * Feeds a body to its consumer, and calls back once: at the end, or at the first error, with the body paused. Does not call
- * back when the client leaves before. Call the result to stop reading.
+ * back when the client disconnects before. Call the result to stop reading.
  */
 export const consumeBody = <A, E>(
   request: IncomingMessage,
@@ -30,8 +30,8 @@ export const consumeBody = <A, E>(
     request.off("data", onData)
     request.off("end", onEnd)
   }
-  const onData = (piece: Buffer) => {
-    const error = consumer.take(piece)
+  const onData = (chunk: Buffer) => {
+    const error = consumer.take(chunk)
     if (error === undefined) return
     stop()
     request.pause()
@@ -57,8 +57,8 @@ export const readWholeBody = (
 ): (() => void) => {
   const body = new WholeBody(limitBytes, reservation)
   if (!request.complete) return consumeBody(request, body, callback)
-  const piece: Buffer | null = request.read()
-  const error = piece === null ? undefined : body.take(piece)
+  const chunk: Buffer | null = request.read()
+  const error = chunk === null ? undefined : body.take(chunk)
   callback(error === undefined ? body.end() : Either.left(error))
   return nothingToStop
 }
@@ -69,7 +69,7 @@ const EMPTY = Buffer.alloc(0)
 class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
   readonly #limitBytes: number
   readonly #reservation: MemoryReservation
-  readonly #pieces: Array<Buffer> = []
+  readonly #chunks: Array<Buffer> = []
   #bytes = 0
 
   constructor(limitBytes: number, reservation: MemoryReservation) {
@@ -77,17 +77,17 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
     this.#reservation = reservation
   }
 
-  take(piece: Buffer): BodyRefusal | undefined {
-    this.#bytes += piece.length
+  take(chunk: Buffer): BodyRefusal | undefined {
+    this.#bytes += chunk.length
     if (this.#bytes > this.#limitBytes) return new RequestTooLarge({ limitBytes: this.#limitBytes })
-    if (!this.#reservation.take(piece.length)) return new Overloaded({ retryAfterSeconds: 1 })
-    this.#pieces.push(piece)
+    if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
+    this.#chunks.push(chunk)
     return undefined
   }
 
   end(): Either.Either<Buffer, BodyRefusal> {
-    if (this.#pieces.length > 1) return Either.right(Buffer.concat(this.#pieces, this.#bytes))
-    return Either.right(this.#pieces[0] ?? EMPTY)
+    if (this.#chunks.length > 1) return Either.right(Buffer.concat(this.#chunks, this.#bytes))
+    return Either.right(this.#chunks[0] ?? EMPTY)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Authenticates API keys, at the speed of the hot path.
+ * Authenticates API keys on the hot path: from a cache, or by the database.
  */
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"

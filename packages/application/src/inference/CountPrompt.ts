@@ -1,7 +1,7 @@
 /**
- * Counts the tokens of a prompt before it is sent: the count of a provider of the model, or else an estimate of ours.
+ * Counts the tokens of a prompt before it is sent: the count of a provider of the model, or else a local estimate.
  *
- *     find the model ─▶ ask its providers, with one timeout for all ─▶ estimate
+ *     find the model ─▶ query its providers, with one timeout for all ─▶ estimate
  *
  * Nothing is generated, so nothing is held, charged or recorded (docs/reference/inference.md#f14). For the same reason
  * the time and the work are bounded.

@@ -3,7 +3,7 @@
  *
  * Text is appended when a frame is written and becomes delivered when the socket reports that frame's bytes taken.
  * Only content passes through here: keepalives, metadata and error frames never do. Written to at every frame of
- * every stream, so it is a mutable accumulator; what counts as content is decided in the domain.
+ * every stream, so it is a mutable accumulator; the domain decides which text is content.
  */
 
 /** From this character to the next turn, the content belongs to this choice of the response. */

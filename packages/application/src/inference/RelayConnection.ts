@@ -29,8 +29,8 @@ export interface RelayConnection<Request extends InferenceRequest> extends Reque
   readonly committed: () => boolean
   /** The connection is closed. */
   readonly gone: () => boolean
-  /** Called when the client leaves. The attempt is aborted then and does not call back any more. */
-  onLeft: () => void
+  /** Called when the client disconnects. The attempt is aborted then and does not call back any more. */
+  onDisconnect: () => void
   /** Sends the request to one upstream and calls back once. */
   readonly attempt: (
     request: Request,

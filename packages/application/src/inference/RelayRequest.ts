@@ -4,7 +4,7 @@
  *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
  * No upstream receives a request before its hold is durable. From then on every way in which the request can end settles
- * it: success, failure, an internal error, and a client that left. A stream ends first and is settled afterwards. A whole
+ * it: success, failure, an internal error, and a client that disconnects. A stream ends first and is settled afterwards. A whole
  * response is settled first and written afterwards, so that the client finds the charge booked; a response whose request
  * another node has settled in the meantime is not written.
  *
@@ -100,7 +100,7 @@ export const makeRelayRequest = (
     }
   })
 
-const CLIENT_LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
+const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
 
 /**
@@ -138,10 +138,10 @@ class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   admit(): void {
-    this.#connection.onLeft = () => {
+    this.#connection.onDisconnect = () => {
       // During the admission the end has to wait: the hold can be settled only after it is known to exist.
       this.#clientLeft = true
-      if (this.#phase === "trying") this.#end(CLIENT_LEFT)
+      if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
     this.#ports.ledger.admit(this.#admission, (exit) => {
       if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
@@ -152,7 +152,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
   #tryRoutes(): void {
     this.#phase = "trying"
     this.#ports.open.add(this.#delivery)
-    if (this.#clientLeft) this.#end(CLIENT_LEFT)
+    if (this.#clientLeft) this.#end(CLIENT_GONE)
     else if (this.#routes.length === 1) this.#tryNextRoute()
     else {
       this.#ports.run(routesInOrder(this.#routes), (exit) => {

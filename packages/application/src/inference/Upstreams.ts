@@ -34,7 +34,7 @@ export interface UpstreamEvents {
   readonly onBroken: (reason: string) => void
 }
 
-/** What an attempt shows about its provider. */
+/** The verdict of an attempt on its provider. */
 export type Verdict =
   /** It works, also when it refused the request. */
   | "served"
@@ -42,7 +42,7 @@ export type Verdict =
   | "failed"
   /** It refuses our key or our account: the route is disabled at once. */
   | "misconfigured"
-  /** Nothing is known: the client left. */
+  /** Nothing is known: the client disconnected. */
   | "undecided"
 
 export interface UpstreamExchange {

@@ -45,7 +45,7 @@ describe("a whole response", () => {
     client.leave()
   })
 
-  it("is not charged when the client leaves while it is being settled", async () => {
+  it("is not charged when the client disconnects during its settlement", async () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

@@ -15,7 +15,7 @@ import type { RelayCounters } from "./RelayMetrics.ts"
 export interface ClientResponseSettings {
   readonly headers: CommonHeaders
   readonly counters: RelayCounters
-  /** A client that takes nothing for this long has left. */
+  /** A client that takes nothing for this long is disconnected. */
   readonly writeStallMillis: number
   /** From now on connections end with their response. */
   readonly draining: () => boolean

@@ -58,7 +58,7 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
   readonly alarm: (requestId: string, defect: Cause.Cause<unknown>) => void
 }
 
-const CLIENT_LEFT: Exit.Exit<never> = Exit.interrupt(FiberId.none)
+const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
 /** For requests that are still open at the end of the drain: the client should repeat them on another server. */
 const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
@@ -99,7 +99,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
   start(onOver: () => void): void {
     this.#onOver = onOver
     const presented = presentedKey(this.#request.rawHeaders, this.#request.socket)
-    if (this.#response.gone) this.#end(CLIENT_LEFT)
+    if (this.#response.gone) this.#end(CLIENT_GONE)
     else if (presented._tag === "Left") this.#end(Exit.fail(presented.left))
     else this.#step(() => this.#authenticate(presented.right))
   }
@@ -134,7 +134,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
   }
 
   /** Replaced by the use case once it has the request. */
-  onLeft: () => void = () => this.#end(CLIENT_LEFT)
+  onDisconnect: () => void = () => this.#end(CLIENT_GONE)
 
   nowMillis(): number {
     return performance.now()
@@ -179,21 +179,21 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.#response.close()
     if (!this.#response.gone) return
     this.#attempt?.abort()
-    this.onLeft()
+    this.onDisconnect()
   }
 
-  /** Draining waits no longer: ends a request that is not about to end by itself, as if the client had left. */
+  /** At the end of the drain: ends a request that is not about to end by itself, as if the client had disconnected. */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return
     this.#failed = true
     this.#attempt?.abort()
     if (this.#response.committed) {
       // The delivered part is certain only when the socket has taken all of it.
-      this.#response.onTaken = () => this.onLeft()
+      this.#response.onTaken = () => this.onDisconnect()
       this.#response.end(this.#errorFrames(DRAINED))
     } else {
       this.#response.refuse(this.#descriptor.errorBody(DRAINED, this.requestId))
-      this.onLeft()
+      this.onDisconnect()
     }
   }
 

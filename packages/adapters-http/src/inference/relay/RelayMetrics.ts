@@ -10,9 +10,9 @@ import { ReservedMemory } from "../../http/MemoryReservation.ts"
 /** The outcome of a request, as the metrics count it. */
 export interface Outcome {
   readonly protocol: Protocol
-  /** The status that the client received; 499 when it left before. */
+  /** The status that the client received; 499 when it disconnected before. */
   readonly status: number
-  /** `broken` is a stream that ended in an error after its 200; `left` means that the client did not wait for the end. */
+  /** `broken` is a stream that ended in an error after its 200; `left` means that the client disconnected before the end. */
   readonly ending: "complete" | "refused" | "broken" | "left"
 }
 

@@ -48,7 +48,7 @@ export interface TranslatedResponse {
   readonly usage: ReportedUsage | undefined
 }
 
-/** The values of ours that a rewritten response carries. */
+/** The gateway's own values in a rewritten response. */
 export interface ResponseContext {
   /** Each protocol derives the ids of its objects from it. */
   readonly requestId: RequestId

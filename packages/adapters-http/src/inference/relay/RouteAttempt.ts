@@ -35,7 +35,7 @@ export interface AttemptSettings {
   readonly keepaliveMillis: number
   /** The most bytes of a whole response. */
   readonly responseBytes: number
-  /** Logs what only operators may see. */
+  /** Logs details for operators; clients do not see them. */
   readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
 }
 
@@ -96,7 +96,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     else this.#close(this.#verdict)
   }
 
-  /** The client left: the response is not needed, and nothing is known about the provider. */
+  /** The client disconnected: the response is not needed, and nothing is known about the provider. */
   abort(): void {
     this.finish("undecided")
   }
