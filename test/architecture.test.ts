@@ -1,5 +1,6 @@
 /**
- * What no import graph shows: words that must not appear in a layer, the shape of files, documents that stay true.
+ * Rules that the compiler and the import rules cannot check: words that a layer must not contain, circles between folders,
+ * the shape of files, and documents that stay true.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -66,7 +67,62 @@ describe("layers", () => {
   })
 })
 
+describe("folders", () => {
+  /** The source file that an import names, for imports of the workspace. */
+  const importedBy = (path: string): ReadonlyArray<string> =>
+    [...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].flatMap(([, specifier = ""]) => {
+      const [, name, module] = /^@tollgate\/([a-z-]+)\/(.+)$/.exec(specifier) ?? []
+      if (name !== undefined && module !== undefined) return [`packages/${name}/src/${module}.ts`]
+      return specifier.startsWith(".") ? [relative(root, resolve(root, dirname(path), specifier))] : []
+    })
+
+  /** The first circle of imports between folders, or nothing. */
+  const circleIn = (edges: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyArray<string> | undefined => {
+    const done = new Set<string>()
+    const visit = (folder: string, above: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+      if (above.includes(folder)) return [...above.slice(above.indexOf(folder)), folder]
+      if (done.has(folder)) return undefined
+      for (const next of edges.get(folder) ?? []) {
+        const circle = visit(next, [...above, folder])
+        if (circle !== undefined) return circle
+      }
+      done.add(folder)
+      return undefined
+    }
+    for (const folder of edges.keys()) {
+      const circle = visit(folder, [])
+      if (circle !== undefined) return circle
+    }
+    return undefined
+  }
+
+  it("import each other without a circle", () => {
+    const edges = new Map<string, Set<string>>()
+    for (const path of sources) {
+      for (const target of importedBy(path)) {
+        const [from, to] = [dirname(path), dirname(target)]
+        if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to))
+      }
+    }
+    expect(edges.size).toBeGreaterThan(50)
+    expect(circleIn(edges)).toBeUndefined()
+    expect(
+      circleIn(
+        new Map([
+          ["a", new Set(["b"])],
+          ["b", new Set(["a"])]
+        ])
+      )
+    ).toEqual(["a", "b", "a"])
+  })
+})
+
 describe("files", () => {
+  it("are whole concepts: few have at most 30 lines", () => {
+    const fragments = sources.filter((path) => read(path).trimEnd().split("\n").length <= 30)
+    expect(fragments.length / sources.length).toBeLessThan(0.12)
+  })
+
   it("are named by a concept", () => {
     const banned = /(^|\/)(index|utils?|helpers?|common|misc|managers?|base|mappers?|types)\.ts$/i
     expect(sources.filter((path) => banned.test(path))).toEqual([])
@@ -233,6 +289,22 @@ describe("documents", () => {
     const found = texts
       .filter((path) => path !== own && path !== "CHANGELOG.md")
       .filter((path) => earlier.test(read(path)))
+    expect(found).toEqual([])
+  })
+})
+
+describe("words", () => {
+  it("of the glossary are used, and indefinite persons do not occur", () => {
+    // Character classes keep the words themselves out of this file.
+    const forbidden = /(?:some|no)[b]ody|who(?:m)?[e]ver|[s]upplier/i
+    const rootFiles = readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== "package-lock.json")
+      .map((entry) => entry.name)
+    const found = [...new Set([...texts, ...sources, ...rootFiles])].flatMap((path) =>
+      read(path)
+        .split("\n")
+        .flatMap((line, i) => (forbidden.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : []))
+    )
     expect(found).toEqual([])
   })
 })

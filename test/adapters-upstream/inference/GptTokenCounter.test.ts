@@ -25,7 +25,7 @@ const windowsOf = (text: string): ReadonlyArray<string> => {
 }
 
 const prose =
-  "A gateway stands between a caller and many suppliers; it counts what passes, holds what may be owed and " +
+  "A gateway stands between a caller and many providers; it counts what passes, holds what may be owed and " +
   "charges what arrived.\n\nconst total = prompt + completion // 12,345 tokens: naïve, 世界, 👩‍👩‍👧‍👦!\n"
 
 const anyText = FastCheck.array(
