@@ -23,10 +23,10 @@ afterAll(() => programme.close())
 
 let address = 0
 /** An email without earlier login attempts. */
-const somebodyElse = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
-let from = somebodyElse()
+const anotherAddress = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
+let from = anotherAddress()
 beforeEach(() => {
-  from = somebodyElse()
+  from = anotherAddress()
 })
 
 let count = 0
@@ -169,7 +169,7 @@ describe("login", () => {
     const messages = new Set<string>()
     for (const who of [email, "unknown@example.com", "unknown", "a\u0000b@example.com", "", "x".repeat(60_000)]) {
       const before = hashes.verified
-      const answer = await programme.post(LOGIN, { body: { email: who, password: "wrong" }, headers: somebodyElse() })
+      const answer = await programme.post(LOGIN, { body: { email: who, password: "wrong" }, headers: anotherAddress() })
       expect(refusalIn(answer)).toBe("401 invalid_credentials")
       expect(hashes.verified).toBe(before + 1)
       messages.add(textOf(answer.body.error?.message))
@@ -201,7 +201,7 @@ describe("login", () => {
     expect(refusalIn(answer)).toBe("429 rate_limited")
     expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(60)
     expect(hashes.verified).toBe(before)
-    from = somebodyElse()
+    from = anotherAddress()
     expect((await logIn(email, password)).status).toBe(200)
   })
 

@@ -246,7 +246,7 @@ it("the metrics contain counts and no provider, customer or model data", async (
 })
 
 it("the log names the provider that failed, and contains no key, secret or message text", async () => {
-  await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_some_wrong_key_of_somebody" } })
+  await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer tg_a_wrong_key_of_no_customer" } })
   const lines = log.join("\n")
   expect(lines).toContain("upstream request failed")
   expect(lines).toContain(PROVIDER)
@@ -259,7 +259,7 @@ it("the log names the provider that failed, and contains no key, secret or messa
       secretPart,
       PEPPER,
       CONVERSATION,
-      "tg_some_wrong_key_of_somebody",
+      "tg_a_wrong_key_of_no_customer",
       "Hi there"
     ])
   ).toEqual([])
