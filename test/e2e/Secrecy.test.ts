@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
 import { PROVIDER_KEY, TestGateway } from "../support/TestGateway.ts"
 import { chunk, completion, errorBody, usage, usageChunk } from "../support/upstream/ChatWire.ts"
-import { bytes, cut, done, event, hangUp, json, type Script, script, text } from "../support/upstream/Script.ts"
+import { bytes, closeAtOnce, cut, done, event, json, type Script, script, text } from "../support/upstream/Script.ts"
 import { leaksIn, Wiretap } from "../support/Wiretap.ts"
 
 const PROVIDER = "kwyjibo"
@@ -157,7 +157,7 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
   ],
   ["a stream with a name that is none", script({ steps: [hi, bytes("event: kwyjibo\ndata: kwyjibo\n\n")] })],
   ["a stream that breaks", script({ steps: [hi, cut] })],
-  ["nothing", hangUp],
+  ["nothing", closeAtOnce],
   ["a page elsewhere", json({}, 302, { location: "https://kwyjibo.example/", ...headers })],
   ...refusals.flatMap(
     (message): ReadonlyArray<readonly [string, Script]> => [

@@ -12,13 +12,13 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 import { chatFrames, chunk, completion, errorBody, usage } from "../support/upstream/ChatWire.ts"
 import {
   bytes,
+  closeAtOnce,
   cut,
   done,
   event,
-  hangUp,
-  hangUpHard,
   json,
   raw,
+  resetAtOnce,
   type Script,
   script,
   signal,
@@ -141,8 +141,8 @@ describe.each([
   ["a whole answer", false]
 ])("%s", (_, streamed) => {
   it.each<readonly [fault: string, script: Script]>([
-    ["hangs up", hangUp],
-    ["resets the connection", hangUpHard],
+    ["hangs up", closeAtOnce],
+    ["resets the connection", resetAtOnce],
     ["has no right to our money any more (401)", json(errorBody("no"), 401)],
     ["wants to be paid (402)", json(errorBody("no"), 402)],
     ["does not know the model (404)", json(errorBody("no"), 404)],

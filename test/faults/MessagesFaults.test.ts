@@ -27,16 +27,16 @@ const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due, seen?:
 
 /** A stream reports the prompt first, and the stop reason and the output before its last event. */
 const ofMessages: ReadonlyArray<Fault> = [
-  streamFault("leaves out the start", events.slice(1).map(sent), failure, "nothing"),
+  streamFault("omits the start event", events.slice(1).map(sent), failure, "nothing"),
   streamFault(
     "starts again after a word",
     [...events.slice(0, 3), messageStart({ usage: usage(7, 3) })].map(sent),
     brokenAfter(HELLO),
     { prompt: 7 }
   ),
-  streamFault("leaves out its end", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
-  told("leaves out its last event", events.slice(0, -1), [7, 3]),
-  told("leaves out why it ended", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
+  streamFault("omits its final events", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
+  told("omits its last event", events.slice(0, -1), [7, 3]),
+  told("omits the stop reason", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
   streamFault(
     "breaks off without having told the prompt",
     [...[messageStart(), textStart, textDelta(HELLO)].map(sent), cut],
@@ -61,7 +61,7 @@ const ofMessages: ReadonlyArray<Fault> = [
     [7, 3]
   ),
   told(
-    "reports zeros after figures",
+    "reports zeros after a first usage",
     [...events.slice(0, -2), messageDelta(3, null), messageDelta(0), messageStop],
     [7, 3],
     [7, 0]

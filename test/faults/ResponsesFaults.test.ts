@@ -37,7 +37,7 @@ const unanswered = (upstream: string, says: object, as: Told = failure): Readonl
 
 /** The last event carries the whole response again, with the usage. */
 const ofResponses: ReadonlyArray<Fault> = [
-  streamFault("leaves out its end", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
+  streamFault("omits its final events", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
   streamFault(
     "ends without the response",
     [...unfinished, { type: "response.completed" }].map(sent),
@@ -62,26 +62,26 @@ const ofResponses: ReadonlyArray<Fault> = [
     refusal(400, "invalid_request"),
     "nothing"
   ),
-  ...unanswered("answers with a response that failed", response({}, { status: "failed", output: [], error: null })),
-  ...unanswered("answers with a response that was cancelled", response({}, { status: "cancelled", output: [] })),
-  ...unanswered("answers with a response that is not there yet", response({}, { status: "in_progress", output: [] })),
-  ...unanswered("answers with a response that is queued", response({}, { status: "queued", output: [] })),
-  ...unanswered("answers without output", { ...response(), output: null }),
+  ...unanswered("sends a failed response", response({}, { status: "failed", output: [], error: null })),
+  ...unanswered("sends a cancelled response", response({}, { status: "cancelled", output: [] })),
+  ...unanswered("sends an unfinished response", response({}, { status: "in_progress", output: [] })),
+  ...unanswered("sends a queued response", response({}, { status: "queued", output: [] })),
+  ...unanswered("sends a response without output", { ...response(), output: null }),
   ...unanswered(
     "answers that it took too much",
     failed("rate_limit_exceeded").response as object,
     refusal(429, "technical_limit", "5")
   ),
-  told("reports null as usage", [...unfinished, ended(null)], "what arrived"),
-  told("reports usage in words", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
-  told("reports usage below zero", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
-  told("reports a total that is wrong", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
+  told("reports usage null", [...unfinished, ended(null)], "what arrived"),
+  told("reports usage as text", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
+  told("reports negative usage", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
+  told("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
   told(
     "counts hidden reasoning in the total only",
     [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 30 })],
     [7, 23]
   ),
-  told("reports more cached tokens than tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),
+  told("reports more cached tokens than prompt tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),
   told("reports usage twice", [...unfinished, ended(responsesUsage(7, 3)), ended(responsesUsage(70, 30))], [7, 3]),
   told(
     "reports zeros until its end",

@@ -8,14 +8,14 @@ import { aCandidate } from "../../support/upstream/Candidates.ts"
 import { chatFrames, completion, usage } from "../../support/upstream/ChatWire.ts"
 import {
   bytes,
+  closeAtOnce,
   cut,
   event,
-  hangUp,
-  hangUpHard,
   inPieces,
   json,
   raw,
   reset,
+  resetAtOnce,
   type Script,
   script,
   signal,
@@ -241,8 +241,8 @@ describe("an upstream response", () => {
 
 describe("an upstream failure is reported once", () => {
   const broken: ReadonlyArray<readonly [string, Script, ReadonlyArray<string>]> = [
-    ["closing without a word", hangUp, ["broken"]],
-    ["resetting without a word", hangUpHard, ["broken"]],
+    ["closing without a word", closeAtOnce, ["broken"]],
+    ["resetting without a word", resetAtOnce, ["broken"]],
     ["closing after the head", script({ steps: [cut] }), ["head", "broken"]],
     ["closing in the middle of the body", script({ steps: [bytes("data: 1\n\n"), cut] }), ["head", "data", "broken"]],
     [
@@ -296,8 +296,8 @@ describe("an upstream failure is reported once", () => {
     const candidate = candidateAt(upstream.baseUrl, {
       breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
     })
-    await exchange(hangUp, "failed", candidate)
-    await exchange(hangUp, "failed", candidate)
+    await exchange(closeAtOnce, "failed", candidate)
+    await exchange(closeAtOnce, "failed", candidate)
     const refused = Either.getOrThrow(Either.flip(trySend(candidate, new Told())))
     expect(refused).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 60 })
     expect(logged).toEqual(['["breaker opened",{"provider":"provider"}]'])

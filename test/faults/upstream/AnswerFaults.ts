@@ -28,7 +28,7 @@ const [choice] = good.choices
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const useless = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+const invalid = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
   upstream,
   asked: "answer",
   says: () => says,
@@ -38,37 +38,37 @@ const useless = (upstream: string, says: Script, told: Told = failure, timeouts:
 })
 
 const noAnswers: ReadonlyArray<Fault> = [
-  useless("answers with a page", text("<html><title>kwyjibo</title></html>", "text/html")),
-  useless("answers with JSON that is none", text('{"id": "x", "choices": [', "application/json")),
-  useless("answers with nothing", text("", "application/json")),
-  useless("answers with null", json(null)),
-  useless("answers with a list", json([good])),
-  useless("answers without choices", json({ id: "x", object: "chat.completion", usage: usage(7, 3) })),
-  useless("answers with no choice", json({ ...good, choices: [] })),
-  useless("answers with a choice without a message", json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })),
-  useless("answers with an unrequested stream", stream([good])),
-  useless("answers compressed, without a request for it", json(good, 200, { "content-encoding": "gzip" })),
-  useless("answers 200 with an error", json(indiscretion)),
-  useless("answers 200 with an error that is a word", json({ error: "kwyjibo" })),
-  useless("answers 200 with an error beside an answer", json({ ...good, ...indiscretion })),
-  useless("answers 200 with a choice that failed", json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })),
-  useless(
+  invalid("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
+  invalid("sends invalid JSON", text('{"id": "x", "choices": [', "application/json")),
+  invalid("sends an empty body", text("", "application/json")),
+  invalid("sends null", json(null)),
+  invalid("sends a JSON array", json([good])),
+  invalid("sends no choices member", json({ id: "x", object: "chat.completion", usage: usage(7, 3) })),
+  invalid("sends an empty choices array", json({ ...good, choices: [] })),
+  invalid("sends a choice without a message", json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })),
+  invalid("sends an unrequested stream", stream([good])),
+  invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
+  invalid("sends status 200 with an error", json(indiscretion)),
+  invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
+  invalid("sends status 200 with an error beside a response", json({ ...good, ...indiscretion })),
+  invalid("sends status 200 with a failed choice", json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })),
+  invalid(
     "answers 200 with an error that is a limit",
     json({ error: { message: "slow down", code: 429 } }),
     refusal(429, "technical_limit", "5")
   ),
-  useless("answers less than it announced", {
+  invalid("sends less than the announced length", {
     ...text(goodBytes, "application/json"),
     length: goodBytes.length + 1,
     steps: [bytes(goodBytes), cut]
   }),
-  useless("hangs up before the last chunk of its answer", unfinished(bytes(goodBytes), cut)),
-  useless("resets the connection in the middle of its answer", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
-  useless("falls silent in the middle of its answer", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
-  useless("never comes to the end of its answer", unfinished(again(bytes(" "), 40)), failure, { total_ms: 400 })
+  invalid("closes the connection before the last chunk of the body", unfinished(bytes(goodBytes), cut)),
+  invalid("resets the connection inside the body", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
+  invalid("stalls inside the body", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
+  invalid("never ends the body", unfinished(again(bytes(" "), 40)), failure, { total_ms: 400 })
 ]
 
-const odd = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
   upstream,
   asked: "answer",
   says: () => says,
@@ -81,25 +81,25 @@ const reporting = (figures: unknown): Script => json({ ...good, usage: figures }
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
 const oddAnswers: ReadonlyArray<Fault> = [
-  odd(
-    "answers byte by byte",
+  unusual(
+    "sends its body byte by byte",
     unfinished(inPieces(1, JSON.stringify(completion({ content: [EMOJI], usage: usage(7, 3) })))),
     [7, 3],
     EMOJI
   ),
-  odd("answers JSON under another name", text(goodBytes, "text/plain")),
-  odd("ends its answer by hanging up", { ...json(good), framing: "until close" }),
-  odd("hints at its answer first", earlyHints(goodBytes)),
-  odd("reports no usage", json(completion({ content: [CONTENT] })), "what arrived"),
-  odd("reports null as usage", reporting(null), "what arrived"),
-  odd("reports that nothing was used", reporting(usage(0, 0)), [0, 0]),
-  odd("reports usage below zero", reporting({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
-  odd("reports usage in words", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
-  odd("reports the prompt only", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
-  odd("reports a total that is wrong", reporting({ ...usage(7, 3), total_tokens: 2 })),
-  odd("counts hidden reasoning in the total only", reporting({ ...usage(7, 3), total_tokens: 30 }), [7, 23]),
-  odd("reports more cached tokens than tokens", reporting(usage(7, 3, 99))),
-  odd("says who it is and what it costs", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
+  unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
+  unusual("ends the body with the end of the connection", { ...json(good), framing: "until close" }),
+  unusual("sends an interim response first", earlyHints(goodBytes)),
+  unusual("reports no usage", json(completion({ content: [CONTENT] })), "what arrived"),
+  unusual("reports usage null", reporting(null), "what arrived"),
+  unusual("reports zero usage", reporting(usage(0, 0)), [0, 0]),
+  unusual("reports negative usage", reporting({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
+  unusual("reports usage as text", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
+  unusual("reports the prompt only", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
+  unusual("reports a wrong total", reporting({ ...usage(7, 3), total_tokens: 2 })),
+  unusual("counts hidden reasoning in the total only", reporting({ ...usage(7, 3), total_tokens: 30 }), [7, 23]),
+  unusual("reports more cached tokens than prompt tokens", reporting(usage(7, 3, 99))),
+  unusual("names itself and its cost", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
 ]
 
 function earlyHints(body: string): Script {

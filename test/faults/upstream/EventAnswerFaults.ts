@@ -26,7 +26,7 @@ const EMOJI = "Grüße, 世界 👩‍🚀"
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const useless = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+const invalid = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
   upstream,
   asked: "answer",
   says: () => says,
@@ -35,7 +35,7 @@ const useless = (upstream: string, says: Script, told: Told = failure, timeouts:
   timeouts
 })
 
-const odd = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
   upstream,
   asked: "answer",
   says: () => says,
@@ -48,31 +48,31 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
   const goodBytes = JSON.stringify(good)
   const events = wire.events([CONTENT], wire.usage(7, 3))
   return [
-    useless("answers with a page", text("<html><title>kwyjibo</title></html>", "text/html")),
-    useless("answers with JSON that is none", text(goodBytes.slice(0, -1), "application/json")),
-    useless("answers with nothing", text("", "application/json")),
-    useless("answers with null", json(null)),
-    useless("answers with a list", json([good])),
-    useless("answers with an empty object", json({})),
-    useless("answers with usage only", json({ usage: wire.usage(7, 3) })),
-    useless("answers with an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
-    useless("answers compressed, without a request for it", json(good, 200, { "content-encoding": "gzip" })),
-    useless("answers 200 with an error", json(indiscretion)),
-    useless("answers 200 with an error that is a word", json({ error: "kwyjibo" })),
-    useless("answers 200 with an error beside an answer", json({ ...good, ...indiscretion })),
+    invalid("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
+    invalid("sends invalid JSON", text(goodBytes.slice(0, -1), "application/json")),
+    invalid("sends an empty body", text("", "application/json")),
+    invalid("sends null", json(null)),
+    invalid("sends a JSON array", json([good])),
+    invalid("sends an empty object", json({})),
+    invalid("sends only usage", json({ usage: wire.usage(7, 3) })),
+    invalid("sends an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
+    invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
+    invalid("sends status 200 with an error", json(indiscretion)),
+    invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
+    invalid("sends status 200 with an error beside a response", json({ ...good, ...indiscretion })),
     ...Object.entries(wire.failures).map(([name, event]) =>
-      useless(`answers 200 with the event of ${name}`, json(event))
+      invalid(`sends status 200 with the event of ${name}`, json(event))
     ),
-    useless("answers 200 with an event that is a limit", json(wire.limit), refusal(429, "technical_limit", "5")),
-    useless("answers less than it announced", {
+    invalid("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
+    invalid("sends less than the announced length", {
       ...text(goodBytes, "application/json"),
       length: goodBytes.length + 1,
       steps: [bytes(goodBytes), cut]
     }),
-    useless("hangs up before the last chunk of its answer", unfinished(bytes(goodBytes), cut)),
-    useless("resets the connection in the middle of its answer", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
-    useless("falls silent in the middle of its answer", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
-    useless("never comes to the end of its answer", unfinished(again(bytes(" "), 40)), failure, { total_ms: 300 })
+    invalid("closes the connection before the last chunk of the body", unfinished(bytes(goodBytes), cut)),
+    invalid("resets the connection inside the body", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
+    invalid("stalls inside the body", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
+    invalid("never ends the body", unfinished(again(bytes(" "), 40)), failure, { total_ms: 300 })
   ]
 }
 
@@ -81,15 +81,20 @@ const oddAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
   const good = wire.answer(CONTENT, usage)
   const goodBytes = JSON.stringify(good)
   return [
-    odd("answers byte by byte", unfinished(inPieces(1, JSON.stringify(wire.answer(EMOJI, usage)))), [7, 3], EMOJI),
-    odd("answers JSON under another name", text(goodBytes, "text/plain")),
-    odd("ends its answer by hanging up", { ...json(good), framing: "until close" }),
-    odd("hints at its answer first", earlyHints(goodBytes)),
-    odd("reports no usage", json(wire.answer(CONTENT)), "what arrived"),
-    odd("reports null as usage", json(wire.answer(CONTENT, null)), "what arrived"),
-    odd("reports that nothing was used", json(wire.answer(CONTENT, wire.usage(0, 0))), [0, 0]),
-    odd("says nothing, and what that took", json(wire.answer("", usage)), [7, 3], ""),
-    odd("says who it is and what it costs", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
+    unusual(
+      "sends its body byte by byte",
+      unfinished(inPieces(1, JSON.stringify(wire.answer(EMOJI, usage)))),
+      [7, 3],
+      EMOJI
+    ),
+    unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
+    unusual("ends the body with the end of the connection", { ...json(good), framing: "until close" }),
+    unusual("sends an interim response first", earlyHints(goodBytes)),
+    unusual("reports no usage", json(wire.answer(CONTENT)), "what arrived"),
+    unusual("reports usage null", json(wire.answer(CONTENT, null)), "what arrived"),
+    unusual("reports zero usage", json(wire.answer(CONTENT, wire.usage(0, 0))), [0, 0]),
+    unusual("sends no content but reports usage", json(wire.answer("", usage)), [7, 3], ""),
+    unusual("names itself and its cost", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
   ]
 }
 

@@ -54,27 +54,27 @@ const unanswered = (upstream: string, says: Says, told: Told = failure, timeouts
 
 /** No byte was relayed yet, so the error can still have a status. */
 const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
-  unanswered("answers with nothing", []),
-  unanswered("answers with the last word of another protocol only", [done]),
-  unanswered("answers with a ping only", [sent({ type: "ping" })]),
-  unanswered("hangs up after its head", [cut]),
-  unanswered("resets the connection after its head", [bytes(": hi\n\n"), reset]),
-  unanswered("answers with a page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
-  unanswered("answers with JSON that is none", text("{", "application/json")),
-  unanswered("answers with no JSON at all", text("", "application/json")),
-  unanswered("answers 200 with an error as JSON", json(indiscretion)),
-  unanswered("answers with an empty object as JSON", json({})),
+  unanswered("sends an empty body", []),
+  unanswered("sends only the final event of another protocol", [done]),
+  unanswered("sends only a ping", [sent({ type: "ping" })]),
+  unanswered("closes the connection after the head", [cut]),
+  unanswered("resets the connection after the head", [bytes(": hi\n\n"), reset]),
+  unanswered("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
+  unanswered("sends invalid JSON", text("{", "application/json")),
+  unanswered("sends text that is not JSON", text("", "application/json")),
+  unanswered("sends status 200 with a JSON error", json(indiscretion)),
+  unanswered("sends an empty JSON object", json({})),
   ...Object.entries(wire.failures).map(([name, event]) => unanswered(`begins with ${name}`, [sent(event), stall])),
-  unanswered("begins with an error without a name", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
-  unanswered("begins with a limit", [sent(wire.limit)], refusal(429, "technical_limit", "5")),
+  unanswered("begins with an unnamed error event", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
+  unanswered("begins with a rate limit error", [sent(wire.limit)], refusal(429, "technical_limit", "5")),
   unanswered(
-    "answers compressed",
+    "sends a compressed body",
     script({ headers: { "content-encoding": "br" }, steps: goodEvents(wire).map(sent) })
   ),
-  unanswered("begins with nonsense", [bytes("data: {kwyjibo\n\n"), stall]),
-  unanswered("begins a line that never ends", [bytes("data: "), again(bytes("x".repeat(MIB)))]),
-  unanswered("comments for ever", [again(bytes(": thinking\n\n"), 40)], failure, { idle_ms: 300 }),
-  unanswered("pings for ever", [again(sent({ type: "ping" }), 40)], failure, { total_ms: 300 })
+  unanswered("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall]),
+  unanswered("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))]),
+  unanswered("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, { idle_ms: 300 }),
+  unanswered("sends pings forever", [again(sent({ type: "ping" }), 40)], failure, { total_ms: 300 })
 ]
 
 const broken = (wire: EventWire): ReadonlyArray<Fault> => {
@@ -84,40 +84,43 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
     streamFault(upstream, [...hello, ...rest], brokenAfter(HELLO), wire.dueWhenCut, timeouts)
   const soon = { idle_ms: 300 }
   return [
-    streamFault("hangs up before it says anything", [...begun, cut], brokenAfter(""), "nothing"),
-    streamFault("falls silent before it says anything", [...begun, stall], brokenAfter(""), "nothing", soon),
-    after("hangs up after a word", [cut]),
-    after("ends after a word", []),
-    after("ends in the middle of a word", [bytes(`event: kwyjibo\ndata: {"type":"resp`)]),
+    streamFault("closes the connection before any content", [...begun, cut], brokenAfter(""), "nothing"),
+    streamFault("stalls before any content", [...begun, stall], brokenAfter(""), "nothing", soon),
+    after("closes the connection after a word", [cut]),
+    after("ends the stream after a word", []),
+    after("ends the stream inside a frame", [bytes(`event: kwyjibo\ndata: {"type":"resp`)]),
     ...resetAfterEachEvent(wire),
-    after("falls silent after a word", [stall], soon),
-    after("only comments after a word", [again(bytes(": thinking\n\n"), 40)], soon),
-    after("sends half a frame for ever", [bytes("data: "), again(bytes("x"), 40)], soon),
+    after("stalls after a word", [stall], soon),
+    after("sends only comments after a word", [again(bytes(": thinking\n\n"), 40)], soon),
+    after("sends an incomplete frame slowly forever", [bytes("data: "), again(bytes("x"), 40)], soon),
     streamFault(
-      "talks until its time is over",
+      "streams until the total timeout",
       [...hello, again(sent(spoken.at(-1) ?? { type: "" }), 40)],
       brokenAfter(undefined),
       wire.dueWhenCut,
       { total_ms: 600 }
     ),
-    after("talks nonsense after a word", [bytes("data: kwyjibo\n\n"), stall]),
-    after("sends a list after a word", [bytes("data: []\n\n"), stall]),
-    after("begins a line that never ends after a word", [again(bytes("x".repeat(MIB)))]),
-    after("sends an event that never ends after a word", [again(bytes(`data: ${"x".repeat(MIB)}\n`))]),
-    ...Object.entries(wire.failures).map(([name, event]) => after(`tells ${name} after a word`, [sent(event), stall])),
-    after("tells an error and then goes on", [sent({ type: "error", ...indiscretion }), ...goodEvents(wire).map(sent)]),
-    after("tells an error without a name", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
-    after("tells an error of one word", [bytes('data: {"error":"kwyjibo"}\n\n'), stall]),
-    after("names an event an error", [bytes('event: error\ndata: {"message":"kwyjibo"}\n\n'), stall]),
+    after("sends an invalid frame after a word", [bytes("data: kwyjibo\n\n"), stall]),
+    after("sends a JSON array after a word", [bytes("data: []\n\n"), stall]),
+    after("sends an endless line after a word", [again(bytes("x".repeat(MIB)))]),
+    after("sends an endless event after a word", [again(bytes(`data: ${"x".repeat(MIB)}\n`))]),
+    ...Object.entries(wire.failures).map(([name, event]) => after(`sends ${name} after a word`, [sent(event), stall])),
+    after("sends an error and then continues", [
+      sent({ type: "error", ...indiscretion }),
+      ...goodEvents(wire).map(sent)
+    ]),
+    after("sends an unnamed error event", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
+    after("sends an error that is a string", [bytes('data: {"error":"kwyjibo"}\n\n'), stall]),
+    after("names an event error without error data", [bytes('event: error\ndata: {"message":"kwyjibo"}\n\n'), stall]),
     streamFault(
       "tells a limit after a word",
       [...hello, sent(wire.limit), stall],
       brokenAfter(HELLO, "technical_limit"),
       wire.dueWhenCut
     ),
-    after("ends in the way of another protocol", [done]),
+    after("ends with the final event of another protocol", [done]),
     streamFault(
-      "answers less than it announced",
+      "sends less than the announced length",
       script({ framing: "length", length: 10_000, steps: [bytes(textOf(spoken)), cut] }),
       brokenAfter(HELLO),
       wire.dueWhenCut
@@ -139,7 +142,7 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
   })
 }
 
-const odd = (upstream: string, says: Says, content = SAID): Fault =>
+const unusual = (upstream: string, says: Says, content = SAID): Fault =>
   streamFault(upstream, says, { as: "answer", text: content }, [7, 3])
 
 /** The words are sent in small pieces. The other events are sent faster, but cut at the same places. */
@@ -153,31 +156,33 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
   const ping = frameOf({ type: "ping" })
   const long = "x".repeat(MIB)
   return [
-    odd("streams byte by byte", byteByByte(wire), WORDS.join("")),
-    odd("streams in one piece", [bytes(whole)]),
-    odd("says a word of a mebibyte", wire.events([long], wire.usage(7, 3)).map(sent), long),
-    odd("ends lines like a typewriter", [bytes(whole.replaceAll("\n", "\r\n"))]),
-    odd("ends lines like an old typewriter", [bytes(whole.replaceAll("\n", "\r"))]),
-    odd("begins with a byte order mark", [bytes("\ufeff"), bytes(whole)]),
-    odd("leaves out the blanks after colons", [bytes(whole.replaceAll(/^(event|data): /gm, "$1:"))]),
-    odd("breaks its data into lines", [bytes(whole.replaceAll(',"', ',\ndata: "'))]),
-    odd("numbers its events", [bytes(whole.replaceAll("event: ", "id: 1\nretry: 9\nevent: "))]),
-    odd("names no events", [bytes(whole.replaceAll(/^event: .*\n/gm, ""))]),
-    odd("names its events only beside the data", [bytes(whole.replaceAll(/^data: \{"type":"[^"]*",?/gm, "data: {"))]),
-    odd("comments between its events", [bytes(whole.replaceAll("\n\n", "\n\n: OPENROUTER PROCESSING\n\n"))]),
-    odd("leaves out the last empty line", [bytes(whole.trimEnd())]),
-    odd("sends pings", [bytes(ping + whole.replaceAll("\n\n", `\n\n${ping}`))]),
-    odd("sends events of its own", [
+    unusual("streams byte by byte", byteByByte(wire), WORDS.join("")),
+    unusual("streams in one piece", [bytes(whole)]),
+    unusual("sends a word of 1 MiB", wire.events([long], wire.usage(7, 3)).map(sent), long),
+    unusual("ends lines with CRLF", [bytes(whole.replaceAll("\n", "\r\n"))]),
+    unusual("ends lines with CR", [bytes(whole.replaceAll("\n", "\r"))]),
+    unusual("begins with a byte order mark", [bytes("\ufeff"), bytes(whole)]),
+    unusual("omits the spaces after colons", [bytes(whole.replaceAll(/^(event|data): /gm, "$1:"))]),
+    unusual("splits its data over several lines", [bytes(whole.replaceAll(',"', ',\ndata: "'))]),
+    unusual("numbers its events", [bytes(whole.replaceAll("event: ", "id: 1\nretry: 9\nevent: "))]),
+    unusual("sends no event names", [bytes(whole.replaceAll(/^event: .*\n/gm, ""))]),
+    unusual("sends event names only in the event field", [
+      bytes(whole.replaceAll(/^data: \{"type":"[^"]*",?/gm, "data: {"))
+    ]),
+    unusual("sends comments between its events", [bytes(whole.replaceAll("\n\n", "\n\n: OPENROUTER PROCESSING\n\n"))]),
+    unusual("omits the last empty line", [bytes(whole.trimEnd())]),
+    unusual("sends pings", [bytes(ping + whole.replaceAll("\n\n", `\n\n${ping}`))]),
+    unusual("sends unknown events", [
       bytes(whole.replaceAll("\n\n", '\n\nevent: kwyjibo\ndata: {"type":"kwyjibo"}\n\n'))
     ]),
-    odd("calls its stream something else", script({ headers: { "content-type": "text/plain" }, steps })),
-    odd("ends its stream by hanging up", script({ framing: "until close", steps })),
-    odd("announces the length of its stream", text(whole, "text/event-stream")),
-    odd("answers whole", json(wire.answer(SAID, wire.usage(7, 3)))),
-    odd("ends with the last word of another protocol", [...steps, done]),
-    odd("goes on after its end", [...steps, ...steps, sent({ type: "error", ...indiscretion })]),
-    odd("does not close after its end", [...steps, stall]),
-    odd("hangs up after its end", [...steps, cut]),
+    unusual("sends another content type", script({ headers: { "content-type": "text/plain" }, steps })),
+    unusual("ends its stream with the end of the connection", script({ framing: "until close", steps })),
+    unusual("announces a content length", text(whole, "text/event-stream")),
+    unusual("sends a whole response", json(wire.answer(SAID, wire.usage(7, 3)))),
+    unusual("ends with the final event of another protocol", [...steps, done]),
+    unusual("continues after the final event", [...steps, ...steps, sent({ type: "error", ...indiscretion })]),
+    unusual("keeps the connection open after the final event", [...steps, stall]),
+    unusual("closes the connection after the final event", [...steps, cut]),
     streamFault(
       "reports no usage",
       wire.events([HELLO, HELLO, HELLO]).map(sent),
@@ -185,14 +190,14 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
       "what arrived"
     ),
     streamFault(
-      "reports that nothing was used",
+      "reports zero usage",
       wire.events([HELLO, HELLO, HELLO], wire.usage(0, 0)).map(sent),
       { as: "answer", text: SAID },
       [0, 0]
     ),
-    odd("says nothing, and what that took", wire.events([], wire.usage(7, 3)).map(sent), ""),
-    odd(
-      "says who it is and what it costs",
+    unusual("sends no content but reports usage", wire.events([], wire.usage(7, 3)).map(sent), ""),
+    unusual(
+      "names itself and its cost",
       events.map((event) => sent({ ...event, ...traces, type: event.type }))
     )
   ]

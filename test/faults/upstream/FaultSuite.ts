@@ -114,7 +114,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
         (each) =>
           [
             each.fault.upstream,
-            `asked for ${each.fault.asked === "answer" ? "a whole answer" : "a stream"}`,
+            `requested: ${each.fault.asked === "answer" ? "a whole response" : "a stream"}`,
             each
           ] as const
       )

@@ -4,11 +4,11 @@
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
   bytes,
+  closeAtOnce,
   cut,
-  hangUp,
-  hangUpHard,
   json,
   raw,
+  resetAtOnce,
   type Script,
   script,
   silence,
@@ -27,19 +27,19 @@ const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): R
 const soon = { first_byte_ms: 200, idle_ms: 200 }
 
 const unreachable: ReadonlyArray<Unanswered> = [
-  { upstream: "is not there", at: "at a closed port" },
+  { upstream: "refuses the connection", at: "at a closed port" },
   { upstream: "shows an untrusted certificate", at: "behind an untrusted certificate" },
-  { upstream: "speaks no TLS where it should", at: "where no TLS is spoken" },
-  { upstream: "resets the connection before it answers", says: hangUpHard },
-  { upstream: "hangs up before it answers", says: hangUp },
-  { upstream: "says nothing until the time for the first byte is over", says: silence, timeouts: soon },
-  { upstream: "sends the half of a head and stops", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
-  { upstream: "sends the half of a head and hangs up", says: half("HTTP/1.1 200 OK\r\ncontent-", cut) },
-  { upstream: "answers in no known protocol", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
-  { upstream: "answers with a head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
-  { upstream: "sends only hints of an answer", says: half("HTTP/1.1 103 Early Hints\r\n\r\n"), timeouts: soon },
-  { upstream: "answers that there is no content", says: script({ status: 204, framing: "length", length: 0 }) },
-  { upstream: "offers another protocol", says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut) }
+  { upstream: "does not speak TLS on a TLS port", at: "where no TLS is spoken" },
+  { upstream: "resets the connection before it responds", says: resetAtOnce },
+  { upstream: "closes the connection before it responds", says: closeAtOnce },
+  { upstream: "sends nothing until the first-byte timeout", says: silence, timeouts: soon },
+  { upstream: "sends half of a head and stalls", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
+  { upstream: "sends half of a head and closes the connection", says: half("HTTP/1.1 200 OK\r\ncontent-", cut) },
+  { upstream: "speaks another protocol", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
+  { upstream: "sends a head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
+  { upstream: "sends only interim responses", says: half("HTTP/1.1 103 Early Hints\r\n\r\n"), timeouts: soon },
+  { upstream: "sends status 204", says: script({ status: 204, framing: "length", length: 0 }) },
+  { upstream: "offers a protocol upgrade", says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut) }
 ]
 
 function half(head: string, after = stall): Script {
@@ -47,7 +47,7 @@ function half(head: string, after = stall): Script {
 }
 
 const refuses = (status: number, told: Told, headers: Readonly<Record<string, string>> = {}): Unanswered => ({
-  upstream: `answers ${status}${Object.entries(headers).map(([name, value]) => ` with ${name} '${value}'`)}`,
+  upstream: `sends status ${status}${Object.entries(headers).map(([name, value]) => ` with ${name} '${value}'`)}`,
   says: json(indiscretion, status, headers),
   told
 })
@@ -68,24 +68,24 @@ const refusals: ReadonlyArray<Unanswered> = [
   refuses(429, limited("5"), { "retry-after": "Fri, 20 Nov 2026 08:00:00 GMT" }),
   ...[500, 501, 502, 503, 504, 520, 529, 599].map((status) => refuses(status, failure)),
   ...[300, 301, 302, 303, 307, 308].map((status) => refuses(status, failure, { location: "/v1/elsewhere" })),
-  { upstream: "answers 400 without a body", says: text("", "", 400), told: refusal(400, "invalid_request") },
+  { upstream: "sends status 400 without a body", says: text("", "", 400), told: refusal(400, "invalid_request") },
   {
-    upstream: "answers 400 with a page",
+    upstream: "sends status 400 with an HTML page",
     says: text(`<h1>${HIDDEN_MODEL}`, "text/html", 400),
     told: refusal(400, "invalid_request")
   },
   {
-    upstream: "answers 400 because it does not like our key",
+    upstream: "sends status 400 for our key",
     says: json(errorBody("API key not valid. Please pass a valid API key."), 400),
     told: failure
   },
   {
-    upstream: "announces a refusal and never says it",
+    upstream: "announces an error body and never sends it",
     says: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
     told: failure
   },
   {
-    upstream: "refuses at the length of a book",
+    upstream: "sends an error body of excessive length",
     says: script({ status: 400, steps: [bytes("x".repeat(200_000)), stall] }),
     told: refusal(400, "invalid_request")
   }

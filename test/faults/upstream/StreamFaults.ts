@@ -54,13 +54,13 @@ const said = HELLO.repeat(3)
 
 /** No byte was relayed yet, so the error can still have a status. */
 const brokenBeforeIt: ReadonlyArray<Fault> = [
-  fault("answers with nothing", [], failure, "nothing"),
-  fault("answers with the end of an answer only", [done], failure, "nothing"),
-  fault("hangs up after its head", [cut], failure, "nothing"),
-  fault("resets the connection after its head", [bytes(": hi\n\n"), reset], failure, "nothing"),
-  fault("answers with a page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
-  fault("answers with JSON that is none", text("{", "application/json"), failure, "nothing"),
-  fault("answers with no JSON at all", text("", "application/json"), failure, "nothing"),
+  fault("sends an empty body", [], failure, "nothing"),
+  fault("sends only the final mark of a stream", [done], failure, "nothing"),
+  fault("closes the connection after the head", [cut], failure, "nothing"),
+  fault("resets the connection after the head", [bytes(": hi\n\n"), reset], failure, "nothing"),
+  fault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
+  fault("sends invalid JSON", text("{", "application/json"), failure, "nothing"),
+  fault("sends text that is not JSON", text("", "application/json"), failure, "nothing"),
   fault("begins with an error", [event(indiscretion), stall], failure, "nothing"),
   fault(
     "begins with an event of errors",
@@ -69,52 +69,70 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
     "nothing"
   ),
   fault(
-    "begins with a limit",
+    "begins with a rate limit error",
     [event({ error: { code: "rate_limit_exceeded" } })],
     refusal(429, "technical_limit", "5"),
     "nothing"
   ),
-  fault("answers 200 with an error as JSON", json(indiscretion), failure, "nothing"),
-  fault("answers compressed", script({ headers: { "content-encoding": "br" }, steps: [hello] }), failure, "nothing"),
-  fault("begins with nonsense", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
-  fault("begins a line that never ends", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
-  fault("comments for ever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
-  fault("finishes without having said anything", [finish, figures, done], { as: "answer", text: "" }, [7, 3])
+  fault("sends status 200 with a JSON error", json(indiscretion), failure, "nothing"),
+  fault(
+    "sends a compressed body",
+    script({ headers: { "content-encoding": "br" }, steps: [hello] }),
+    failure,
+    "nothing"
+  ),
+  fault("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
+  fault("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
+  fault("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
+  fault("finishes without content", [finish, figures, done], { as: "answer", text: "" }, [7, 3])
 ]
 
 const broken: ReadonlyArray<Fault> = [
-  fault("hangs up before it says anything", [role, cut], brokenAfter(""), "nothing"),
-  fault("hangs up after a word", [hello, cut], brokenAfter(HELLO), "what arrived"),
-  fault("ends after a word", [hello], brokenAfter(HELLO), "what arrived"),
+  fault("closes the connection before any content", [role, cut], brokenAfter(""), "nothing"),
+  fault("closes the connection after a word", [hello, cut], brokenAfter(HELLO), "what arrived"),
+  fault("ends the stream after a word", [hello], brokenAfter(HELLO), "what arrived"),
   fault(
-    "ends in the middle of a word",
+    "ends the stream inside a frame",
     [hello, bytes('data: {"choices":[{"index":0,"del')],
     brokenAfter(HELLO),
     "what arrived"
   ),
   ...resetAfterEachFrame(),
-  fault("falls silent after a word", [hello, stall], brokenAfter(HELLO), "what arrived", { idle_ms: 600 }),
-  fault("only comments after a word", [hello, again(bytes(": thinking\n\n"), 40)], brokenAfter(HELLO), "what arrived", {
-    idle_ms: 600
-  }),
+  fault("stalls after a word", [hello, stall], brokenAfter(HELLO), "what arrived", { idle_ms: 600 }),
   fault(
-    "sends half a frame for ever",
+    "sends only comments after a word",
+    [hello, again(bytes(": thinking\n\n"), 40)],
+    brokenAfter(HELLO),
+    "what arrived",
+    {
+      idle_ms: 600
+    }
+  ),
+  fault(
+    "sends an incomplete frame slowly forever",
     [hello, bytes("data: "), again(bytes("x"), 40)],
     brokenAfter(HELLO),
     "what arrived",
     { idle_ms: 600 }
   ),
-  fault("talks until its time is over", [again(hello, 40)], brokenAfter(undefined), "what arrived", { total_ms: 600 }),
-  fault("talks nonsense after a word", [hello, bytes("data: kwyjibo\n\n"), stall], brokenAfter(HELLO), "what arrived"),
-  fault("sends a list after a word", [hello, bytes("data: []\n\n"), stall], brokenAfter(HELLO), "what arrived"),
+  fault("streams until the total timeout", [again(hello, 40)], brokenAfter(undefined), "what arrived", {
+    total_ms: 600
+  }),
   fault(
-    "begins a line that never ends after a word",
+    "sends an invalid frame after a word",
+    [hello, bytes("data: kwyjibo\n\n"), stall],
+    brokenAfter(HELLO),
+    "what arrived"
+  ),
+  fault("sends a JSON array after a word", [hello, bytes("data: []\n\n"), stall], brokenAfter(HELLO), "what arrived"),
+  fault(
+    "sends an endless line after a word",
     [hello, again(bytes("x".repeat(MIB)))],
     brokenAfter(HELLO),
     "what arrived"
   ),
   fault(
-    "sends an event that never ends after a word",
+    "sends an endless event after a word",
     [hello, again(bytes(`data: ${"x".repeat(MIB)}\n`))],
     brokenAfter(HELLO),
     "what arrived"
@@ -126,7 +144,7 @@ const broken: ReadonlyArray<Fault> = [
     brokenAfter(HELLO),
     "what arrived"
   ),
-  fault("reports an error in a word", [hello, event({ error: "kwyjibo" })], brokenAfter(HELLO), "what arrived"),
+  fault("reports an error as a string", [hello, event({ error: "kwyjibo" })], brokenAfter(HELLO), "what arrived"),
   fault("reports an error in the choice", [hello, event(chunk({}, "error"))], brokenAfter(HELLO), "what arrived"),
   fault(
     "reports an error beside a word",
@@ -146,9 +164,11 @@ const broken: ReadonlyArray<Fault> = [
     brokenAfter(HELLO),
     "what arrived"
   ),
-  fault("reports usage, then breaks off", [hello, figures, event(indiscretion)], brokenAfter(HELLO), { prompt: 7 }),
+  fault("reports usage and then cuts the stream", [hello, figures, event(indiscretion)], brokenAfter(HELLO), {
+    prompt: 7
+  }),
   fault(
-    "answers less than it announced",
+    "sends less than the announced length",
     { ...stream([]), framing: "length", length: 10_000, steps: [hello, cut] },
     brokenAfter(HELLO),
     "what arrived"
@@ -185,7 +205,7 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
   ]
 }
 
-const odd = (upstream: string, says: Says, due: Due = [7, 3], content = said): Fault =>
+const unusual = (upstream: string, says: Says, due: Due = [7, 3], content = said): Fault =>
   fault(upstream, says, { as: "answer", text: content }, due)
 
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
@@ -203,24 +223,24 @@ const reported = (...all: ReadonlyArray<unknown>): ReadonlyArray<Step> => [
 const running = (frame: object, i: number) => ({ ...frame, usage: usage(7, i) satisfies WireUsage })
 
 const oddStreams: ReadonlyArray<Fault> = [
-  odd(
+  unusual(
     "streams byte by byte",
     [inPieces(1, frameTexts(chatFrames({ content: WORDS, usage: usage(7, 3) }), "\n\n"))],
     [7, 3],
     WORDS.join("")
   ),
-  odd("streams in one piece", [bytes(frameTexts(whole, "\n\n"))]),
-  odd("ends lines like a typewriter", [bytes(frameTexts(whole, "\r\n\r\n"))]),
-  odd("ends lines like an old typewriter", [bytes(frameTexts(whole, "\r\r"))]),
-  odd("begins with a byte order mark", [bytes("\ufeff"), bytes(frameTexts(whole, "\n\n"))]),
-  odd("leaves out the blanks after colons", [bytes(frameTexts(whole, "\n\n").replaceAll("data: ", "data:"))]),
-  odd("breaks its data into lines", [bytes(frameTexts(whole, "\n\n").replaceAll(',"', ',\ndata: "'))]),
-  odd("numbers and names its events", [
+  unusual("streams in one piece", [bytes(frameTexts(whole, "\n\n"))]),
+  unusual("ends lines with CRLF", [bytes(frameTexts(whole, "\r\n\r\n"))]),
+  unusual("ends lines with CR", [bytes(frameTexts(whole, "\r\r"))]),
+  unusual("begins with a byte order mark", [bytes("\ufeff"), bytes(frameTexts(whole, "\n\n"))]),
+  unusual("omits the spaces after colons", [bytes(frameTexts(whole, "\n\n").replaceAll("data: ", "data:"))]),
+  unusual("splits its data over several lines", [bytes(frameTexts(whole, "\n\n").replaceAll(',"', ',\ndata: "'))]),
+  unusual("sends ids and names of events", [
     bytes(frameTexts(whole, "\n\n").replaceAll("data: {", "id: 1\nretry: 9\nevent: message\ndata: {"))
   ]),
-  odd("comments between its events", [bytes(frameTexts(whole, "\n\n: OPENROUTER PROCESSING\n\n"))]),
-  odd("leaves out the last empty line", [bytes(frameTexts(whole, "\n\n").trimEnd())]),
-  odd("sends pings", [
+  unusual("sends comments between its events", [bytes(frameTexts(whole, "\n\n: OPENROUTER PROCESSING\n\n"))]),
+  unusual("omits the last empty line", [bytes(frameTexts(whole, "\n\n").trimEnd())]),
+  unusual("sends pings", [
     bytes('event: ping\ndata: {"type":"ping"}\n\n'),
     hello,
     bytes('data: {"type": "ping"}\n\n'),
@@ -231,26 +251,44 @@ const oddStreams: ReadonlyArray<Fault> = [
     figures,
     done
   ]),
-  odd("calls its stream something else", { ...stream(whole), headers: { "content-type": "text/plain" } }),
-  odd("ends its stream by hanging up", { ...stream(whole), framing: "until close" }),
-  odd("announces the length of its stream", text(frameTexts(whole, "\n\n"), "text/event-stream")),
-  odd("answers whole", json(completion({ content: [said], usage: usage(7, 3) }))),
-  odd("leaves out [DONE]", [role, hello, hello, hello, finish, figures]),
-  odd("leaves out the finish", [role, hello, hello, hello, figures, done]),
-  fault("leaves out the finish and [DONE]", [role, hello, hello, hello, figures], brokenAfter(said), [7, 3]),
-  odd("finishes in words of its own", [role, hello, hello, event(chunk({ content: HELLO }, "eos")), figures, done]),
-  odd("finishes twice", [role, hello, hello, hello, finish, finish, figures, done]),
-  odd("goes on after [DONE]", [role, hello, hello, hello, finish, figures, done, hello, event(indiscretion), done]),
-  odd("does not close after [DONE]", [role, hello, hello, hello, finish, figures, done, stall]),
-  odd("reports no usage", reported(), "what arrived"),
-  odd("reports null as usage", reported(null), "what arrived"),
-  odd("reports that nothing was used", reported(usage(0, 0)), [0, 0]),
-  odd("reports usage twice", reported(usage(5, 2), usage(7, 3))),
-  odd("reports zeros after figures", reported(usage(7, 3), usage(0, 0))),
-  odd("reports usage below zero", reported({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
-  odd("reports usage in words", reported({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
-  odd("reports usage with every chunk", stream(whole.map(running)), [7, 5]),
-  odd("reports usage where it finishes", [
+  unusual("sends another content type", { ...stream(whole), headers: { "content-type": "text/plain" } }),
+  unusual("ends its stream with the end of the connection", { ...stream(whole), framing: "until close" }),
+  unusual("announces a content length", text(frameTexts(whole, "\n\n"), "text/event-stream")),
+  unusual("sends a whole response", json(completion({ content: [said], usage: usage(7, 3) }))),
+  unusual("omits [DONE]", [role, hello, hello, hello, finish, figures]),
+  unusual("omits the finish chunk", [role, hello, hello, hello, figures, done]),
+  fault("omits the finish chunk and [DONE]", [role, hello, hello, hello, figures], brokenAfter(said), [7, 3]),
+  unusual("sends an unknown finish reason", [
+    role,
+    hello,
+    hello,
+    event(chunk({ content: HELLO }, "eos")),
+    figures,
+    done
+  ]),
+  unusual("sends two finish chunks", [role, hello, hello, hello, finish, finish, figures, done]),
+  unusual("continues after [DONE]", [
+    role,
+    hello,
+    hello,
+    hello,
+    finish,
+    figures,
+    done,
+    hello,
+    event(indiscretion),
+    done
+  ]),
+  unusual("keeps the connection open after [DONE]", [role, hello, hello, hello, finish, figures, done, stall]),
+  unusual("reports no usage", reported(), "what arrived"),
+  unusual("reports usage null", reported(null), "what arrived"),
+  unusual("reports zero usage", reported(usage(0, 0)), [0, 0]),
+  unusual("reports usage twice", reported(usage(5, 2), usage(7, 3))),
+  unusual("reports zeros after a first usage", reported(usage(7, 3), usage(0, 0))),
+  unusual("reports negative usage", reported({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
+  unusual("reports usage as text", reported({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
+  unusual("reports usage with every chunk", stream(whole.map(running)), [7, 5]),
+  unusual("reports usage in the finish chunk", [
     role,
     hello,
     hello,
@@ -258,8 +296,8 @@ const oddStreams: ReadonlyArray<Fault> = [
     event({ ...chunk({}, "stop"), usage: usage(7, 3) }),
     done
   ]),
-  odd("reports usage before it finishes", [role, hello, hello, hello, figures, finish, done]),
-  odd("reports usage under a name of its own", [
+  unusual("reports usage before the finish chunk", [role, hello, hello, hello, figures, finish, done]),
+  unusual("reports usage in an unknown member", [
     role,
     hello,
     hello,
@@ -267,7 +305,7 @@ const oddStreams: ReadonlyArray<Fault> = [
     event({ ...chunk({}, "stop"), x_groq: { usage: usage(7, 3) } }),
     done
   ]),
-  odd("says who it is and what it costs", [
+  unusual("names itself and its cost", [
     ...whole.map((frame) => event({ ...frame, ...traces })),
     event({ ...usageChunk(usage(7, 3)), ...traces, usage: { ...usage(7, 3), ...traces } }),
     done

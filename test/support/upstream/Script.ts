@@ -161,7 +161,7 @@ export const stream = (events: ReadonlyArray<unknown>, everyMillis = 0): Script 
 export const silence: Script = script({ status: "none", steps: [stall] })
 
 /** Reads the request and closes the connection without a response. */
-export const hangUp: Script = script({ status: "none", steps: [cut] })
+export const closeAtOnce: Script = script({ status: "none", steps: [cut] })
 
 /** Reads the request and resets the connection. */
-export const hangUpHard: Script = script({ status: "none", steps: [reset] })
+export const resetAtOnce: Script = script({ status: "none", steps: [reset] })

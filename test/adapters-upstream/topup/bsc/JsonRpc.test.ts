@@ -3,7 +3,7 @@ import { Effect, Fiber, Schema, TestClock, TestContext } from "effect"
 import type { Agent } from "undici"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
-import { hangUp, hangUpHard, json, type Script, silence, text } from "../../../support/upstream/Script.ts"
+import { closeAtOnce, json, resetAtOnce, type Script, silence, text } from "../../../support/upstream/Script.ts"
 import { result } from "./FakeNode.ts"
 
 const KEY = "0123456789abcdef0123456789abcdef"
@@ -52,7 +52,7 @@ describe("a call", () => {
   })
 
   it("is retried once when the connection breaks", async () => {
-    upstream.next(hangUp, result("0x38"))
+    upstream.next(closeAtOnce, result("0x38"))
     expect(await call()).toBe("0x38")
   })
 
@@ -82,7 +82,7 @@ describe("a call", () => {
   })
 
   it("fails when the connection is reset each time", async () => {
-    upstream.next(hangUpHard, hangUpHard)
+    upstream.next(resetAtOnce, resetAtOnce)
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 

@@ -5,9 +5,9 @@ import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import {
-  hangUp,
-  hangUpHard,
+  closeAtOnce,
   json,
+  resetAtOnce,
   type Script,
   script,
   signal,
@@ -71,8 +71,8 @@ describe("a call", () => {
 
 describe("a retry", () => {
   const outages: ReadonlyArray<readonly [string, Script]> = [
-    ["a broken connection", hangUpHard],
-    ["a closed connection", hangUp],
+    ["a broken connection", resetAtOnce],
+    ["a closed connection", closeAtOnce],
     ["500", json({}, 500)],
     ["503", text("<html>", "text/html", 503)],
     ["429", json({}, 429)]
@@ -127,7 +127,7 @@ describe("a retry", () => {
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
-      upstream.next(hangUpHard, json({}, 429))
+      upstream.next(resetAtOnce, json({}, 429))
       expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: true })
       upstream.next(json({}, 429), json({}, 429))
       expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: false })
@@ -144,8 +144,8 @@ describe("a failure", () => {
     steps: [(wire) => wire.raw('{"half":'), (wire) => wire.broken(), (wire) => void wire.socket.destroy()]
   })
   const failures: ReadonlyArray<readonly [string, Script, kind: string, ambiguous: boolean]> = [
-    ["a reset", hangUpHard, "network", true],
-    ["a connection closed without a response", hangUp, "network", true],
+    ["a reset", resetAtOnce, "network", true],
+    ["a connection closed without a response", closeAtOnce, "network", true],
     ["a truncated response", halfway, "network", true],
     ["500", json({}, 500), "server_error", true],
     ["503 in HTML", text("<html>", "text/html", 503), "server_error", true],
