@@ -1,5 +1,5 @@
 /**
- * The catalog as rows: read as a whole, written provider by provider and model by model.
+ * Reads and writes the catalog tables. The catalog is read as a whole and written one provider or model at a time.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { StoredCatalog, StoredTier } from "@tollgate/application/catalog/Catalogs"
@@ -75,12 +75,15 @@ export interface StoredProvider extends Provider {
   readonly retired: boolean
 }
 
-/** Includes retired providers, because a catalog file can bring one back under its name. */
+/** The stored catalog and its retired providers: a catalog file can reactivate a retired provider by its name. */
 export interface WholeCatalog extends StoredCatalog {
   readonly providers: ReadonlyArray<StoredProvider>
 }
 
-/** Several statements: the caller's transaction makes them consistent with each other. */
+/**
+ * Reads the catalog with several statements. The caller's transaction keeps them consistent with each other, by a lock
+ * or by its isolation level.
+ */
 export const readCatalog = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [state] = yield* sql<{ version: number }>`SELECT version::int FROM catalog_state`
@@ -232,7 +235,10 @@ const findPrice = (modelId: string, { input, cacheWrite, cacheRead, output }: Pr
     return row?.id
   })
 
-/** A tier is identified by its price. A tier that is no longer offered keeps its row, because mints refer to it. */
+/**
+ * Writes the tiers of a model. A tier is identified by its price. A tier that is no longer for sale keeps its row,
+ * because mints refer to that row.
+ */
 const writeTiers = (modelId: string, tiers: ReadonlyArray<TierTerms>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * The catalog in Postgres. A catalog file is applied as a whole, one file at a time. Only the entries that differ from
- * the stored ones are written.
+ * Stores the catalog in Postgres. A catalog file is applied as a whole, and only one file at a time. Only entries that
+ * differ from the stored entries are written.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -30,7 +30,7 @@ export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.ef
     return {
       apply: (terms, operator) =>
         Effect.gen(function* () {
-          // A second operator who applies a catalog waits here for the first.
+          // The row lock makes concurrent catalog applications run one after the other.
           yield* sql`SELECT version FROM catalog_state FOR UPDATE`
           const stored = yield* readCatalog
           const { providers, models } = difference(stored, terms)
@@ -74,14 +74,14 @@ export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.ef
 
 interface Upsert<Terms, Stored> {
   readonly terms: Terms
-  /** The stored entry of this name, also when it is retired. */
+  /** The stored entry with the same name, even if it is retired; undefined for a new name. */
   readonly stored: Stored | undefined
 }
 
 interface Changes<Terms, Stored> {
-  /** New, changed, or no longer retired. */
+  /** Entries to write: new, changed, or retired until now. */
   readonly upserts: ReadonlyArray<Upsert<Terms, Stored>>
-  /** In use until now, and missing from the file. */
+  /** Stored entries to retire: active until now, and missing from the file. */
   readonly retirements: ReadonlyArray<Stored>
 }
 
@@ -100,7 +100,7 @@ const difference = (stored: WholeCatalog, terms: CatalogTerms): CatalogDifferenc
   )
 })
 
-/** For the operator: models by their public names, providers as `provider <name>`. */
+/** Returns the names shown to the operator: public names of models, and `provider <name>` for providers. */
 const namesOf = ({ providers, models }: CatalogDifference) => {
   const upserts = [
     ...models.upserts.map(({ terms, stored }) => ({ name: terms.publicName, stored })),
@@ -140,14 +140,14 @@ const sameProvider = (terms: Provider, { retired, ...stored }: StoredProvider): 
 
 const sameModel = (terms: TermsOfModel, stored: Model, tiers: ReadonlyArray<StoredTier>): boolean => {
   const inFile = new Set(terms.tiers.map(({ tierUsdCents }) => tierUsdCents))
-  // A stored tier that is not for sale and not in the file is no difference.
+  // A stored tier that is not for sale and not in the file does not count as a difference.
   const compared = tiers.filter(
     (tier) => tier.publicName === stored.publicName && (tier.forSale || inFile.has(tier.tierUsdCents))
   )
   return isDeepStrictEqual(comparable(terms, terms.tiers), comparable(stored, compared))
 }
 
-/** The order of routes, tiers and capabilities has no meaning. */
+/** Returns the compared fields of a model. The order of routes, tiers and capabilities is ignored. */
 const comparable = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>) => [
   model.displayName,
   model.author,

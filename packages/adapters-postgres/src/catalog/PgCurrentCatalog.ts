@@ -1,6 +1,6 @@
 /**
- * The snapshot of the catalog that this process serves from. It is read again after each notification of a change, and
- * periodically in case a notification was lost. While the database is unavailable, the last snapshot stays.
+ * The catalog snapshot that this process serves. The snapshot is read again after each change notification, and
+ * periodically in case a notification was lost. While the database is unavailable, the last snapshot stays in use.
  */
 import { Catalogs, CurrentCatalog, type StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
@@ -11,7 +11,7 @@ import * as Schedule from "effect/Schedule"
 import { CATALOG_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 
 export interface CurrentCatalogOptions {
-  /** The interval of reads without a notification. */
+  /** Interval of the periodic reads, which need no notification. */
   readonly pollMillis: number
 }
 

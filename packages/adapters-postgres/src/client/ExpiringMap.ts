@@ -18,7 +18,7 @@ export class ExpiringMap<Key, Value> {
     return this.#entries.size
   }
 
-  /** The value, unless it is older than `ageMillis`. */
+  /** Returns the value if it was set less than `ageMillis` ago. */
   get(key: Key, ageMillis: number): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined

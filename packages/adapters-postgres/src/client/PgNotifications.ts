@@ -1,9 +1,9 @@
 /**
- * Notifications between nodes through LISTEN and NOTIFY, over one connection that does nothing else.
+ * Notifications between nodes through LISTEN and NOTIFY, over one dedicated connection.
  *
- * A notification is a hint to read again, never the fact itself. Postgres does not repeat notifications for a listener
- * that was away, so subscribers are informed whenever some may have been missed: when the connection is lost, and again
- * when there is a new one. The connection is probed every few seconds, because it can die without an error.
+ * A notification only tells a subscriber to read the current state again. Postgres does not repeat notifications for a
+ * listener that was disconnected, so subscribers are also called when the connection is lost and when a new connection
+ * listens. The connection is probed every few seconds, because it can fail without an error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,22 +13,22 @@ import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { PgSettings } from "./PgSettings.ts"
 
-/** A key was made or revoked; the payload is its public id. */
+/** Channel for created and revoked API keys. The payload is the public id of the key. */
 export const KEYS_CHANNEL = "tollgate_keys"
 
-/** The catalog changed; the payload is its version. */
+/** Channel for catalog changes. The payload is the new catalog version. */
 export const CATALOG_CHANNEL = "tollgate_catalog"
 
 export interface Subscriber {
   readonly notified: (payload: string) => void
-  /** Notifications may have been missed, so the subscriber must read the current state again. */
+  /** Called when notifications may have been missed. The subscriber must then read the current state again. */
   readonly missed: () => void
 }
 
 export class PgNotifications extends Context.Tag("@tollgate/adapters-postgres/PgNotifications")<
   PgNotifications,
   {
-    /** Whether the connection listens now. */
+    /** Returns whether the connection is open and listening. */
     readonly listening: () => boolean
     readonly subscribe: (channel: string, subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
   }
@@ -58,7 +58,7 @@ const make = ({ probeMillis, retryMillis }: NotificationsOptions) =>
     const listen = Effect.gen(function* () {
       const client = yield* Effect.acquireRelease(
         Effect.sync(() => new Pg.Client({ ...settings, query_timeout: probeMillis })),
-        // The server may be gone, so the end of the connection is not awaited.
+        // The server may be unreachable, so closing the connection is not awaited.
         (client) => Effect.sync(() => void client.end().catch(() => {}))
       )
       const lost = Effect.async<never, unknown>((resume) => {

@@ -1,5 +1,5 @@
 /**
- * The connection pool of the stores: the SQL client of Effect over node-postgres.
+ * The connection pool that the stores share: Effect's SQL client over node-postgres.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -9,14 +9,17 @@ import * as Pg from "pg"
 import { PgSettings } from "./PgSettings.ts"
 
 export interface PgPoolOptions {
-  /** At least 2, because cancelling a statement takes one more connection. */
+  /** Maximum number of connections. At least 2 are used, because cancelling a statement needs a second connection. */
   readonly maxConnections: number
 }
 
-/** Longer than the minute between two builds of the rankings, because a new session loads the catalog of every table. */
+/**
+ * Time after which an idle connection is closed. A new session must load the system catalog entries of every table, so
+ * this time is longer than the minute between two rankings builds.
+ */
 const IDLE_MILLIS = 5 * 60_000
 
-/** Connects at the first statement, so a server can start while its database is still down. */
+/** Opens the first connection at the first statement, so a server can start while its database is down. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
 ): Layer.Layer<PgClient.PgClient | SqlClient, never, PgSettings> =>
@@ -25,7 +28,8 @@ export const layer = (
       acquire: Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: IDLE_MILLIS })
-          // The pool replaces a connection that breaks while idle; without a listener the error would end the process.
+          // The pool replaces an idle connection that is lost. Without a listener, the error event would end the
+          // process.
           pool.on("error", () => {})
           return pool
         }),

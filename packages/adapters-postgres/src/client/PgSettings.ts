@@ -1,7 +1,7 @@
 /**
- * Settings of every connection of this process to the database, pooled or not.
+ * Settings of every database connection of this process, pooled or dedicated.
  *
- * 64-bit integers are read as bigint, never as numbers; times are read as dates. The password is a function, so that
+ * 64-bit integers are read as bigint, never as number, and times are read as Date. The password is a function, so
  * printing the settings does not show it.
  */
 import * as Context from "effect/Context"
@@ -13,7 +13,7 @@ import * as Pg from "pg"
 
 export class PgSettings extends Context.Tag("@tollgate/adapters-postgres/PgSettings")<PgSettings, Pg.ClientConfig>() {}
 
-/** The text is not a valid database address. The reason names the invalid part and never repeats the text. */
+/** The text is not a valid database URL. `reason` names the invalid part and never repeats the text. */
 export class DatabaseUrlInvalid extends Schema.TaggedError<DatabaseUrlInvalid>()("DatabaseUrlInvalid", {
   reason: Schema.String
 }) {}
@@ -28,8 +28,8 @@ const types: Pg.CustomTypesConfig = {
 }
 
 /**
- * Limit for the time that a transaction waits for this process between two statements. A transaction calls nothing
- * outside the database, so a longer wait means that the process is stuck while other sessions wait for its locks.
+ * Maximum time that a transaction may be idle between two statements. A transaction calls nothing outside the database,
+ * so a longer idle time means that the process is stuck while other sessions wait for its locks.
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 
@@ -44,7 +44,10 @@ const common: Pg.ClientConfig = {
   types
 }
 
-/** An embedded or local Postgres on a unix socket; access to the socket is the permission. */
+/**
+ * Returns the settings for an embedded or local Postgres on a Unix socket, where access to the socket is the only
+ * authentication.
+ */
 export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientConfig => ({
   ...common,
   host: socketDir,
@@ -53,9 +56,8 @@ export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientC
 })
 
 /**
- * A `postgres://` address. `sslmode` has the meaning of libpq: `require` encrypts, `verify-full` also checks the
- * certificate of the server.
- * A unix socket is written `postgres://user@/database?host=/socket/dir`.
+ * Parses a `postgres://` URL. `sslmode` has the same meaning as in libpq: `require` encrypts, and `verify-full` also
+ * checks the server certificate. The URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
  */
 export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.ClientConfig, DatabaseUrlInvalid> => {
   const text = Redacted.value(url)
@@ -64,7 +66,7 @@ export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.Client
   const connectionString = /[?&]uselibpqcompat=/.test(text)
     ? text
     : `${text}${text.includes("?") ? "&" : "?"}uselibpqcompat=true`
-  // The driver parses the address; it opens no connection before `connect`.
+  // The driver parses the URL, and opens no connection before `connect`.
   return Either.try({
     try: () => new Pg.Client({ connectionString }),
     catch: (cause) => new DatabaseUrlInvalid({ reason: cause instanceof Error ? cause.message : "it cannot be read" })

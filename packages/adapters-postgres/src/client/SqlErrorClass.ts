@@ -1,20 +1,22 @@
 /**
- * Classes of database errors, by SQLSTATE: errors that a retry can cure, and errors about the rows themselves.
+ * Classifies database errors by SQLSTATE: transient errors, which a retry can resolve, and errors caused by a row.
  *
- * A transient error has a cause that passes: a lost connection, a restart, a deadlock, a full disk, a standby that is
- * not promoted yet, migrations that have not run yet. It would have hit any other rows too, so the work is retried
- * until it succeeds. Every other error is about a row, and a retry does not help.
+ * A transient error has a temporary cause: a lost connection, a restart, a deadlock, a full disk, a standby that is not
+ * promoted yet, or migrations that have not run yet. The same error would occur with any other rows, so the work is
+ * retried until it succeeds. Every other error is caused by a row, and a retry does not help.
  */
 import * as Pg from "pg"
 
-/** The connection broke, could not be opened, or timed out. The outcome of the running transaction is unknown. */
+/**
+ * The connection was lost, could not be opened, or timed out. The outcome of a transaction that was running is unknown.
+ */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost"
 }
 
 /**
- * The SQLSTATE of an error of the driver, or of the client around it; `undefined` when the error did not come from the
- * database.
+ * Returns the five-character code of a driver error, or of the driver error that an SQL client error wraps; `undefined`
+ * for an error without such a code.
  */
 export const sqlState = (error: unknown): string | undefined => {
   if (typeof error !== "object" || error === null) return undefined
@@ -25,17 +27,17 @@ export const sqlState = (error: unknown): string | undefined => {
 const SERIALIZATION_FAILURE = "40001"
 const DEADLOCK_DETECTED = "40P01"
 const LOCK_NOT_AVAILABLE = "55P03"
-/** Raised by `refuse_stale`. */
+/** SQLSTATE raised by the SQL function `refuse_stale`. */
 const STALE_DECISION = "TG001"
 
-/** Class 40: the transaction was rolled back because of a concurrent one. */
+/** SQLSTATE class 40: the transaction was rolled back because of a concurrent one. */
 const TRANSACTION_ROLLBACK = "40"
 const OPERATOR_INTERVENTION = "57"
 
 /**
- * Classes after which another connection may succeed: connection, plans of an older schema, transaction state, prepared
- * statements, authorization, catalog and schema names, rights and schema, resources, object state, operator
- * intervention, system.
+ * SQLSTATE classes of errors that may not occur on another connection: connection (08), cached plans of an older schema
+ * (0A), transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
+ * privileges and schema (42), resources (53), object state (55), operator intervention (57), system (58).
  */
 const CONNECTION_CLASSES = new Set([
   "08",
@@ -52,36 +54,47 @@ const CONNECTION_CLASSES = new Set([
   "58"
 ])
 
-/** Only of errors that the server sent: a driver error such as `EPIPE` also has a code of five characters. */
+/**
+ * Returns the SQLSTATE of an error that the server sent, otherwise an empty string. A driver error such as `EPIPE` also
+ * has a code of five characters.
+ */
 const serverState = (error: unknown): string => (error instanceof Pg.DatabaseError ? (error.code ?? "") : "")
 
 const classOf = (error: unknown): string => serverState(error).slice(0, 2)
 
-/** A retry of the same work can succeed. */
+/** Returns whether a retry of the same work can succeed. */
 export const isTransient = (error: unknown): boolean =>
   isConnectionLost(error) || classOf(error) === TRANSACTION_ROLLBACK || isStale(error)
 
-/** A whole transaction of a store can succeed when repeated: a serialization failure or a deadlock. */
+/** Returns whether repeating the whole transaction can succeed, as after a serialization failure or a deadlock. */
 export const isRepeatable = (error: unknown): boolean => {
   const state = sqlState(error)
   return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED
 }
 
-/** Nothing was written: a row that the decision relied on has changed, or another session holds its lock. */
+/**
+ * Returns whether nothing was written because a row of the decision has changed, or because another session holds its
+ * lock.
+ */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 
-/** Nothing was written: another session holds the lock of a row for longer than the lock timeout. */
+/** Returns whether nothing was written because another session held a row lock for longer than the lock timeout. */
 export const isLocked = (error: unknown): boolean => serverState(error) === LOCK_NOT_AVAILABLE
 
-/** Another connection may succeed: to a server that took over, or with a session of the current schema. */
+/**
+ * Returns whether another connection may succeed: to a server that took over, or in a session with the current schema.
+ */
 export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (CONNECTION_CLASSES.has(classOf(error)) && !isStale(error))
 
-/** A server that refuses a statement has not committed it. One that shuts down, or a lost connection, may have. */
+/**
+ * Returns whether the statement may have been committed. A server that reports an error has not committed the
+ * statement, unless the server is shutting down. After a lost connection, the outcome is unknown.
+ */
 export const mayHaveCommitted = (error: unknown): boolean =>
   !(error instanceof Pg.DatabaseError) || classOf(error) === OPERATOR_INTERVENTION
 
-/** Text for a log. It never contains values of the row. */
+/** Returns a text for the log, without the `detail` of a database error, which contains row values. */
 export const describe = (error: unknown): string => {
   if (error instanceof Pg.DatabaseError) {
     const where = error.constraint ?? error.table

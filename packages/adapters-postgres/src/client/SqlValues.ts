@@ -1,19 +1,19 @@
 /**
- * Values in the form that Postgres takes: ids of new rows, arrays of columns, JSON.
+ * Builds values for SQL statements: ids of new rows, array literals and JSON text.
  */
 import { randomBytes } from "node:crypto"
 import { RANDOM_BYTES_PER_UUID, uuidV7 } from "@tollgate/domain/operations/UuidV7"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** The id of a new row. Ids sort by time, so new rows land at the end of an index. */
+/** Generates the id of a new row. Ids sort by creation time, so new rows are added at the end of an index. */
 export const nextUuidV7: Effect.Effect<string> = Effect.map(Clock.currentTimeMillis, (now) =>
   uuidV7(now, randomBytes(RANDOM_BYTES_PER_UUID))
 )
 
 /**
- * An array literal. Elements are not escaped, because the driver's escaping costs more than the rest of a statement.
- * Callers pass only ids, numbers and names of a fixed set, none of which can contain a quote or a backslash.
+ * Returns a Postgres array literal. Elements are not escaped, because the driver's escaping costs more than the rest of
+ * a statement. Callers pass only ids, numbers and names from a fixed set, which contain neither quotes nor backslashes.
  */
 export const arrayOf = (values: ReadonlyArray<unknown>): string => {
   let text = "{"
@@ -25,14 +25,14 @@ export const arrayOf = (values: ReadonlyArray<unknown>): string => {
   return `${text}}`
 }
 
-/** By column name: its type in the database, and how to read its value from a row. */
+/** Maps each column name to its database type and to a function that returns its value for a row. */
 export type Columns<Row> = Readonly<Record<string, readonly [type: string, value: (row: Row) => unknown]>>
 
-/** Any number of rows in a fixed number of parameters: one array a column. */
+/** Passes any number of rows with one array parameter per column. */
 export interface RowArrays<Row> {
-  /** The columns, as an INSERT or an alias lists them. */
+  /** Comma-separated column names, for an INSERT or a table alias. */
   readonly names: string
-  /** The rows as a table whose parameters start at this number. */
+  /** Returns the `unnest` call whose parameters are numbered from `firstParameter` on. */
   readonly unnested: (firstParameter: number) => string
   readonly arrays: (rows: ReadonlyArray<Row>) => ReadonlyArray<string>
 }
@@ -48,8 +48,8 @@ export const columnsOf = <Row>(columns: Columns<Row>): RowArrays<Row> => {
 }
 
 /**
- * JSON text of any value. Amounts become digits. A NUL or an unpaired surrogate, which Postgres cannot store, becomes
- * the replacement character.
+ * Returns the JSON text of a value. A bigint becomes a string of digits. A NUL or an unpaired surrogate, which Postgres
+ * cannot store, becomes the replacement character.
  */
 export const jsonText = (value: unknown): string => JSON.stringify(value ?? null, storable)
 

@@ -1,10 +1,10 @@
 /**
- * Transactions of the stores: all of the body or nothing.
+ * Runs the transactions of the stores: either all statements of the body take effect or none.
  *
- * A transaction that loses against a concurrent one (serialization failure, deadlock) is repeated a few times as a
- * whole, so its body must have no effects besides its statements. Every other refusal of the database is a defect; the
- * remaining failures are the domain's. When the connection is lost during the commit, the outcome is unknown, so work
- * that must not happen twice carries an id of its own.
+ * A transaction that fails because of a concurrent one (serialization failure, deadlock) is repeated as a whole up to 8
+ * times, so its body must have no side effects besides its statements. Every other database error is a defect; the
+ * remaining failures are domain errors. When the connection is lost during the commit, the outcome is unknown, so work
+ * that must not happen twice carries a unique id.
  */
 
 import { randomInt } from "node:crypto"
@@ -22,7 +22,10 @@ const MAX_REPEATS = 8
 const FIRST_BACKOFF_MILLIS = 10
 const MAX_BACKOFF_MILLIS = 1_000
 
-/** Doubles with each attempt, up to a second; jittered, so that two sessions do not retry in step. */
+/**
+ * Returns a delay that doubles with each attempt, up to one second. Jitter prevents two sessions from retrying at the
+ * same time.
+ */
 const backoffMillis = (attempt: number): number => {
   const longest = Math.min(MAX_BACKOFF_MILLIS, FIRST_BACKOFF_MILLIS * 2 ** Math.min(attempt, 10))
   return longest / 2 + randomInt(longest / 2)
@@ -35,7 +38,7 @@ export const transact = <A, E, R>(
 ): Effect.Effect<A, Exclude<E, SqlError>, R | SqlClient.SqlClient> =>
   Effect.contextWithEffect((context: Context.Context<R | SqlClient.SqlClient>) => {
     if (Option.isSome(Context.getOption(context, SqlClient.TransactionConnection))) {
-      return Effect.dieMessage("a transaction was begun inside another one")
+      return Effect.dieMessage("a transaction was started inside another transaction")
     }
     return Context.get(context, SqlClient.SqlClient)
       .withTransaction(body)
@@ -52,7 +55,7 @@ export const transact = <A, E, R>(
       )
   })
 
-/** For single statements: a refusal of the database is a defect. */
+/** Turns every database error into a defect. */
 export const sqlErrorsAreDefects = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, Exclude<E, SqlError>, R> =>
@@ -61,9 +64,10 @@ export const sqlErrorsAreDefects = <A, E, R>(
   )
 
 /**
- * The time by the database's clock, in whole milliseconds: the only clock that all nodes share.
+ * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
- * Read after the rows of a decision are locked, so that the later of two decisions over one row has the later time.
+ * Callers read the time after they have locked the rows of a decision, so the later of two decisions about one row has
+ * the later time.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

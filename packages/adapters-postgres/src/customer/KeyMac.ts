@@ -1,7 +1,9 @@
 /**
- * The stored form of an API key's secret part: its HMAC-SHA-256 under a pepper that is not in the database.
+ * The stored form of an API key: the HMAC-SHA-256 of its public id and secret part, with a pepper that is not in the
+ * database.
  *
- * Peppers have versions. New keys are stored under the current version. The other versions only verify older keys.
+ * Peppers are numbered by version. New keys are stored with the current pepper. The other peppers only verify older
+ * keys.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"
@@ -10,10 +12,10 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 export interface KeyMacOptions {
-  /** The prefix of every key: `tg`. */
+  /** Prefix of every API key, such as `tg`. */
   readonly prefix: string
   readonly peppers: ReadonlyMap<number, Redacted.Redacted<string>>
-  /** One of the peppers. */
+  /** Version of the pepper that new keys use; one of the versions in `peppers`. */
   readonly currentVersion: number
 }
 
@@ -26,9 +28,11 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
   KeyMac,
   {
     readonly prefix: string
-    /** The MAC of a new key, to be stored. */
+    /** Returns the MAC of a new key for storage. */
     readonly seal: (key: KeyMaterial) => StoredMac
-    /** Whether this is the stored key. The time does not depend on the stored MAC, or on whether there is one. */
+    /**
+     * Returns whether this is the stored key. The duration depends neither on the stored MAC nor on whether one exists.
+     */
     readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
   }
 >() {}

@@ -1,10 +1,10 @@
 /**
- * Authentication by API key, with a cache so that most requests do not wait for the database.
+ * Authenticates API keys, with a cache so that most requests do not wait for the database.
  *
- * The cache is keyed by the digest of a key, never by the key. A notification removes the entries of its key, and a lost
- * connection removes all entries. Other entries expire: after half a minute while notifications arrive, after a second
- * while they do not. Unknown keys are cached too, for a shorter time and in a small cache of their own, so that they
- * cannot displace valid keys.
+ * A cache entry is found by the digest of its key, never by the key itself. A notification removes the entries of one
+ * key, and a lost connection removes all entries. The entry of a valid key expires after 30 seconds while notifications
+ * arrive, and after one second while they do not. Unknown keys are cached for two seconds in a separate small cache, so
+ * that they cannot displace valid keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,13 +23,13 @@ import { KeyMac } from "./KeyMac.ts"
 
 export interface KeyCacheOptions {
   readonly capacity: number
-  /** The lifetime of an entry while notifications arrive. */
+  /** Lifetime of a valid key's entry while notifications arrive. */
   readonly ttlMillis: number
-  /** The lifetime of an entry while notifications of revocations cannot arrive. */
+  /** Lifetime of a valid key's entry while notifications of revocations cannot arrive. */
   readonly ttlWithoutNotificationsMillis: number
   readonly unknownKeysCapacity: number
   readonly unknownKeyTtlMillis: number
-  /** Keys that are looked up concurrently; further lookups are refused. */
+  /** Maximum number of keys that are looked up concurrently; further lookups are refused. */
   readonly maxConcurrentLookups: number
   readonly lookupTimeoutMillis: number
 }
@@ -95,7 +95,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
           row !== undefined && genuine
             ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
             : UNKNOWN
-        // A row that was read before a notification may be outdated by it, so it is not cached.
+        // A notification that arrived during the read may make the row outdated, so the row is not cached.
         if (notificationCount === countBefore)
           (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
         return yield* result

@@ -1,5 +1,5 @@
 /**
- * API keys in Postgres, created and revoked by an operator or by the reseller of a customer.
+ * API keys in Postgres, created and revoked by an operator or by a customer's reseller.
  *
  * Creation and revocation write the audit log in the same transaction, and notify the authenticators of all nodes.
  */
@@ -20,7 +20,7 @@ import * as AuditLog from "../operations/AuditLog.ts"
 import { KeyMac } from "./KeyMac.ts"
 import { findUser } from "./PgUsers.ts"
 
-/** API keys as an operator creates and revokes them. */
+/** Provides the API key operations of operators. */
 export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   ApiKeys,
   Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = 
   })
 )
 
-/** API keys as resellers create and revoke them. Keys and customers of another reseller are not found. */
+/** Provides the API key operations of resellers. Keys and customers of another reseller are reported as not found. */
 export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   CustomerKeys,
   Effect.gen(function* () {
@@ -98,7 +98,7 @@ const toKey = (row: KeyRow): ApiKey => ({
   revokedAt: row.revoked_at ?? undefined
 })
 
-/** The secret is generated here and returned once; only its MAC is stored. */
+/** Creates a key with a generated secret. The secret is returned once; only its MAC is stored. */
 const createKey = (
   { id: userId, email }: { readonly id: UserId; readonly email: string },
   name: string,
@@ -122,7 +122,9 @@ const createKey = (
     return { key: toKey(row), secret: render(keyMac.prefix, material) }
   })
 
-/** Returns the key after the revocation. A key that was revoked before is unchanged. Undefined when there is no such key. */
+/**
+ * Revokes a key and returns it; undefined when the key does not exist. A key that is already revoked stays unchanged.
+ */
 const revokeKey = (
   id: ApiKeyId,
   operator: Operator

@@ -1,6 +1,6 @@
 /**
- * The balances of customers in Postgres: the link, the accounts and the time are read in one statement, so in one
- * snapshot.
+ * Reads the balances of customers from Postgres. One statement reads the reseller link, the accounts and the time, so
+ * all of them belong to one snapshot.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Balances, type BalancesStatement } from "@tollgate/application/customer/Balances"
@@ -20,7 +20,7 @@ interface CustomerRow {
   readonly as_of: Date
 }
 
-/** One row an account; one row without an account when the customer has none. */
+/** One row per account, or a single row without an account when the customer has none. */
 type Row = CustomerRow & (BalanceRow | { readonly id: null })
 
 export const layer: Layer.Layer<Balances, never, SqlClient.SqlClient> = Layer.effect(
@@ -60,11 +60,11 @@ const statementOf =
   }
 
 export interface BalanceRow extends AccountRow {
-  /** The model of a plan; null for a pay-as-you-go account. */
+  /** Public name of the plan's model; null for a pay-as-you-go account. */
   readonly public_name: string | null
 }
 
-/** The balances of one user. Plans are in the order of the rows. */
+/** Returns the balances of one user. Plans keep the order of the rows. */
 export const toBalances = (rows: ReadonlyArray<BalanceRow>): CustomerBalances => {
   const payg = rows.find((row) => row.public_name === null)
   return {

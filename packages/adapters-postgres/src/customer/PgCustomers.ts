@@ -1,5 +1,5 @@
 /**
- * The customers of resellers in Postgres.
+ * Stores the customers of resellers in Postgres.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Customers } from "@tollgate/application/customer/Customers"
@@ -26,7 +26,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** The user of this email, and whether the reseller is linked to it. */
+    /** Finds the user with this email, and whether the reseller is linked to the user. */
     const findCustomer = (resellerId: ResellerId, email: Email) =>
       Effect.map(
         sql<CustomerRow & { linked: boolean }>`
@@ -36,7 +36,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         ([row]) => row && ({ customer: toCustomer(row), owner: row.linked ? "customer" : "unlinked_user" } as const)
       )
 
-    /** Undefined when another session has just created the user of this email. */
+    /** Creates a user; returns undefined when a user with this email already exists. */
     const createUser = (email: Email) =>
       Effect.gen(function* () {
         const [row] = yield* sql<CustomerRow>`INSERT INTO app_user (id, email) VALUES (${yield* nextUuidV7}, ${email})
@@ -44,7 +44,9 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         return row && toCustomer(row)
       })
 
-    /** A new link gets an entry in the audit log, because it gives rights over a balance. */
+    /**
+     * Links a user to a reseller. A new link gets an entry in the audit log, because it gives rights over a balance.
+     */
     const linkTo = (resellerId: ResellerId, { userId, email }: Customer, operator: Operator) =>
       Effect.gen(function* () {
         const linked = yield* sql`INSERT INTO reseller_customer (reseller_id, user_id) VALUES (${resellerId}, ${userId})

@@ -1,8 +1,8 @@
 /**
- * Pay-as-you-go balances in Postgres, as an operator credits them.
+ * Credits pay-as-you-go balances in Postgres on behalf of an operator.
  *
- * The transaction locks the account row before it reads the journal, so repeats for one user are serialised. The
- * journal's unique index catches repeats of an operation id for different users.
+ * The transaction locks the account row before it reads the transfers, so repeated credits for one user run one after
+ * the other. The unique index of the `transfer` table detects an operation id that is repeated for another user.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"

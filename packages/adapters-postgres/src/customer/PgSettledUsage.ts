@@ -1,11 +1,11 @@
 /**
- * Settled usage in Postgres, up to a horizon below which no row can be written any more.
+ * Reads settled usage from Postgres, up to a horizon: no settlement with an earlier timestamp can be written any more.
  *
- * A settlement gets its timestamp when its row is inserted, which is after its transaction took the table's lock for
- * writing. So at the time when the locks are read, a settlement with an earlier timestamp is either committed, or its
- * transaction holds the lock and began before that timestamp. The horizon is the beginning of the oldest transaction
- * that holds the lock. The rows are read after the horizon, so they include every committed settlement below it.
- * Transactions that only read, such as a backup, do not hold the horizon back.
+ * A settlement gets its timestamp when its row is inserted, after its transaction has acquired the write lock on the
+ * table. So when the locks are read, a settlement with an earlier timestamp is either committed, or its transaction
+ * holds the lock and began before that timestamp. The horizon is the start time of the oldest transaction that holds
+ * the lock. The rows are read after the horizon, so they include every committed settlement before the horizon.
+ * Transactions that only read, such as a backup, do not delay the horizon.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
@@ -33,8 +33,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // The beginning of a transaction is hidden when it belongs to another role, and unknown when it is prepared. No
-    // transaction of this program lasts for a minute, so a minute ago stands for such a beginning.
+    // The start time of another role's transaction is hidden, and that of a prepared transaction is unknown. No
+    // transaction of this program lasts for a minute, so the time one minute ago is used instead.
     const horizon = Effect.flatMap(
       sql<{ micros: bigint }>`
         SELECT (extract(epoch FROM least(statement_timestamp(), min(
@@ -49,7 +49,10 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
 
     const instant = (micros: bigint) => sql`timestamptz 'epoch' + ${micros} * interval '1 microsecond'`
 
-    /** No row below a position that was read before can have changed since, so it needs no horizon. */
+    /**
+     * Returns the condition that a row stands before the given position, or before the horizon. Rows before a position
+     * that was already returned cannot change, so a position needs no horizon.
+     */
     const below = (after: UsagePosition | undefined) =>
       after === undefined
         ? Effect.map(horizon, (micros) => sql`s.settled_at < ${instant(micros)}`)
@@ -63,8 +66,9 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
           const inRange = yield* below(after)
           const used = sql.literal("s.charged_input + s.charged_cache_write + s.charged_cache_read + s.charged_output")
           const newestFirst = sql.literal("ORDER BY settled_at DESC, request_id DESC")
-          // The newest item of each customer is cheap to find. A page of N items holds nothing older than the newest item
-          // of the N-th customer in that order, so the query reads the history of at most N customers.
+          // Finding the newest item of each customer is cheap. With customers sorted by their newest items, a page of N
+          // items contains nothing older than the newest item of the N-th customer, so the query reads the history of
+          // at most N customers.
           const rows = yield* sql<UsageRow>`
             WITH latest AS MATERIALIZED (
               SELECT c.user_id, newest.settled_at FROM reseller_customer c CROSS JOIN LATERAL (

@@ -1,5 +1,5 @@
 /**
- * Users in Postgres.
+ * Stores users in Postgres.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Users } from "@tollgate/application/customer/Users"
@@ -19,7 +19,7 @@ interface UserRow {
   readonly created_at: Date
 }
 
-/** The user of an email address; fails when there is none. */
+/** Returns the user with this email address; fails with `UserNotFound` when there is none. */
 export const findUser = (email: Email) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -47,7 +47,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
 
       balances: ({ id }) =>
         Effect.gen(function* () {
-          // One condition a kind, because each kind has its own partial index.
+          // One condition per kind, because each kind has its own partial index.
           const rows = yield* sql<BalanceRow>`
             SELECT a.id, m.public_name, a.credits_posted, a.debits_posted, a.debits_pending
             FROM account a LEFT JOIN model m ON m.id = a.model_id

@@ -1,8 +1,7 @@
 /**
- * Accounts and transfers of the reseller programme as rows: accounts are locked, decided over, and written with the
- * transfers that the decision books.
+ * Locks and writes the account rows of the reseller programme, and books its transfers.
  *
- * A transaction that needs both locks the quota before the plan, and never two quotas.
+ * A transaction that needs both locks the quota account before the plan account, and never locks two quota accounts.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -30,10 +29,13 @@ export const toAccount = <Unit extends bigint>(row: AccountRow, unit: (amount: b
   debitsPending: unit(row.debits_pending)
 })
 
-/** Statements of a transaction that locks the rows. */
+/** Statements that run in the caller's transaction, which keeps their locks until it ends. */
 type InTransaction<A> = Effect.Effect<A, SqlError, SqlClient.SqlClient>
 
-/** The quota account of a reseller, created together with the reseller; undefined when there is no such reseller. */
+/**
+ * Locks and returns the quota account of a reseller, which is created together with the reseller; undefined when the
+ * reseller does not exist.
+ */
 export const lockQuota = (resellerId: ResellerId): InTransaction<QuotaAccount | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -47,7 +49,7 @@ export const lockQuotaOf = (resellerId: ResellerId): InTransaction<QuotaAccount>
     quota === undefined ? Effect.dieMessage("a reseller's quota account is missing") : Effect.succeed(quota)
   )
 
-/** A user's plan for a model, created if it does not exist. */
+/** Locks and returns a user's plan account for a model; creates the account if it does not exist. */
 export const lockPlan = (userId: UserId, modelId: ModelId): InTransaction<PlanAccount> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -61,20 +63,23 @@ export const lockPlan = (userId: UserId, modelId: ModelId): InTransaction<PlanAc
       : toAccount(row, Tokens)
   })
 
-/** Writes the posted amounts of a locked account. Its pending amount belongs to the ledger of inference. */
+/** Writes the posted amounts of a locked account. Only the inference ledger writes the pending amount. */
 export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>): InTransaction<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`UPDATE account SET credits_posted = ${creditsPosted}, debits_posted = ${debitsPosted} WHERE id = ${id}`
   })
 
-/** A second transfer of one event is a defect: the decision was made over other rows than those in the database. */
+/** Books a transfer. A second transfer for the same event is a defect: the decision was based on outdated rows. */
 export const book = (booking: Booking, actor: string): InTransaction<void> =>
   Effect.flatMap(bookOnce(booking, actor), (booked) =>
     booked ? Effect.void : Effect.dieMessage(`${booking.code} of ${booking.ref} is booked already`)
   )
 
-/** Whether this call booked the transfer: false when the event already has one, even from a concurrent transaction. */
+/**
+ * Books a transfer unless the event already has one, even from a concurrent transaction. Returns whether this call
+ * booked it.
+ */
 export const bookOnce = ({ code, ref, unit, debit, credit, amount }: Booking, actor: string): InTransaction<boolean> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,8 +1,8 @@
 /**
  * Requests that share a transaction, and the callbacks that wait for its outcome.
  *
- * Generic over two kinds of work: requests of text share transactions, and every image request has one of its own. `A`
- * is a request for admission, `S` a request for settlement, `R` the result of a settlement, and `E` a refusal.
+ * The types are generic over two kinds of work: text requests share transactions, and every image request has its own
+ * transaction. `A` is an admission request, `S` a settlement request, `R` a settlement result, and `E` a refusal.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -16,19 +16,19 @@ export interface HasAdmission {
 
 export interface WorkKind<A, S> {
   readonly admissionOf: (request: A) => Admission
-  /** The settlement that returns the hold of a request that is not sent to a provider. */
+  /** Returns the settlement that releases the hold of a request that is not sent to a provider. */
   readonly release: (request: A) => S
 }
 
 export interface AdmissionEntry<A> {
   readonly admission: A
-  /** Whether an attempt whose commit outcome is unknown may have made the hold. */
+  /** Whether an attempt with an unknown commit outcome may have created the hold. */
   readonly maybeCommitted: boolean
 }
 
 export interface SettlementEntry<S, R> {
   readonly request: S
-  /** Result of an attempt whose commit outcome is unknown. */
+  /** Result of an attempt with an unknown commit outcome; undefined without such an attempt. */
   readonly maybeCommitted: R | undefined
 }
 
@@ -37,12 +37,12 @@ export interface Work<A, S, R> {
   readonly admissions: ReadonlyArray<AdmissionEntry<A>>
 }
 
-/** `gone`: an earlier attempt made the hold, and it has been settled since. */
+/** `held`: the hold exists. `gone`: an earlier attempt created the hold, and the hold has been settled since. */
 export type Admitted<E> = Either.Either<"held" | "gone", E>
 
-/** In the order of the work, without the requests of contended users. */
+/** Results in the order of the work, without the requests of contended users. */
 export interface Outcome<R, E> {
-  /** Another session has locked rows of these users, so nothing was done for them. */
+  /** Users with rows that another session has locked. Nothing was done for these users. */
   readonly contended: ReadonlySet<UserId>
   readonly settled: ReadonlyArray<R | undefined>
   readonly admitted: ReadonlyArray<Admitted<E>>
@@ -56,7 +56,7 @@ export type SettlementResult<R> = Exit.Exit<R | undefined>
 export interface WaitingAdmission<A, E> extends AdmissionEntry<A> {
   maybeCommitted: boolean
   readonly since: number
-  /** Undefined after it was called. */
+  /** Undefined after the callback was called. */
   callback: ((result: AdmissionResult<E>) => void) | undefined
 }
 
@@ -80,7 +80,7 @@ export const userOf = <A, S extends HasAdmission>(
   entry: AdmissionEntry<A> | SettlementEntry<S, unknown>
 ): UserId => ("request" in entry ? entry.request.admission : admissionOf(entry.admission)).principal.userId
 
-/** Splits work into the requests of these users and the rest. */
+/** Splits work into the requests of these users and the other requests. */
 export const partition = <
   A,
   S extends HasAdmission,
@@ -100,7 +100,7 @@ export const partition = <
   }
 }
 
-/** Bisects a batch that the database refuses. */
+/** Bisects a batch that the database rejects. */
 export const halves = <A, S, R, E>({
   settlements,
   admissions
@@ -119,7 +119,7 @@ export const halves = <A, S, R, E>({
   ]
 }
 
-/** Only the first reply reaches the callback. Returns whether this was the first. */
+/** Passes the first result to the callback and ignores later results. Returns whether this result was the first. */
 export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionResult<E>): boolean => {
   const { callback } = waiting
   waiting.callback = undefined
@@ -127,7 +127,7 @@ export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionRe
   return callback !== undefined
 }
 
-/** Records the outcome that the batch has if its commit succeeded, which is unknown. */
+/** Records the outcome that the batch has if its commit succeeded. It is unknown whether the commit succeeded. */
 export const recordUnknownCommit = <A, S, R, E>(
   { settlements, admissions }: Batch<A, S, R, E>,
   { settled, admitted }: Outcome<R, E>
@@ -137,8 +137,8 @@ export const recordUnknownCommit = <A, S, R, E>(
 }
 
 /**
- * The batch of the next attempt. An admission that was refused in the meantime is left out; when an earlier attempt may
- * have made its hold, the hold is released instead.
+ * Returns the batch for the next attempt, without admissions that were refused in the meantime. When an earlier attempt
+ * may have created the hold of such an admission, the batch releases that hold.
  */
 export const withoutRefused = <A, S, R, E>(
   { release }: WorkKind<A, S>,

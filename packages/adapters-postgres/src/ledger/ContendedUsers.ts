@@ -1,9 +1,9 @@
 /**
- * Users with rows that another session has locked, and the requests of these users.
+ * Users with rows that another session has locked, and the waiting requests of these users.
  *
- * Their requests wait here in order, so that the requests of other users need not wait with them. A user is added when a
- * transaction had to leave the user out, and removed when a transaction succeeds. Until then all requests of the user
- * are retried without waiting for locks.
+ * The requests wait here in order, so that they do not delay the requests of other users. A user is added when a
+ * transaction had to skip the user's rows, and removed when a transaction with the user's requests succeeds. Until
+ * then, all requests of the user are retried without waiting for locks.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
@@ -33,12 +33,12 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     this.#kind = kind
   }
 
-  /** Whether there are requests to retry and the pause after the last failed attempt is over. */
+  /** Whether a request waits for a retry and the pause after the last failed attempt is over. */
   get due(): boolean {
     return this.waiting && performance.now() >= this.#dueAt
   }
 
-  /** Calls back once when a retry is due, even if requested several times. */
+  /** Calls back when a retry is due. While a callback is scheduled, further calls are ignored. */
   whenDue(callback: () => void): void {
     this.#timer ??= setTimeout(
       () => {
@@ -53,12 +53,12 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     return this.#lines.has(userId)
   }
 
-  /** The ordinary case. */
+  /** Whether no user is contended, which is the usual case. */
   get none(): boolean {
     return this.#lines.size === 0
   }
 
-  /** Whether there are requests to retry. */
+  /** Whether a request waits for a retry. */
   get waiting(): boolean {
     return [...this.#lines.values()].some((line) => size(line) > 0)
   }
@@ -71,13 +71,16 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     return [...this.#lines.values()].flatMap(({ admissions }) => admissions)
   }
 
-  /** Adds requests after those that wait for the same users. */
+  /** Adds requests behind the waiting requests of the same users. */
   add({ settlements, admissions }: Batch<A, S, R, E>): void {
     for (const waiting of settlements) this.#lineOf(waiting).settlements.push(waiting)
     for (const waiting of admissions) this.#lineOf(waiting).admissions.push(waiting)
   }
 
-  /** Removes a batch to retry. Its users stay contended. A batch of one holds one request of either kind. */
+  /**
+   * Removes and returns a batch to retry. Its users stay contended. With a batch size of 1, the batch contains one
+   * request of either kind.
+   */
   take(batchSize: number): Batch<A, S, R, E> {
     const batch: Line<A, S, R, E> = { settlements: [], admissions: [] }
     const room = (taken: ReadonlyArray<unknown>) => (batchSize === 1 ? 1 - size(batch) : batchSize - taken.length)
@@ -88,7 +91,9 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     return batch
   }
 
-  /** Puts a failed batch before the other requests of its users, and its users behind all other contended users. */
+  /**
+   * Puts a failed batch before the other requests of its users, and puts these users behind all other contended users.
+   */
   putBack(batch: Batch<A, S, R, E>): void {
     this.#dueAt = performance.now() + RETRY_MILLIS
     const later = this.#usersOf(batch).map((userId) => this.#removeUser(userId))
@@ -96,7 +101,7 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     for (const line of later) this.add(line)
   }
 
-  /** Removes the users of a batch that succeeded, and returns their other requests. */
+  /** Removes the users of a successful batch, and returns the other requests of these users. */
   release(batch: Batch<A, S, R, E>): Batch<A, S, R, E> {
     const rest: Line<A, S, R, E> = { settlements: [], admissions: [] }
     for (const userId of this.#usersOf(batch)) {

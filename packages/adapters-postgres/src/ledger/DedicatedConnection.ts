@@ -1,17 +1,18 @@
 /**
- * A connection to the database with one user, reopened when it breaks.
+ * A database connection for a single caller, reopened after it is lost.
  *
- * Statements are prepared once and planned for lookups by key. A transaction costs two round trips: one begins it and
- * reads, one writes and commits. A transaction that only writes is a single statement. Each has a timeout that also
- * covers a server that hangs: the socket is destroyed then. A new connection first ends the backend of the previous one,
- * so a later read shows for certain whether the last transaction of the previous one was committed.
+ * Statements are prepared once, with plans for lookups by key. A transaction costs two round trips: the first begins
+ * the transaction and reads, the second writes and commits. A transaction that only writes is a single statement. Each
+ * transaction has a timeout that also covers an unresponsive server: the socket is then destroyed. A new connection
+ * first terminates the backend of the previous connection, so a later read shows reliably whether the last transaction
+ * on the previous connection was committed.
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
 import { ConnectionLost, isConnectionLost, mayHaveCommitted } from "../client/SqlErrorClass.ts"
 
-/** A statement of fixed text, prepared under its name. */
+/** A statement with a fixed text, prepared under its name. */
 export interface Statement {
   readonly name: string
   readonly text: string
@@ -23,11 +24,11 @@ export interface BoundStatement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Each row is an array of its columns. */
+/** Rows as arrays of column values. */
 export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
 export type Query = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
 
-/** The result of a transaction, and the statement that writes it, if any. */
+/** The result of a transaction, and the statement that writes the result, if there is one. */
 export interface Decided<A> {
   readonly result: A
   readonly write: BoundStatement | undefined
@@ -35,9 +36,12 @@ export interface Decided<A> {
 
 export interface ConnectionLimits {
   readonly connectMillis: number
-  /** For a whole transaction, measured here. The server cancels a statement after the same time. */
+  /**
+   * Timeout of a whole transaction, measured by this process. The server cancels a single statement after the same
+   * time.
+   */
   readonly transactionMillis: number
-  /** Lock timeout of a transaction that reads. */
+  /** Lock timeout of a transaction that reads before it writes. */
   readonly lockMillis: number
 }
 
@@ -46,13 +50,16 @@ interface Open {
   readonly socket: Socket
 }
 
-/** Identifies a backend while the server runs; a process id alone can be reused. */
+/** Identifies a backend while the server runs. A process id alone is not enough, because it can be reused. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-/** How long a transaction waits for a lock: up to the limit of the connection, or not at all. */
+/** The lock wait of a transaction: up to `lockMillis`, or none. */
 export type LockWait = "bounded" | "none"
 
-/** Lock waits are bounded, so a forgotten transaction cannot block the ledger. */
+/**
+ * Returns the statements that begin a transaction. Lock waits are bounded, so an abandoned transaction cannot block the
+ * ledger.
+ */
 const beginWith = (lockMillis: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
 
@@ -77,9 +84,10 @@ export class DedicatedConnection {
   }
 
   /**
-   * Fails with {@link ConnectionLost}, with the refusal of the database, or with the exception of `work`; then nothing
-   * was written. Only when the connection breaks at the commit is the outcome unknown: `onUnknownCommit` is called with
-   * the result that a successful commit would have had. Callers run one transaction at a time.
+   * Runs one transaction; callers run one transaction at a time. Fails with {@link ConnectionLost}, with the database
+   * error, or with the exception of `work`. After a failure nothing was written, with one exception: when the
+   * connection is lost during the commit, the outcome is unknown, and `onUnknownCommit` is called with the result that
+   * a successful commit would have had.
    */
   async transact<A>(
     work: (query: Query) => Promise<Decided<A>>,
@@ -89,7 +97,7 @@ export class DedicatedConnection {
     const open = this.#open ?? (await this.#connect())
     const { client } = open
     const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
-    // The first refusal causes the refusals of the later statements, so it is the one to report.
+    // The first error causes the errors of the later statements, so the first error is reported.
     let refused: unknown
     try {
       const begun = simpleQuery(client, this.#begin[lockWait])
@@ -120,8 +128,9 @@ export class DedicatedConnection {
   }
 
   /**
-   * A transaction of one statement. It does not wait for locks, because the holder of a lock is changing rows that the
-   * decision was made over. `onUnknownCommit` is called when the connection breaks and the outcome is unknown.
+   * Runs a transaction of one statement. The statement does not wait for locks, because a session that holds a lock is
+   * changing rows that the decision is based on. Calls `onUnknownCommit` when the connection is lost and the outcome is
+   * unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
     const open = this.#open ?? (await this.#connect())
@@ -137,13 +146,13 @@ export class DedicatedConnection {
     }
   }
 
-  /** Drops the running transaction; the next one opens another connection. */
+  /** Closes the connection and so aborts the running transaction. The next transaction opens another connection. */
   cut(): void {
     this.#opening?.destroy()
     if (this.#open !== undefined) this.#drop(this.#open)
   }
 
-  /** Closes for good, also a connection that is just being opened: it would keep the process alive. */
+  /** Closes the connection permanently, including one that is still being opened and would keep the process alive. */
   close(): void {
     this.#closed = true
     this.cut()
@@ -180,7 +189,7 @@ export class DedicatedConnection {
     return open
   }
 
-  /** Ends the previous backend if it still runs, and stores the identity of this one. */
+  /** Terminates the previous backend if it still runs, and stores the identity of the new backend. */
   async #endPredecessor(client: Pg.Client): Promise<void> {
     const { rows: ended } = await prepared(client, END_BACKEND, [...this.#backend, this.#limits.connectMillis])
     if (ended.some(([gone]) => gone !== true))
@@ -190,7 +199,7 @@ export class DedicatedConnection {
     this.#backend = [pid, startedAt]
   }
 
-  /** Waits for the responses to all statements that were sent. */
+  /** Rolls back the transaction, and so waits for the responses to all statements that were sent. */
   async #rollBack(open: Open, error: unknown): Promise<void> {
     const rolledBack = await simpleQuery(open.client, "ROLLBACK").then(
       () => true,
@@ -205,7 +214,7 @@ export class DedicatedConnection {
   }
 }
 
-// Plans are cached, so a plan made while a table was small must not scan it.
+// Cached plans stay in use while tables grow, so a plan for a small table must not scan the table.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};
@@ -238,7 +247,7 @@ const commit = async (client: Pg.Client, write: BoundStatement | undefined): Pro
   if (committed.command !== "COMMIT") throw new ConnectionLost("the server rolled back instead of committing")
 }
 
-/** Every error of the driver, unlike those of the server, means that the connection is lost. */
+/** Throws a server error unchanged, and any other driver error as a lost connection. */
 const lost = (error: unknown): never => {
   throw error instanceof Pg.DatabaseError ? error : new ConnectionLost(error instanceof Error ? error.message : "")
 }

@@ -1,11 +1,11 @@
 /**
- * The group commit queue: while one batch commits, the next batch gathers.
+ * The group commit queue: while one batch commits, the queue collects the next batch.
  *
- * An idle queue starts at once. A working one puts all waiting requests, up to a limit, into its next transaction.
- * Admissions are refused when too many requests wait or when their deadline passes. Settlements are never refused; too
- * many of them refuse admissions instead. A batch that fails with a transient error is retried until it succeeds. A
- * batch with a row that the database rejects is bisected until that row is alone. Requests whose rows another session
- * has locked wait separately.
+ * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
+ * transaction. Admissions are refused when too many requests wait or when their deadline passes. Settlements are never
+ * refused; too many waiting settlements cause the queue to refuse admissions instead. A batch that fails with a
+ * transient error is retried until it succeeds. A batch with a row that the database rejects is bisected until that row
+ * is alone. Requests with rows that another session has locked wait separately.
  */
 import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -36,17 +36,23 @@ import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 
 export interface QueueLimits {
-  /** Admissions, and settlements, in one transaction. A batch of one holds one request of either kind. */
+  /**
+   * Maximum number of admissions, and of settlements, per transaction. With a size of 1, a transaction contains one
+   * request of either kind.
+   */
   readonly batchSize: number
-  /** Admissions that may wait for their transaction. */
+  /** Maximum number of admissions that wait for a transaction. Admissions of contended users are counted separately. */
   readonly waitingAdmissions: number
-  /** Settlements that may wait before admissions are refused. */
+  /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
-  /** The deadline of an admission, whatever state the database is in. */
+  /** Deadline of an admission, also while the database is unavailable. */
   readonly admissionMillis: number
 }
 
-/** Runs one transaction. Calls `onUnknownCommit` with its outcome when the connection breaks at the commit. */
+/**
+ * Runs one transaction. Calls `onUnknownCommit` with the transaction's outcome when the connection is lost during the
+ * commit.
+ */
 export type RunTransaction<A, S, R, E> = (
   work: Work<A, S, R>,
   onUnknownCommit: (outcome: Outcome<R, E>) => void,
@@ -66,7 +72,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   #admissions: Array<WaitingAdmission<A, E>> = []
   #settlements: Array<WaitingSettlement<S, R>> = []
   #batch: Batch<A, S, R, E> = EMPTY
-  /** Deliveries of outcomes of committed batches that have not run yet. */
+  /** Functions that deliver the outcomes of committed batches and have not run yet. */
   readonly #deliveries: Array<() => void> = []
   #working = false
   #onIdle: () => void = () => {}
@@ -130,7 +136,10 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     this.#wake()
   }
 
-  /** Refuses admissions from now on and writes settlements until the flush timeout. Returns the number left unwritten. */
+  /**
+   * Refuses further admissions, and writes settlements until the flush timeout. Returns the number of unwritten
+   * settlements.
+   */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     for (const waiting of [...this.#admissions.splice(0), ...this.#contended.admissions]) reply(waiting, OVERLOADED)
@@ -185,7 +194,10 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
-  /** Returns whether there were outcomes to deliver: their callbacks may have queued more work. */
+  /**
+   * Delivers the outcomes of committed batches. Returns whether there were any, because their callbacks may have queued
+   * more work.
+   */
   #deliver(): boolean {
     const deliveries = this.#deliveries.splice(0)
     for (const deliver of deliveries) deliver()
@@ -271,7 +283,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     const tick = this.#limits.admissionMillis / CHECKS_PER_DEADLINE
     setTimeout(() => {
       this.#watching = false
-      // Refuses now every admission whose deadline passes before the next check.
+      // Refuse every admission whose deadline passes before the next check.
       const late = performance.now() - this.#limits.admissionMillis + tick
       const isLate = ({ since }: WaitingAdmission<A, E>) => since <= late
       const all = [...this.#batch.admissions, ...this.#admissions, ...this.#contended.admissions]

@@ -1,5 +1,6 @@
 /**
- * Holds as rows: inserted at admission, updated by checkpoints, locked and deleted by the settlement of the request.
+ * Statements for hold rows. A hold is inserted at admission, updated by checkpoints, and locked and deleted when its
+ * request is settled.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -34,7 +35,10 @@ const HOLD = columnsOf<NewHold>({
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
 })
 
-/** The API keys of these ids that are valid now, by the database and not by a cache. */
+/**
+ * Returns a query for those API keys that are valid now, according to the database and not to a cache. `ids` is the
+ * query parameter with the key ids.
+ */
 export const validKeys = (ids: string): string => `
   SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
   WHERE api_key.id = ANY (${ids}::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
@@ -50,13 +54,13 @@ const INSERT: Part = {
       AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`
 }
 
-/** Inserts all of the holds, or none when one of their API keys is no longer valid. */
+/** Returns the statement that inserts all holds, or none when one of their API keys is no longer valid. */
 export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): WriteStatement => {
   const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
   return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
 }
 
-/** A hold that this transaction has locked in order to settle it. */
+/** A hold that a transaction has locked in order to settle it. */
 export interface LockedHold {
   readonly requestId: RequestId
   readonly userId: UserId
@@ -66,7 +70,7 @@ export interface LockedHold {
   readonly checkpoint: Checkpoint
 }
 
-/** A statement that locks the selected holds and returns them in the form that {@link lockedHold} reads. */
+/** Returns a statement that locks the selected holds and returns the columns that {@link lockedHold} reads. */
 export const lockingHolds = (name: string, selection: string): Statement => ({
   name,
   text: `
@@ -75,14 +79,14 @@ export const lockingHolds = (name: string, selection: string): Statement => ({
     FROM inference_hold AS hold ${selection}`
 })
 
-/** Locks the holds of these requests. A settled request has none. */
+/** Locks the holds of these requests. A settled request has no hold. */
 export const lockHolds = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
   if (requestIds.length === 0) return new Map()
   const locked = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-/** Locks those of the holds that no other session has locked, and reads the users of the others. */
+/** Locks the holds that no other session has locked, and returns the users of the locked ones as contended. */
 export const lockFreeHolds = async (
   query: Query,
   requestIds: ReadonlyArray<RequestId>
@@ -129,9 +133,10 @@ type HoldRow = readonly [
 const CHECKPOINT_BATCH_SIZE = 1_000
 
 /**
- * Saves what running requests have delivered, on the holds of this node only.
+ * Saves the delivered tokens of running requests as checkpoints, on the holds of this node only.
  *
- * A locked hold is being settled and needs no checkpoint, so it is skipped: a checkpoint never waits for a settlement.
+ * A locked hold is being settled and needs no checkpoint, so it is skipped. A checkpoint therefore never waits for a
+ * settlement.
  */
 export const saveCheckpoints = async (
   connection: DedicatedConnection,
@@ -162,7 +167,7 @@ const SAVE_CHECKPOINTS: Statement = {
     WHERE hold.request_id = seen.request_id`
 }
 
-/** The prices of holds. A price row never changes. */
+/** Reads prices by their ids. A price row never changes. */
 export const readPrices = async (query: Query, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
   const rows = await query(READ_PRICES, [[...new Set(priceIds)]])
   const prices = new Map(

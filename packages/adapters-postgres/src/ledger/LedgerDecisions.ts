@@ -1,7 +1,8 @@
 /**
- * Decisions of one transaction, one request after the other, by the rules of the domain.
+ * Decides the requests of one transaction, one after the other, by the domain rules.
  *
- * Settlements come first, so the amounts that they release can be held by the admissions of the same transaction.
+ * Settlements are decided first, so that admissions of the same transaction can hold the amounts that these settlements
+ * release.
  */
 import type { Admission, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -24,13 +25,13 @@ import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts
 import type { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 
-/** Facts that decisions need besides the balances. */
+/** Facts that the decisions need besides the balances. */
 export interface Facts {
-  /** The hold that the settlement of this request replaces. */
+  /** Returns the hold that the settlement of this request replaces. */
   readonly hold: (requestId: RequestId) => Hold | undefined
-  /** The result of a request that has no hold any more. */
+  /** Returns the result of a settlement whose request has no hold any more; undefined when it is unknown. */
   readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
-  /** The result of an admission that is known without its balances. */
+  /** Returns the result of an admission that is known without a decision over balances; otherwise undefined. */
   readonly admittedBefore: (admission: Admission) => LedgerAdmitted | undefined
 }
 
@@ -71,7 +72,10 @@ export class LedgerDecisions {
     this.outcome = { contended, settled, admitted }
   }
 
-  /** Holds come before accounts, the order in which every transaction locks them. */
+  /**
+   * Returns the statement that writes all decisions. Settled holds come before accounts, because every transaction
+   * locks holds before accounts.
+   */
   write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): BoundStatement | undefined {
     return inOneStatement([
       ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
@@ -80,7 +84,7 @@ export class LedgerDecisions {
     ])
   }
 
-  /** Called after the commit. */
+  /** Copies the decisions to the cache. Called after the commit. */
   updateCache(cache: BalanceCache): void {
     cache.setBalances(this.#accounts)
     for (const { requestId } of this.#settlements) cache.deleteHold(requestId)

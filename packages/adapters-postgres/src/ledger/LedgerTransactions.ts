@@ -1,15 +1,16 @@
 /**
- * The transactions of the ledger: each settles finished requests, then admits new ones.
+ * Runs the ledger transactions. Each transaction settles finished requests and then admits new requests.
  *
- * When all balances and holds are cached, the decision is made over the cache and everything is one statement. The
- * database refuses all of it if a row has changed in the meantime. Then, or when a row is not cached:
+ * When all balances and holds are cached, the decision is made over the cache and one statement writes all of it. The
+ * database refuses the whole statement if a row has changed in the meantime. After such a refusal, or when a row is not
+ * cached, the transaction has these steps:
  *
  *     lock the holds and the accounts, read the keys        one round trip
  *     decide                                                in memory
  *     write accounts, settlements and holds, commit         one round trip
  *
- * When another session holds a row lock for longer than the lock timeout, the transaction is repeated with the free
- * rows, and the users of the locked rows are left out.
+ * When another session holds a row lock for longer than the lock timeout, the transaction is repeated with the unlocked
+ * rows only, and the users of the locked rows are skipped.
  */
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
@@ -32,10 +33,10 @@ import {
 } from "./LedgerWork.ts"
 import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
 
-/** Transactions that skip the cache after it was stale, because another node serves the same users. */
+/** Number of transactions that skip the cache after it was stale, because another node serves the same users. */
 const UNCACHED_AFTER_STALE = 8
 
-/** The transactions of one queue, one at a time. */
+/** Runs the transactions of one queue, one at a time. */
 export class LedgerTransactions {
   readonly #nodeId: NodeId
   readonly #connection: DedicatedConnection
@@ -48,8 +49,8 @@ export class LedgerTransactions {
   }
 
   /**
-   * Calls `onUnknownCommit` with the outcome when the connection breaks at the commit. With `lockWait` "none", users with
-   * locked rows are left out at once.
+   * Runs one transaction. Calls `onUnknownCommit` with the outcome when the connection is lost during the commit. With
+   * `lockWait` "none", users with locked rows are skipped at once.
    */
   async run(
     work: LedgerWork,
@@ -95,7 +96,10 @@ export class LedgerTransactions {
     return decisions.outcome
   }
 
-  /** Undefined when a row is not cached, or when the cache refuses an admission: refusals need current rows. */
+  /**
+   * Decides over the cache. Returns undefined when a row is not cached, when an earlier attempt may have been
+   * committed, or when an admission would be refused, because a refusal needs current rows.
+   */
   #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
     const { settlements, admissions } = work
     if (
@@ -123,7 +127,7 @@ export class LedgerTransactions {
       tracesOf(query, work)
     ])
     const { others, theirs } = partition(ledgerWork, work, contended)
-    // The session that holds the locks of their rows is about to change them.
+    // The session that has locked these users' rows is about to change the rows.
     this.#cache.deleteBalances(ownersOf(theirs))
     for (const { request } of others.settlements) this.#cache.deleteHold(request.admission.requestId)
     const facts: Facts = {
@@ -157,7 +161,7 @@ const keysOf = async (query: Query, admissions: ReadonlyArray<LedgerAdmission>):
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
-/** The rows that attempts with an unknown commit outcome left: a hold, or the ending of a settlement. */
+/** Reads the rows that attempts with an unknown commit outcome left: a hold, or the ending of a settlement. */
 const tracesOf = async (
   query: Query,
   { settlements, admissions }: LedgerWork

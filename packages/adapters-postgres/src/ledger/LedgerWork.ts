@@ -1,5 +1,5 @@
 /**
- * The work of the ledger of inference: requests of text, which share transactions.
+ * The work of the inference ledger: text requests, which share transactions.
  */
 import type { Admission, Measured, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import * as Charge from "@tollgate/domain/inference/Charge"
@@ -24,7 +24,7 @@ export const ledgerWork: WorkKind<Admission, SettlementRequest> = {
 
 export const ownerOf = ({ principal: { userId }, modelId }: Admission): Owner => ({ userId, modelId })
 
-/** The owners of all balances that the work is decided over. */
+/** Returns the owners of all balances that the work is decided over. */
 export const ownersOf = ({ settlements, admissions }: LedgerWork): ReadonlyArray<Owner> => [
   ...settlements.map(({ request }) => ownerOf(request.admission)),
   ...admissions.map(({ admission }) => ownerOf(admission))

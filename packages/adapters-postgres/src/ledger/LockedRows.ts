@@ -1,11 +1,11 @@
 /**
- * The holds and accounts that a transaction decides over, locked until it ends.
+ * Locks the holds and accounts that a transaction decides over, until the transaction ends.
  *
- * There are two modes. Either all rows are locked, and the transaction waits for rows that another session has locked;
- * or only free rows are locked, without waiting, and the users of the other rows are left out.
+ * There are two modes. Either the transaction locks all rows and waits for rows that another session has locked, or it
+ * locks only free rows without waiting and skips the users of the other rows.
  *
- * Every transaction locks holds before accounts, and accounts in the order of their ids, so that two transactions never
- * wait for each other.
+ * Every transaction locks holds before accounts, and accounts in the order of their ids, so two transactions cannot
+ * deadlock.
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -22,12 +22,12 @@ import { type MutableUserBalances, type Owner, type UserBalances, WorkingBalance
 
 export interface LockedRows {
   readonly holds: ReadonlyMap<RequestId, Hold>
-  /** Without the accounts of contended users. */
+  /** The balances of users that are not contended. */
   readonly accounts: WorkingBalances
   readonly contended: ReadonlySet<UserId>
 }
 
-/** Both modes send all their statements in one round trip. */
+/** Locks the rows that the work needs. Both modes send all their statements in one round trip. */
 export type LockRows = (query: Query, work: LedgerWork) => Promise<LockedRows>
 
 export const lockAllRows: LockRows = async (query, work) => {
@@ -48,13 +48,16 @@ export const lockFreeRows: LockRows = async (query, work) => {
 const requestsOf = ({ settlements }: LedgerWork): ReadonlyArray<RequestId> =>
   settlements.map(({ request }) => request.admission.requestId)
 
-/** Locks the accounts that can pay for requests of these users to these models, and waits for locked ones. */
+/**
+ * Locks the accounts that can pay for requests of these users to these models. Waits for accounts that another session
+ * has locked.
+ */
 export const lockAccounts = async (query: Query, owners: ReadonlyArray<Owner>): Promise<WorkingBalances> =>
   new WorkingBalances(balancesOf(owners, await query(LOCK, parametersOf(owners))))
 
 /**
- * Locks those of the accounts that are free, without waiting. A user with a locked account is contended, and this
- * user's balances are unknown.
+ * Locks the free accounts without waiting. A user with an account that another session has locked is contended, and
+ * `balances` is incomplete for this user.
  */
 export const lockFreeAccounts = async (
   query: Query,
@@ -114,7 +117,7 @@ const account = <Unit extends bigint>(
   debitsPending: unit(pending)
 })
 
-// Only the plans of these models: a lock on another plan of the user must not delay these requests.
+// Selects only the plans for these models, because a lock on another plan of the user must not delay these requests.
 const WANTED = `
     WHERE (kind = 'payg' AND user_id = ANY ($1::uuid[]))
       OR (kind = 'plan' AND user_id = ANY ($1::uuid[]) AND model_id = ANY ($2::uuid[])

@@ -1,9 +1,9 @@
 /**
- * The reaper of orphaned rows: holds of dead nodes, and image requests whose lease has expired.
+ * The reaper of orphaned rows: holds of dead nodes, and image requests with an expired lease.
  *
- * It settles batch by batch until no row is left. A batch that the database rejects is bisected until one row is alone;
- * that row is reported and excluded. The reaper does not wait for an unavailable database, because other rows may be
- * orphaned when the database is back: it fails, and its next run starts again.
+ * The reaper settles batch by batch until no row is left. A batch that the database rejects is bisected until one row
+ * is alone; that row is reported and excluded. When the database is unavailable, the reaper fails instead of waiting.
+ * Its next run selects the orphaned rows again, because they may have changed by then.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
@@ -11,16 +11,16 @@ import { afterBackoff } from "../client/Transact.ts"
 import type { Decided, Query } from "./DedicatedConnection.ts"
 
 export interface ReapedBatch {
-  /** Rows that the transaction selected; 0 ends the run. */
+  /** Number of rows that the transaction selected; 0 ends the run. */
   readonly taken: number
-  /** Those of them that stay until the next run, because another session has locked their accounts. */
+  /** Selected rows that stay until the next run, because another session has locked their accounts. */
   readonly skipped: ReadonlyArray<RequestId>
 }
 
 export interface Reaper {
   readonly maxBatchSize: number
   readonly transact: (work: (query: Query) => Promise<Decided<ReapedBatch>>) => Promise<ReapedBatch>
-  /** Decides one batch in one transaction. Calls `onLocked` with the rows that it has locked. */
+  /** Decides one batch in one transaction. Calls `onLocked` with the ids of the locked rows. */
   readonly reapBatch: (
     query: Query,
     excluded: ReadonlyArray<RequestId>,
@@ -32,7 +32,7 @@ export interface Reaper {
 
 const MAX_RETRIES = 5
 
-/** Returns the number of rows that were settled. */
+/** Settles orphaned rows until none is left. Returns the number of settled rows. */
 export const reap = async ({ maxBatchSize, onRejected, reapBatch, transact }: Reaper): Promise<number> => {
   const excluded: Array<RequestId> = []
   let settled = 0

@@ -1,8 +1,8 @@
 /**
- * The ledger of inference on Postgres: requests share transactions through group commit queues.
+ * The inference ledger on Postgres: requests share transactions through group commit queues.
  *
- * Each queue has a connection of its own, so several transactions can run at once. Every user belongs to one queue, so
- * two transactions of one process never wait for the same account. A request costs one entry in a queue.
+ * Each queue has its own connection, so several transactions can run at once. Every user belongs to one queue, so two
+ * transactions of one process never wait for the same account.
  */
 import {
   type Admission,
@@ -24,15 +24,15 @@ import { type LedgerRefusal, ledgerWork } from "./LedgerWork.ts"
 import { logged, type QueueEvent } from "./QueueEvent.ts"
 
 export interface LedgerOptions extends QueueLimits, ConnectionLimits {
-  /** Each queue has one connection to the database. */
+  /** Number of queues. Each queue has one database connection. */
   readonly queues: number
-  /** Limit for the time that a shutdown waits for settlements. */
+  /** Maximum time that a shutdown waits for settlements. */
   readonly flushMillis: number
 }
 
 export const defaults: LedgerOptions = {
-  // Fewer queues make fuller transactions, which cost both sides less. While Postgres executes one transaction, this
-  // process runs the callbacks of the previous one.
+  // Fewer queues mean more requests per transaction, which costs Postgres and this process less per request. While
+  // Postgres executes one transaction, this process runs the callbacks of the previous one.
   queues: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
@@ -40,8 +40,8 @@ export const defaults: LedgerOptions = {
   admissionMillis: 5_000,
   connectMillis: 3_000,
   transactionMillis: 4_000,
-  // Nodes that serve the same users wait for each other for a few milliseconds. A session that holds a row lock for
-  // longer than this is stuck, and only the users of that row must wait for it.
+  // A lock wait between nodes that serve the same users takes a few milliseconds. A session that holds a row lock for
+  // longer than this limit is stuck, and only requests of that row's user must wait for it.
   lockMillis: 250,
   flushMillis: 10_000
 }
@@ -100,7 +100,7 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/** Spreads users evenly over the queues: their ids end in random digits. */
+/** Returns a number that spreads users evenly over the queues, because user ids end in random digits. */
 const shareOf = (userId: string): number =>
   userId.charCodeAt(userId.length - 1) * 31 + userId.charCodeAt(userId.length - 2)
 

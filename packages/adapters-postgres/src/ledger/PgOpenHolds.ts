@@ -1,9 +1,9 @@
 /**
- * Open holds in Postgres, and the settlement of orphaned ones.
+ * Open holds in Postgres, and the settlement of orphaned holds.
  *
- * A node is dead when it deregistered, when its row is gone, or when its last heartbeat is too old by the database's
- * clock. The first node that sweeps settles its holds at their last checkpoints. Holds that another session has locked,
- * and holds on locked accounts, are skipped until the next sweep.
+ * A node is dead when it has deregistered, when its row is missing, or when its last heartbeat is too old by the
+ * database clock. The first node that sweeps settles the holds of dead nodes at their last checkpoints. Holds that
+ * another session has locked, and holds on locked accounts, are skipped until the next sweep.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -31,8 +31,8 @@ import { inOneStatement } from "./WriteStatement.ts"
 export interface OpenHoldsOptions {
   readonly nodeDeadAfterSeconds: number
   /**
-   * The node that sweeps; undefined when an operator does. A node judges other nodes only while its own heartbeat is
-   * healthy: after an outage of the database every node looks dead until its next heartbeat.
+   * The node that runs the sweep; undefined when an operator runs it. A node judges other nodes only while its own
+   * heartbeat is healthy, because after a database outage every node looks dead until its next heartbeat.
    */
   readonly sweeper?: NodeId
 }

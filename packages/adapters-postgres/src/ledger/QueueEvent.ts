@@ -1,5 +1,5 @@
 /**
- * Events of a group commit queue that are reported to the operator, and their log lines.
+ * Events that a group commit queue reports to the operator, and their log lines.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"

@@ -1,6 +1,6 @@
 /**
- * Settlements as rows: decided over the working balances and written once, in place of their holds. The rankings count
- * them in the same statement.
+ * Decides settlements and writes their rows. A settlement row is written once and replaces its hold. The same statement
+ * counts the settlement for the rankings.
  */
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -16,12 +16,12 @@ export interface NewSettlement {
   readonly requestId: RequestId
   readonly measured: Measured
   readonly settlement: Settlement
-  /** The accounts that paid; undefined when nothing was taken from one. */
+  /** The debited accounts; undefined when nothing was debited. */
   readonly plan: AccountId | undefined
   readonly payg: AccountId | undefined
 }
 
-/** Settles a hold over the working balances, at the price of its admission. */
+/** Decides the settlement of a hold at the price of its admission, and updates the working balances. */
 export const settleHold = (
   { requestId, owner, hold }: { readonly requestId: RequestId; readonly owner: Owner; readonly hold: Hold },
   measured: Measured,
@@ -40,7 +40,7 @@ export const settleHold = (
   }
 }
 
-/** The columns that a settlement adds to those of its hold. */
+/** The columns that a settlement adds to the columns of its hold. */
 const SETTLEMENT = columnsOf<NewSettlement>({
   request_id: ["uuid", ({ requestId }) => requestId],
   ending: ["text", ({ measured }) => measured.ending],
@@ -82,8 +82,8 @@ const SETTLE: Part = {
 }
 
 /**
- * Deletes the holds, writes the settlements and counts their usage: all of them, or none when another session has
- * deleted one of the holds.
+ * Returns the statement that deletes the holds, writes the settlements and counts their usage. The statement writes
+ * nothing when another session has deleted one of the holds.
  */
 export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteStatement => ({
   part: SETTLE,
@@ -91,27 +91,27 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
 })
 
 /**
- * The share of a settlement that the rankings count, as SQL over its columns. The rule stands only here.
+ * The SQL expressions below define which part of a settlement the rankings count; no other place repeats this rule.
  *
- * Tokens are those that the provider is known to have used, charged or not, without those it read from its cache
- * (docs/reference/rankings.md#c6). A failed request counts when its provider used tokens; otherwise it leaves no row.
- * Images count for nothing.
+ * Counted tokens are all tokens that the provider is known to have used, charged or not, except those that the provider
+ * read from its cache (docs/reference/rankings.md#c6). A failed request counts when its provider used tokens; otherwise
+ * no row is written for it. Image requests are not counted.
  */
 
-/** `TokenUsage.ranked` of the consumed tokens. */
+/** Number of counted tokens, by the same rule as `TokenUsage.ranked`. */
 export const COUNTED_TOKENS =
   "CASE WHEN protocol = 'images' THEN 0 ELSE consumed_input + consumed_cache_write + consumed_output END"
 
 export const MINUTE_SETTLED = "date_bin('1 minute', settled_at, 'epoch')"
 
-/** A complete stream that delivered output is a sample of the speed of its model. */
+/** Condition for a speed sample: a complete stream that delivered output. */
 export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
 
-/** Tenths of an output token a second, as `decitokensPerSecond` rounds them. */
+/** Output speed in tenths of a token per second, rounded like `decitokensPerSecond`. */
 export const DECITPS =
   "(consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1))"
 
-/** Inserts rows into `usage_delta` for these settlements: one a model and minute. */
+/** Returns an INSERT into `usage_delta` for these settlements, with one row per model and minute. */
 export const insertDeltas = (settlements: string): string => `
       INSERT INTO usage_delta (minute, model_id, tokens, tps, ttft)
       SELECT minute, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
@@ -126,10 +126,10 @@ export const insertDeltas = (settlements: string): string => `
 export const COUNTED_COLUMNS = `model_id, protocol, settled_at, streamed, ending, ttft_millis, duration_millis,
         consumed_input, consumed_cache_write, consumed_output`
 
-/** The samples of a settlement as rows of measure and bucket. */
+/** The speed samples of a settlement, as rows of measure and bucket. */
 export const SAMPLES = `
   (VALUES ('tps', speed_bucket(${DECITPS})), ('ttft', speed_bucket(ttft_millis))) AS sample (measure, bucket)`
 
-/** The samples of a row of `usage_delta`. */
+/** The speed samples of a `usage_delta` row, as rows of measure and bucket. */
 export const DELTA_SAMPLES = `
   (SELECT 'tps', unnest(tps) UNION ALL SELECT 'ttft', unnest(ttft)) AS sample (measure, bucket)`

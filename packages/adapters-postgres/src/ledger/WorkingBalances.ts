@@ -1,8 +1,10 @@
 /**
- * The balances that a transaction decides over: as they were read, and as each decision leaves them for the next one.
+ * The balances that a transaction decides over: the values that were read, and the values that each decision leaves for
+ * the next one.
  *
- * The write compares every account with the value that was read, in the order of the accounts' ids. A row that has
- * changed since then refuses the whole transaction, whether the row was locked when it was read or came from the cache.
+ * The write compares the accounts with the values that were read, in the order of the account ids. The whole
+ * transaction is refused if a row has changed since, whether the row was locked when it was read or came from the
+ * cache.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -17,7 +19,7 @@ export interface Owner {
   readonly modelId: ModelId
 }
 
-/** The accounts of a user. A plan that is known not to exist is present as `undefined`. */
+/** The accounts of a user. The value `undefined` means that the plan is known not to exist. */
 export interface UserBalances {
   readonly payg: PaygAccount | undefined
   readonly plans: ReadonlyMap<ModelId, PlanAccount | undefined>
@@ -42,7 +44,7 @@ export class WorkingBalances {
     return { payg: user?.payg, plan: user?.plans.get(modelId) }
   }
 
-  /** Sets the balances that the next decision over the same accounts starts from. */
+  /** Sets the balances that the next decision over the same accounts uses. */
   set({ userId, modelId }: Owner, { payg, plan }: Balances): void {
     const user = this.#working.get(userId)
     if (user === undefined) return
@@ -55,13 +57,16 @@ export class WorkingBalances {
     return this.#working
   }
 
-  /** Writes the changed accounts, whose rows are locked. */
+  /** Statements that write the changed accounts. Their rows are locked. */
   get changes(): ReadonlyArray<WriteStatement> {
     const changed = this.#steps().filter(([before, after]) => before !== after)
     return changed.length === 0 ? [] : [update(changed, [], [])]
   }
 
-  /** Writes the changed accounts unless the cache was stale: every amount, and every missing account, is compared. */
+  /**
+   * Statements that write the accounts unless the cache was stale: every amount, and every missing account, is
+   * compared.
+   */
   get changesIfFresh(): ReadonlyArray<WriteStatement> {
     const noPayg: Array<UserId> = []
     const noPlan: Array<Owner> = []
@@ -83,7 +88,7 @@ export class WorkingBalances {
   }
 }
 
-/** An account before and after. */
+/** An account before and after the decisions. */
 type Step = readonly [before: Account<bigint>, after: Account<bigint>]
 
 const update = (

@@ -1,15 +1,17 @@
 /**
- * All writes of a ledger transaction as one statement. The statement is atomic by itself, so a decision over cached rows
- * needs neither BEGIN nor COMMIT, and one response instead of five.
+ * Combines all writes of a ledger transaction into one atomic statement. A decision over cached rows therefore needs
+ * neither BEGIN nor COMMIT, and waits for one response instead of five.
  *
- * Each part has its writes and a precondition: the rows are still those that the decision was made over. Unless all
- * preconditions hold, nothing is written.
+ * Each part has writes and a precondition: the rows still have the values that the decision is based on. If any
+ * precondition fails, nothing is written.
  */
 import type { BoundStatement, Statement } from "./DedicatedConnection.ts"
 
 export interface Part {
   readonly name: string
-  /** Common table expressions whose parameters are numbered from `first` on, with names that no other part uses. */
+  /**
+   * Returns common table expressions with parameters numbered from `first` on, and with names that no other part uses.
+   */
   readonly writes: (first: number) => string
   readonly precondition: (first: number) => string
 }
@@ -19,7 +21,7 @@ export interface WriteStatement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Parts in the order in which they lock rows; undefined when there is nothing to write. */
+/** Combines parts, given in the order in which they lock rows; returns undefined when there is nothing to write. */
 export const inOneStatement = (parts: ReadonlyArray<WriteStatement>): BoundStatement | undefined =>
   parts.length === 0 ? undefined : { statement: statementOf(parts), values: parts.flatMap(({ values }) => values) }
 
