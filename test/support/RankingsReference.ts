@@ -9,7 +9,7 @@ export interface RankedModel {
   readonly publicName: string
   readonly displayName: string
   readonly author: string
-  readonly kind: "text" | "image"
+  readonly kind: "text" | "image" | "embedding"
   readonly hidden: boolean
   readonly retired: boolean
 }
@@ -47,7 +47,7 @@ export const referenceRankings = (
 ) => {
   const to = Date.parse(`${now.toISOString().slice(0, 16)}:00.000Z`)
 
-  const textModels = models.filter((model) => model.kind === "text")
+  const textModels = models.filter((model) => model.kind !== "image")
   const uses: Array<Use> = []
   for (const settlement of settlements) {
     const model = textModels.find((candidate) => candidate.publicName === settlement.model)

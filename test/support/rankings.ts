@@ -57,7 +57,7 @@ export const historyOf = (
   minute: Date,
   ask: (firstUse: Date | undefined) => HistoryQuery
 ): UsageHistory => {
-  const known = new Set(models.filter(({ kind }) => kind === "text").map(({ publicName }) => publicName))
+  const known = new Set(models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
   const counted = settlements.filter(({ model, settledAt }) => known.has(model) && settledAt < minute)
   const used = counted.filter((settlement) => ranked(settlement) > 0n).map(({ settledAt }) => settledAt.getTime())
   const firstUse = used.length === 0 ? undefined : minuteOf(new Date(Math.min(...used)))
@@ -214,7 +214,7 @@ const count = FastCheck.oneof(
 const models: FastCheck.Arbitrary<ReadonlyArray<RankedModel>> = FastCheck.array(
   FastCheck.record({
     author: FastCheck.constantFrom("Ada", "Bela", "Citra", "Dewi", "Eka"),
-    kind: FastCheck.constantFrom<RankedModel["kind"]>("text", "text", "text", "text", "image"),
+    kind: FastCheck.constantFrom<RankedModel["kind"]>("text", "text", "text", "embedding", "image"),
     hidden: FastCheck.constantFrom(false, false, false, true),
     retired: FastCheck.constantFrom(false, false, false, true)
   }),

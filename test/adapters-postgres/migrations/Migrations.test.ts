@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import { kindsOfModels, protocols } from "@tollgate/domain/inference/InferenceRequest"
 import { Effect, Layer } from "effect"
 import { longHistory } from "../../bench/LongHistory.ts"
 import { type Ledger, orderOf } from "../../support/LedgerRows.ts"
@@ -95,6 +96,31 @@ describe("migrations", () => {
         yield* Migrations.migrate()
         const due = yield* sql`SELECT provider_payment_id AS payment FROM topup_order WHERE next_look_at <= now()`
         expect(due).toEqual([{ payment: `new of ${A_RESELLER.resellerId}` }])
+      }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
+
+  it.scopedLive("allow exactly the kinds of models and the protocols of the domain", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make("empty")
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* Migrations.migrate()
+        const checks = yield* sql<{ name: string; definition: string }>`
+          SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+          WHERE contype = 'c' AND pg_get_constraintdef(oid) ~ '''(images|image)''' AND conname !~ '^model_check'
+          ORDER BY conname`
+        expect(checks.map(({ name }) => name)).toEqual([
+          "inference_hold_protocol_check",
+          "model_kind_check",
+          "provider_protocols_check",
+          "settlement_protocol_check"
+        ])
+        for (const { name, definition } of checks) {
+          const known = name === "model_kind_check" ? kindsOfModels : protocols
+          const names = [...definition.matchAll(/'(\w+)'/g)].map(([, word]) => word)
+          expect(names.toSorted(), name).toEqual(known.toSorted())
+        }
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )

@@ -24,6 +24,7 @@ const models = [
   aModel("gone", { retired: true }),
   aModel("secret", { hidden: true }),
   aModel("painter", { kind: "image" }),
+  aModel("vectors", { kind: "embedding" }),
   aModel("unused")
 ]
 
@@ -42,7 +43,7 @@ const oneOf = <A>(...choices: ReadonlyArray<A>): A => choices[below(choices.leng
 
 const anySettlement = (): RankedSettlement =>
   aSettlement(
-    oneOf("alpha", "alpha", "beta", "gone", "secret", "painter"),
+    oneOf("alpha", "alpha", "beta", "gone", "secret", "painter", "vectors"),
     new Date(
       oneOf(
         MIDNIGHT - 20 * DAY + below(40 * DAY),

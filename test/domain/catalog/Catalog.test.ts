@@ -74,6 +74,13 @@ describe("a catalog file", () => {
       file([model("x", { tiers: [1, 2].map((granted_tokens) => ({ tier_usd_cents: 5, granted_tokens })) })]),
       "two tiers"
     ],
+    [
+      "an embedding model with capabilities",
+      file([model("x", { kind: "embedding", capabilities: ["edit"] })]),
+      "for image"
+    ],
+    ["a model of an unknown kind", file([model("x", { kind: "video" })]), "kind"],
+    ["a provider of an unknown protocol", file([], [provider("a", { protocols: ["telex"] })]), "protocols"],
     ["an image model that can do nothing", file([model("x", { kind: "image" })]), "capabilities"]
   ])("is refused with %s, at its place in the file", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
@@ -93,22 +100,26 @@ describe("a callable model", () => {
       [
         model("plain"),
         model("hidden", { hidden: true }),
-        model("picture", { kind: "image", capabilities: ["generate"] })
+        model("picture", { kind: "image", capabilities: ["generate"] }),
+        model("vectors", { kind: "embedding" })
       ],
-      [provider("a", { protocols: ["chat", "images"] })]
+      [provider("a", { protocols: ["chat", "images", "embeddings"] })]
     )
   )
 
   it("is a listed model with a route for the protocol", () => {
     expect(Either.isRight(callable(catalog, "plain", "chat"))).toBe(true)
     expect(Either.isRight(callable(catalog, "picture", "images"))).toBe(true)
+    expect(Either.isRight(callable(catalog, "vectors", "embeddings"))).toBe(true)
   })
 
   it.each([
     ["an unknown model", "unknown", "chat"],
     ["a hidden model", "hidden", "chat"],
     ["a model without a route for the protocol", "plain", "messages"],
-    ["an image model by a text protocol", "picture", "chat"]
+    ["an image model by a text protocol", "picture", "chat"],
+    ["an embedding model by a text protocol", "vectors", "chat"],
+    ["a text model by the embeddings protocol", "plain", "embeddings"]
   ] as const)("is not %s", (_, name, protocol) => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })

@@ -1,5 +1,5 @@
 /**
- * The catalog of the demo: two text models and two image models, served by the simulated provider over every protocol.
+ * The catalog of the demo: two text models, two image models and an embedding model, served by the simulated provider over every protocol.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
@@ -15,7 +15,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           name: "simulator",
           base_url: simulatorBaseUrl,
           api_key_env: DEMO_KEY_ENV,
-          protocols: ["chat", "messages", "responses", "images"]
+          protocols: ["chat", "messages", "responses", "images", "embeddings"]
         }
       ],
       models: [
@@ -76,6 +76,15 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
             output: 40_000_000
           },
           routes: [{ provider: "simulator", upstream_model: "simulated-painter" }]
+        },
+        {
+          public_name: "demo-embedding",
+          display_name: "Demo embedding (simulated)",
+          author: "Tollgate",
+          kind: "embedding",
+          discovery_rank: 2,
+          price_usd_micro_per_million_tokens: { input: 20_000, cache_read: 20_000, cache_write: 20_000, output: 0 },
+          routes: [{ provider: "simulator", upstream_model: "simulated-embedding" }]
         }
       ]
     })

@@ -10,6 +10,8 @@ import * as Layer from "effect/Layer"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { ChatApi } from "./chat/ChatApi.ts"
 import { chatProtocol } from "./chat/ChatProtocol.ts"
+import { EmbeddingsApi } from "./embeddings/EmbeddingsApi.ts"
+import { embeddingsProtocol } from "./embeddings/EmbeddingsProtocol.ts"
 import { countTokensRoute } from "./messages/CountTokensRoute.ts"
 import { MessagesApi } from "./messages/MessagesApi.ts"
 import { messagesProtocol } from "./messages/MessagesProtocol.ts"
@@ -22,10 +24,11 @@ export const relayRoutes = (): ReadonlyArray<RelayRoute> => [
   relayRoute(chatProtocol),
   relayRoute(messagesProtocol),
   relayRoute(responsesProtocol),
+  relayRoute(embeddingsProtocol),
   countTokensRoute()
 ]
 
-export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesApi)
+export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesApi).add(EmbeddingsApi)
 
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
@@ -38,5 +41,6 @@ export const layer = Layer.mergeAll(
   HttpApiBuilder.group(relayGroups, "messages", (handlers) =>
     handlers.handleRaw("createMessage", notFound).handleRaw("countMessageTokens", notFound)
   ),
-  HttpApiBuilder.group(relayGroups, "responses", (handlers) => handlers.handleRaw("createResponse", notFound))
+  HttpApiBuilder.group(relayGroups, "responses", (handlers) => handlers.handleRaw("createResponse", notFound)),
+  HttpApiBuilder.group(relayGroups, "embeddings", (handlers) => handlers.handleRaw("createEmbedding", notFound))
 )

@@ -16,6 +16,7 @@ import { settlementReferences } from "./0005_settlement_references.ts"
 import { images } from "./0006_images.ts"
 import { usageByGrain } from "./0007_usage_by_grain.ts"
 import { secondPayments } from "./0008_second_payments.ts"
+import { embeddings } from "./0009_embeddings.ts"
 
 export interface Migration {
   readonly name: string
@@ -31,7 +32,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0005_settlement_references", statements: settlementReferences },
   { name: "0006_images", statements: images },
   { name: "0007_usage_by_grain", statements: usageByGrain },
-  { name: "0008_second_payments", statements: secondPayments }
+  { name: "0008_second_payments", statements: secondPayments },
+  { name: "0009_embeddings", statements: embeddings }
 ]
 
 /** The key of the advisory lock: any number, the same in every version of this program. */

@@ -25,7 +25,8 @@ interface ModelKindRules {
 /** The one list of model kinds and wire protocols. The database has the same names in CHECKs: a new name needs a migration. */
 const modelKinds = {
   text: { protocols: ["chat", "messages", "responses"], hasCapabilities: false, isRanked: true },
-  image: { protocols: ["images"], hasCapabilities: true, isRanked: false }
+  image: { protocols: ["images"], hasCapabilities: true, isRanked: false },
+  embedding: { protocols: ["embeddings"], hasCapabilities: false, isRanked: true }
 } as const satisfies { readonly [kind: string]: ModelKindRules }
 
 export type ModelKind = keyof typeof modelKinds

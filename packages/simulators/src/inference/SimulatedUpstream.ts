@@ -13,6 +13,7 @@ import * as SharedServer from "../sharing/SharedServer.ts"
 import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../sharing/SimulatedProtocol.ts"
 import { PromptMemory } from "./PromptMemory.ts"
 import * as SimulatedChat from "./SimulatedChat.ts"
+import * as SimulatedEmbeddings from "./SimulatedEmbeddings.ts"
 import * as SimulatedMessages from "./SimulatedMessages.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
 
@@ -51,6 +52,7 @@ export const start = ({
       SimulatedMessages.make(new PromptMemory()),
       SimulatedMessages.makeCount(),
       SimulatedResponses.make(new PromptMemory()),
+      SimulatedEmbeddings.make(),
       SimulatedImages.makeGenerations(),
       SimulatedImages.makeEdits()
     ]

@@ -1,0 +1,70 @@
+/**
+ * The OpenAPI declaration of `POST /v1/embeddings`. The relay serves the route and passes on more members than are declared.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
+import { relayRefusals } from "../../openapi/InferenceDocs.ts"
+
+const Text = Schema.String.pipe(Schema.minLength(1))
+const TokenArray = Schema.Array(Schema.Int).pipe(Schema.minItems(1))
+const many = <A, I>(item: Schema.Schema<A, I>) => Schema.Array(item).pipe(Schema.minItems(1), Schema.maxItems(2_048))
+
+const EmbeddingsRequest = Schema.Struct(
+  {
+    model: Schema.String.annotations({ description: "The public name of an embedding model of GET /v1/models." }),
+    input: Schema.Union(Text, many(Text), TokenArray, many(TokenArray)).annotations({
+      description: "One text or token array, or up to 2,048 of them, all of one kind."
+    }),
+    encoding_format: Schema.optional(Schema.String).annotations({
+      description: "`float` or `base64`: little-endian 32-bit floats. Passed on unchanged."
+    }),
+    dimensions: Schema.optional(Schema.Int).annotations({ description: "Passed on unchanged." }),
+    user: Schema.optional(Schema.String).annotations({ description: "Passed on unchanged." })
+  },
+  { key: Schema.String, value: Schema.Unknown }
+).annotations({
+  identifier: "EmbeddingsRequest",
+  description: "Any other member is passed on to the model unchanged. `stream: true` is refused.",
+  examples: [{ model: "text-embedding-3-small", input: "Hello" }]
+})
+
+const EmbeddingList = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(
+    Schema.Struct({
+      object: Schema.Literal("embedding"),
+      index: Schema.Int,
+      embedding: Schema.Union(Schema.Array(Schema.Number), Schema.String)
+    })
+  ),
+  model: Schema.String,
+  usage: Schema.optional(Schema.Struct({ prompt_tokens: Schema.Int, total_tokens: Schema.Int }))
+}).annotations({
+  identifier: "EmbeddingList",
+  examples: [
+    {
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
+      model: "text-embedding-3-small",
+      usage: { prompt_tokens: 1, total_tokens: 1 }
+    }
+  ]
+})
+
+const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
+  .setPayload(EmbeddingsRequest)
+  .addSuccess(EmbeddingList)
+  .addError(relayRefusals)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Create embeddings",
+      description:
+        "Charged for the tokens of the input, to the Token Plan for the model first, then to the pay-as-you-go balance.",
+      override: requiresApiKey
+    })
+  )
+
+export class EmbeddingsApi extends HttpApiGroup.make("embeddings").add(createEmbedding) {}

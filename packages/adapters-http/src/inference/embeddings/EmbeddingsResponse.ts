@@ -1,0 +1,133 @@
+/**
+ * The response to an embeddings request. The bytes of each embedding are copied, not parsed: they are megabytes, and no
+ * digit of them may change. Everything around them is written anew, without members that identify the provider.
+ *
+ *     {"object":"list","data":[{"object":"embedding","index":0,"embedding":<copied>}],"model":...,"usage":{...}}
+ */
+import { usageOf } from "@tollgate/domain/inference/EmbeddingsPrompt"
+import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { asObject } from "@tollgate/domain/inference/Json"
+import * as Either from "effect/Either"
+import { BodySize, mediaOf } from "../../wire/BodySize.ts"
+import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../wire/JsonReader.ts"
+import { refusalIn } from "../../wire/UpstreamRefusal.ts"
+import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
+
+/** `inputs` is the number of embeddings that the client is owed. */
+export const translatedResponse = (
+  { publicName }: ResponseContext,
+  inputs: number,
+  body: Buffer
+): Either.Either<TranslatedResponse, ResponseFailure> => {
+  const response = new EmbeddingList(body)
+  if (!response.isRead) return Either.left(failureIn(body))
+  if (response.items.length !== inputs) {
+    return Either.left(invalidList(`the response has ${response.items.length} embeddings for ${inputs} inputs`))
+  }
+  const usage = usageOf(response.usage)
+  const figures =
+    usage.prompt === undefined
+      ? ""
+      : `,"usage":{"prompt_tokens":${usage.prompt.input},"total_tokens":${usage.prompt.input}}`
+  return Either.right({
+    body: `{"object":"list","data":[${response.items.join(",")}],"model":${JSON.stringify(publicName)}${figures}}`,
+    // An embedding has no text: the local count of the output is 0.
+    content: "",
+    usage
+  })
+}
+
+const invalidList = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
+
+/** The failure of a response that is not a list of embeddings. */
+const failureIn = (body: Buffer): ResponseFailure => {
+  try {
+    const response = asObject(JSON.parse(body.toString()))
+    return (response && refusalIn(response)) ?? invalidList("the response is not a list of embeddings")
+  } catch {
+    return invalidList("the response is not valid JSON")
+  }
+}
+
+/** Reads the members of a response that are kept. */
+class EmbeddingList {
+  /** Each embedding with its frame, as JSON. */
+  readonly items: Array<string> = []
+  usage: unknown
+  /** The body is one JSON object with an array of embeddings and without an error. */
+  readonly isRead: boolean
+  readonly #reader: JsonReader
+  #hasData = false
+
+  constructor(body: Buffer) {
+    const reader = new JsonReader(body, new BodySize(mediaOf({ members: [], types: [] })))
+    this.#reader = reader
+    const start = reader.skipSpace(0)
+    const end =
+      body[start] === OPEN_OBJECT
+        ? this.#members(start, (name, at) => (name === "data" ? this.#data(at) : this.#other(name, at)))
+        : -1
+    this.isRead = this.#hasData && end >= 0 && reader.skipSpace(end) === body.length
+  }
+
+  #members(open: number, read: (name: string, at: number) => number): number {
+    const reader = this.#reader
+    return reader.items(open, CLOSE_OBJECT, (at) => {
+      const value = reader.name(at)
+      return value < 0 ? -1 : read(reader.bytes.toString("utf8", at + 1, reader.nameEnd), value)
+    })
+  }
+
+  #data(open: number): number {
+    if (this.#reader.bytes[open] !== OPEN_ARRAY) return -1
+    this.#hasData = true
+    this.items.length = 0
+    return this.#reader.items(open, CLOSE_ARRAY, (at) => this.#item(at))
+  }
+
+  #item(open: number): number {
+    const { bytes } = this.#reader
+    if (bytes[open] !== OPEN_OBJECT) return -1
+    let embedding: string | undefined
+    let index = String(this.items.length)
+    const end = this.#members(open, (name, at) => {
+      const end = this.#reader.value(at, 3, -1)
+      if (end < 0) return -1
+      if (name === "embedding") {
+        if (!isEmbedding(bytes, at, end)) return -1
+        embedding = bytes.toString("latin1", at, end)
+      } else if (name === "index" && /^\d{1,9}$/.test(bytes.toString("latin1", at, Math.min(end, at + 10)))) {
+        index = bytes.toString("latin1", at, end)
+      }
+      return end
+    })
+    if (embedding === undefined) return -1
+    this.items.push(`{"object":"embedding","index":${index},"embedding":${embedding}}`)
+    return end
+  }
+
+  #other(name: string, at: number): number {
+    const end = this.#reader.value(at, 1, -1)
+    if (end < 0 || (name !== "usage" && name !== "error")) return end
+    const value: unknown = JSON.parse(this.#reader.bytes.toString("utf8", at, end))
+    if (name === "usage") this.usage = value
+    return name === "error" && value !== null ? -1 : end
+  }
+}
+
+const tableOf = (characters: string): Uint8Array => {
+  const table = new Uint8Array(256)
+  for (const byte of Buffer.from(characters)) table[byte] = 1
+  return table
+}
+const isNumeric = tableOf("0123456789+-.eE,[] \n\r\t")
+// Some encoders write a slash as `\/`.
+const isBase64 = tableOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\")
+
+/** An array of numbers, or a base64 string. Both have at least one character between their delimiters. */
+const isEmbedding = (bytes: Buffer, start: number, end: number): boolean => {
+  const allowed = bytes[start] === OPEN_ARRAY ? isNumeric : bytes[start] === QUOTE ? isBase64 : undefined
+  if (allowed === undefined || end - start <= 2) return false
+  for (let at = start + 1; at < end - 1; at++) if (allowed[bytes[at] as number] !== 1) return false
+  return true
+}

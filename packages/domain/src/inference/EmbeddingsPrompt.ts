@@ -1,0 +1,27 @@
+/**
+ * The prompt of an embeddings request, and the usage reported in its response. Embeddings have no output tokens: only the
+ * prompt is charged.
+ */
+import * as Tokens from "../money/Tokens.ts"
+import { asArray, asObject } from "./Json.ts"
+import type { PromptText } from "./PromptText.ts"
+import * as ReportedUsage from "./ReportedUsage.ts"
+
+/** Reads a parsed request body. A token array counts its members; each text is an input of its own. */
+export const promptText = (body: unknown): PromptText => {
+  const input = asObject(body)?.input
+  const inputs = typeof input === "string" ? [input] : asArray(input)
+  const tokens = inputs.reduce<number>((sum, item) => sum + tokensOf(item), 0)
+  return { text: "", separateTexts: inputs.filter((item) => typeof item === "string"), extraTokens: tokens }
+}
+
+const tokensOf = (item: unknown): number => (typeof item === "number" ? 1 : asArray(item).length)
+
+/** The `usage` member of a response. Some providers report only the total, which is the prompt. */
+export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
+  const usage = asObject(member)
+  const prompt = ReportedUsage.figureOf(usage?.prompt_tokens) ?? ReportedUsage.figureOf(usage?.total_tokens)
+  if (prompt === undefined) return ReportedUsage.unreported
+  const input = Tokens.fromCount(prompt)
+  return { prompt: { input, cacheWrite: Tokens.zero, cacheRead: Tokens.zero }, output: Tokens.zero }
+}

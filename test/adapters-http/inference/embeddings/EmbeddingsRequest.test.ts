@@ -1,0 +1,100 @@
+import {
+  embeddingsBodyFor,
+  readEmbeddingsRequest
+} from "@tollgate/adapters-http/inference/embeddings/EmbeddingsRequest"
+import { estimate } from "@tollgate/domain/inference/Estimate"
+import { Either, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { law } from "../../../support/law.ts"
+
+const read = (body: unknown) =>
+  readEmbeddingsRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+const accepted = (body: unknown) => Either.getOrThrow(read(body))
+const refusedParam = (body: unknown) =>
+  Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
+const asking = (input: unknown, more: object = {}) => ({ model: "m", input, ...more })
+
+const text = FastCheck.string({ minLength: 1 })
+const token = FastCheck.nat(200_000)
+const tokenArray = FastCheck.array(token, { minLength: 1, maxLength: 50 })
+const many = <A>(item: FastCheck.Arbitrary<A>) => FastCheck.array(item, { minLength: 1, maxLength: 50 })
+const anyInput = FastCheck.oneof<Array<FastCheck.Arbitrary<unknown>>>(text, many(text), tokenArray, many(tokenArray))
+
+describe("an embeddings request", () => {
+  it.each([
+    ["a text", "hello", 1, 0],
+    ["texts", ["a", "b", "c"], 3, 0],
+    ["a token array", [1, 2, 3, 4], 1, 4],
+    ["token arrays", [[1, 2], [3]], 2, 3],
+    ["a token array as long as a model reads", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
+    ["2,048 texts", Array.from({ length: 2_048 }, () => "a"), 2_048, 0]
+  ])("has one input for each embedding it is owed: %s", (_, input, inputs, tokens) => {
+    expect(accepted(asking(input))).toMatchObject({
+      model: "m",
+      streamed: false,
+      inputs,
+      size: { countedTokens: tokens }
+    })
+  })
+
+  it.each([
+    ["input", { model: "m" }],
+    ["input", asking("")],
+    ["input", asking([])],
+    ["input", asking(null)],
+    ["input", asking(5)],
+    ["input", asking({ text: "a" })],
+    ["input", asking(Array.from({ length: 2_049 }, () => "a"))],
+    ["input", asking(Array.from({ length: 2_049 }, () => [1]))],
+    ["input[1]", asking(["a", ""])],
+    ["input[1]", asking(["a", 1])],
+    ["input[1]", asking([1, "a"])],
+    ["input[1]", asking([1, [1]])],
+    ["input[1]", asking([[1], 1])],
+    ["input[1]", asking([[1], []])],
+    ["input[0]", asking([["a"]])],
+    ["input[0]", asking([[[1]]])],
+    ["input[0]", asking([null])],
+    ["input[0]", asking([{ text: "a" }])],
+    ["input[0]", asking([1.5])],
+    ["input[0]", asking([-1])],
+    ["input[0]", '{"model":"m","input":[1e3]}'],
+    ["stream", asking("a", { stream: true })],
+    ["stream", asking("a", { stream: "yes" })],
+    ["model", { input: "a" }],
+    ["input", '{"model":"m","input":"a","input":"b"}'],
+    ["input", '{"model":"m","input":"a","Input":"b"}'],
+    [null, '{"model":"m","input":["a"'],
+    [null, "[]"]
+  ])("is refused with the member at fault: %s in %j", (param, body) => {
+    expect(refusedParam(body)).toBe(param)
+  })
+
+  it.each([false, null])("may say that it is not streamed: %j", (stream) => {
+    expect(accepted(asking("a", { stream }))).toMatchObject({ streamed: false })
+  })
+
+  law("is passed on byte for byte, except for the model", [anyInput, FastCheck.json(), text], (input, other, model) => {
+    const before = `{ "x" : ${other},\n "model"`
+    const after = `:"m" , "input": ${JSON.stringify(input)},"dimensions":1.0,"encoding_format":"odd"}`
+    const sent = Buffer.from(embeddingsBodyFor(accepted(before + after), model)).toString()
+    return sent === before + after.replace('"m"', () => JSON.stringify(model))
+  })
+
+  law("of any accepted kind holds at least one token, and no output", [anyInput], (input) => {
+    const { inputFloor, inputCeiling, output } = estimate(accepted(asking(input)).size)
+    return inputFloor >= 1n && inputCeiling >= inputFloor && output === 0n
+  })
+
+  law("holds exactly the tokens of its token arrays", [many(tokenArray)], (input) => {
+    const { inputFloor, inputCeiling } = estimate(accepted(asking(input)).size)
+    return inputFloor === BigInt(input.flat().length) && inputCeiling === inputFloor
+  })
+
+  law("has each text and each token in its prompt once", [anyInput], (input) => {
+    const { text, separateTexts, extraTokens } = accepted(asking(input)).promptText()
+    const inputs = [input].flat(2)
+    const texts = inputs.filter((each) => typeof each === "string")
+    return text === "" && extraTokens === inputs.length - texts.length && String(separateTexts) === String(texts)
+  })
+})
