@@ -1,9 +1,9 @@
 /**
  * Hashes passwords with argon2id, stored as PHC strings with their parameters.
  *
- * A hash occupies memory and a core, so a few run at once, some wait, and further requests are refused: password hashing
- * cannot starve the rest of the service. For an unknown account a password is verified against a random hash, so that
- * the response takes as long as for a known account.
+ * Each hash occupies memory and a CPU core. Therefore the number of running and of waiting hashes is limited and
+ * further requests are refused, so that password hashing cannot starve the rest of the service. For an unknown account,
+ * the password is verified against a random hash, so that the response takes as long as for a known account.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -19,13 +19,13 @@ export interface ArgonOptions {
   readonly memoryKib: number
   readonly passes: number
   readonly lanes: number
-  /** Hashes that run at the same time. */
+  /** Maximum number of hashes that run concurrently. */
   readonly running: number
-  /** Hashes that may wait in the queue. */
+  /** Maximum number of hashes that wait in the queue. */
   readonly waiting: number
 }
 
-/** The size of Node's thread pool. */
+/** Default size of Node's thread pool. */
 const MAX_THREADS = 4
 
 export const defaults: ArgonOptions = {
@@ -37,7 +37,7 @@ export const defaults: ArgonOptions = {
 }
 
 const RETRY_AFTER_SECONDS = 1
-/** The library declares its algorithms as a const enum, which does not exist at run time. */
+/** Value of the library's const enum `Algorithm`, which does not exist at run time. */
 const ARGON2ID = 2
 
 export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context.Tag.Service<PasswordHasher>> =>
@@ -53,7 +53,7 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
     const slots = yield* Effect.makeSemaphore(running)
     let requests = 0
 
-    /** A hash that has begun keeps its slot until it ends, even if its request is gone: the thread is still busy. */
+    /** Runs `work` in a slot until it ends, even if the request is interrupted, because the thread stays busy. */
     const inSlot = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
       Effect.suspend(() => {
         if (requests >= running + waiting)
@@ -84,5 +84,5 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
 export const layer = (options: Partial<ArgonOptions> = {}): Layer.Layer<PasswordHasher> =>
   Layer.effect(PasswordHasher, make(options))
 
-/** Random bytes as in a PHC string: base64 without padding. */
+/** Returns random bytes in the encoding of PHC strings: base64 without padding. */
 const phc = (bytes: number): string => randomBytes(bytes).toString("base64").replaceAll("=", "")

@@ -1,6 +1,6 @@
 /**
  * Signs and verifies reseller tokens as JSON Web Tokens (docs/reference/reseller.md#b4). Only HS256 is accepted,
- * independent of the token's header. The `kid` is only used to select one of the configured secrets.
+ * whatever algorithm the token's header names. The `kid` only selects one of the configured secrets.
  */
 import { randomUUID } from "node:crypto"
 import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
@@ -18,7 +18,7 @@ import { jwtVerify } from "jose/jwt/verify"
 import { keysOf, type SigningSecrets } from "./SigningSecrets.ts"
 
 export interface JoseTokenSignerOptions extends SigningSecrets {
-  /** The `iss` claim: tokens of another deployment are refused. */
+  /** The `iss` claim; a token with another issuer is refused. */
   readonly issuer: string
 }
 
@@ -33,7 +33,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
   const claimsOf = async (token: string, nowMillis: number) => {
     const { kid } = decodeProtectedHeader(token)
     const key = keys.get(kid ?? "")
-    if (key === undefined) throw new Error("the token names no known secret")
+    if (key === undefined) throw new Error("the token's kid matches no configured secret")
     const { payload } = await jwtVerify(token, key, {
       algorithms: [ALGORITHM],
       issuer,
@@ -66,7 +66,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
       Effect.flatMap(Clock.currentTimeMillis, (millis) =>
         Effect.tryPromise({
           try: () => claimsOf(Redacted.value(token), millis),
-          // The reason stays private: clients must not learn why a token is refused.
+          // The reason is dropped: clients must not learn why a token is refused.
           catch: () => new InvalidCredentials()
         })
       ).pipe(Effect.map(({ sub, ver }) => ({ resellerId: sub, tokenVersion: ver })))

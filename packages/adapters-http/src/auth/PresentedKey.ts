@@ -1,8 +1,9 @@
 /**
- * The API key of an inference request: `Authorization: Bearer` or `x-api-key` (docs/reference/inference.md#b1).
+ * Reads the API key of an inference request from `Authorization: Bearer` or `x-api-key`
+ * (docs/reference/inference.md#b1).
  *
- * Clients send either header, some both. Equal values are one key, different values are an error. Node folds repeated
- * headers (of `authorization` it keeps the first), so the raw headers are read.
+ * Clients send one of these headers or both. Equal values count as one key; different values are an error. The raw
+ * headers are read, because Node merges repeated headers and keeps only the first `authorization` header.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -16,8 +17,9 @@ import * as Redacted from "effect/Redacted"
 const BEARER = /^bearer(?:\s+(.*))?$/is
 
 /**
- * Reads the alternating names and values of `IncomingMessage.rawHeaders`. With a connection given, a key is wrapped once
- * for all requests of that connection: `Redacted` values are expensive for the garbage collector.
+ * Returns the key in the alternating names and values of `IncomingMessage.rawHeaders`. If `connection` is given, all
+ * its requests with the same key share one `Redacted` value, because `Redacted` values are expensive for the garbage
+ * collector.
  */
 export const presentedKey = (
   rawHeaders: ReadonlyArray<string>,
@@ -28,7 +30,7 @@ export const presentedKey = (
   let conflicting = false
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
-    // The length rules out most headers without a comparison.
+    // Comparing lengths first avoids lower-casing the names of most headers.
     const isBearer = name.length === 13 && name.toLowerCase() === "authorization"
     if (!isBearer && !(name.length === 9 && name.toLowerCase() === "x-api-key")) continue
     const value = (rawHeaders[i + 1] as string).trim()
@@ -49,7 +51,7 @@ export const presentedKey = (
 
 type Wrapped = Either.Either<Redacted.Redacted<string>, never>
 
-/** The last key of each connection. */
+/** Last valid key of each connection. */
 const lastKeys = new WeakMap<object, Wrapped>()
 
 const wrapped = (key: string, connection: object | undefined): Wrapped => {
@@ -60,7 +62,7 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
   return first
 }
 
-/** The owner of the request's key, for routes that the relay does not serve. */
+/** Authenticates a request to a route that the relay does not serve, and returns the owner of its API key. */
 export const caller: Effect.Effect<
   Principal,
   InvalidApiKey | Overloaded,

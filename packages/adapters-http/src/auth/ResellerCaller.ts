@@ -1,5 +1,6 @@
 /**
- * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`, the scheme in any case.
+ * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` may be in upper
+ * or lower case.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -12,12 +13,13 @@ import { resellerResponse } from "../http/ApiResponse.ts"
 import type { ResellerFailure } from "../wire/ResellerErrors.ts"
 
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
-/** Tokens of this service have about 350 characters. */
+/** Maximum characters of a token; the tokens that this service issues have about 350. */
 const MAX_LENGTH = 4_096
 
 /**
- * The token among the alternating names and values of `IncomingMessage.rawHeaders`. Node keeps only the first of several
- * `authorization` headers, so the raw ones are read: two different values are no token.
+ * Returns the token in the alternating names and values of `IncomingMessage.rawHeaders`; undefined if it is missing,
+ * malformed, or sent twice with different values. The raw headers are read, because Node keeps only the first of
+ * several `authorization` headers.
  */
 export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacted<string> | undefined => {
   let presented: string | undefined
@@ -36,7 +38,9 @@ const caller = Effect.gen(function* () {
   return yield* authenticate(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders))
 })
 
-/** The response to an authenticated reseller. The token is checked before anything else of the request is read. */
+/**
+ * Authenticates the reseller, then runs `body` and encodes its result. The token is checked before the body is read.
+ */
 export const forReseller = <A, E extends ResellerFailure, R>(
   body: (reseller: Reseller) => Effect.Effect<A, E, R>,
   status: 200 | 201 = 200

@@ -1,20 +1,20 @@
 /**
  * The secrets that sign tokens, cursors and links.
  *
- * Each secret has a name. The current one signs. The others only verify older signatures, so that a secret can be rotated
- * without logging resellers out.
+ * Each secret has a name. The current secret signs. The other secrets only verify older signatures, so that a secret
+ * can be rotated without logging resellers out.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
 export interface SigningSecrets {
-  /** By name. Names are public; a secret has at least 32 bytes. */
+  /** Secrets by name. Names are public; each secret has at least 32 UTF-8 bytes. */
   readonly secrets: ReadonlyMap<string, Redacted.Redacted<string>>
-  /** The name of one of them. */
+  /** Name of the secret that signs. */
   readonly current: string
 }
 
-/** The settings of a deployment with one secret. */
+/** Returns the settings of a deployment that has one secret. */
 export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets => ({
   secrets: new Map([["1", secret]]),
   current: "1"
@@ -22,7 +22,7 @@ export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets =>
 
 const MIN_BYTES = 32
 
-/** Each secret as bytes, by name. Throws if a secret is too short or the current one is missing. */
+/** Returns the bytes of each secret by name. Throws if a secret is too short or the current secret is missing. */
 export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string, Uint8Array> => {
   const keys = new Map<string, Uint8Array>()
   for (const [name, secret] of secrets) {
@@ -34,7 +34,9 @@ export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string
   return keys
 }
 
-/** Seals of one purpose. Each purpose derives its own keys, so a seal of another purpose is invalid. */
+/**
+ * Computes and checks seals for one purpose. Keys are derived per purpose, so a seal for another purpose is invalid.
+ */
 export interface Seals {
   readonly seal: (text: string) => Uint8Array
   readonly isSealed: (text: string, seal: Uint8Array) => boolean

@@ -1,9 +1,9 @@
 /**
- * The client address of a request (docs/reference/reseller.md#b7): the peer of the socket or, behind a trusted proxy,
- * the address that the proxy forwards.
+ * Finds the client's IP address (docs/reference/reseller.md#b7): the peer of the socket or, behind a trusted proxy, the
+ * address that the proxy forwards.
  *
- * `X-Forwarded-For` is read from the right, where trusted proxies append, and only past trusted addresses. Entries that a
- * client forged are further left and are never reached.
+ * `X-Forwarded-For` is read from right to left, because each proxy appends on the right, and reading stops at the first
+ * address that is not trusted. Entries forged by a client are further left and are never reached.
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
@@ -19,7 +19,10 @@ export class TrustedProxies extends Context.Tag("@tollgate/adapters-http/Trusted
 
 type Service = Context.Tag.Service<TrustedProxies>
 
-/** Parses `TRUSTED_PROXIES`, such as `10.0.0.0/8, 2001:db8::/32, 127.0.0.1`. Fails with the first invalid word. */
+/**
+ * Parses `TRUSTED_PROXIES`, for example `10.0.0.0/8, 2001:db8::/32, 127.0.0.1`. Returns the first invalid entry as
+ * `Left`.
+ */
 export const parse = (text: string): Either.Either<Service, string> => {
   const list = new BlockList()
   for (const word of text.split(/[\s,]+/).filter((part) => part !== "")) {
@@ -37,7 +40,7 @@ export const none: Service = { trusts: () => false }
 
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
-/** The address that rate limits are counted by. */
+/** Returns the address by which rate limits are counted: an IPv4 address or an IPv6 /64 network. */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")
@@ -52,10 +55,10 @@ export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: S
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
-/** Some proxies append the port. */
+/** An address with a port, which some proxies append. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 
-/** The address in its canonical short form, mapped IPv4 as IPv4; undefined if the text is no address. */
+/** Returns the address in its canonical short form, a mapped IPv4 address as IPv4; undefined for any other text. */
 const plainAddress = (text: string): string | undefined => {
   const [, bracketed, bare] = WITH_PORT.exec(text) ?? []
   const [address = ""] = (bracketed ?? bare ?? text).split("%")
@@ -67,7 +70,7 @@ const plainAddress = (text: string): string | undefined => {
 const GROUPS = 8
 const GROUPS_OF_A_NETWORK = 4
 
-/** A client with one IPv6 address controls its /64 network, so the whole network counts as one client. */
+/** Returns the /64 network of an IPv6 address. A client controls all of its /64 network, so it counts as one client. */
 const networkOf = (address: string): string => {
   if (isIP(address) === 4) return address
   const [head = "", tail] = address.split("::")

@@ -1,7 +1,7 @@
 /**
  * The model catalog (docs/reference/inference.md#model-2), served from the snapshot in memory.
  *
- * Public names may contain slashes, and not every client escapes them: everything after `/v1/models/` is the name.
+ * Public names may contain slashes that some clients do not escape, so the whole path after `/v1/models/` is the name.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -37,7 +37,7 @@ const readModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .annotateContext(
     OpenApi.annotations({
       summary: "List the available models",
-      description: "Ordered by discovery rank, highest first, then by public name.",
+      description: "Models are ordered by discovery rank, highest first, then by public name.",
       override: requiresApiKey
     })
   )

@@ -20,18 +20,18 @@ const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const userId = uuid("The customer's id.", USER)
-const keyId = uuid("The id of the API key; the key may be revoked.", KEY)
+const keyId = uuid("The id of the API key, which may be revoked.", KEY)
 
 const balances = {
   customer_user_id: userId,
   payg: Schema.Struct({
     currency: Schema.Literal("USD"),
     balance: text("The pay-as-you-go balance in USD with six decimals.", "12.345678")
-  }).annotations({ description: "Pays for requests that no token plan covers." }),
+  }).annotations({ description: "The balance that pays for requests that no token plan covers." }),
   token_plans: Schema.Array(
     Schema.Struct({
       model: text("The public name of the model that the tokens are for.", "gpt-5-mini"),
-      purchased_tokens: integer("All tokens ever minted to the plan.", 2_000_000),
+      purchased_tokens: integer("All tokens that were ever added to the plan.", 2_000_000),
       used_tokens: integer("Tokens used so far.", 150_000),
       remaining_tokens: integer("Purchased minus used tokens.", 1_850_000),
       status: Schema.Literal("active", "exhausted").annotations({
@@ -39,7 +39,7 @@ const balances = {
       })
     }).annotations({ identifier: "TokenPlan" })
   ).annotations({ description: "One plan per model." }),
-  as_of: timestamp("The time of this reading.", AT)
+  as_of: timestamp("The time at which the balances were read.", AT)
 }
 
 const example = {

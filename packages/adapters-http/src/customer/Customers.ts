@@ -24,7 +24,7 @@ const AT = "2026-11-20T09:30:00.000Z"
 
 const userId = uuid("The customer's id.", USER)
 const email = text("The customer's email, in lower case.", EMAIL)
-const keyId = uuid("The key's id; not a secret.", KEY)
+const keyId = uuid("The key's id, which is not secret.", KEY)
 
 const CustomerList = Schema.Struct({
   customers: Schema.Array(
@@ -43,12 +43,12 @@ const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof Customer
 const ResolvedCustomerBody = Schema.Struct({
   user_id: userId,
   email,
-  created: Schema.Boolean.annotations({ description: "True when this request created the user." })
+  created: Schema.Boolean.annotations({ description: "True if this request created the user." })
 }).annotations({ identifier: "ResolvedCustomer", examples: [{ user_id: USER, email: EMAIL, created: true }] })
 
 const CustomerKeyBody = Schema.Struct(
   {
-    name: text("A name for the key; 1 to 200 characters on one line.", "laptop")
+    name: text("A name for the key: one line of 1 to 200 characters.", "laptop")
   } satisfies MembersOf<typeof CustomerKeyRequest>,
   unknownMembers
 ).annotations({ identifier: "CustomerKeyRequest", examples: [{ name: "laptop" }] })
@@ -57,14 +57,14 @@ const CreatedKeyBody = Schema.Struct({
   key_id: keyId,
   name: text("The name of the key.", "laptop"),
   secret: text(
-    "The API key itself. Shown only in this response; the service does not store it.",
+    "The API key itself. Only this response contains it; the service does not store it.",
     "tg_3vQx0sYb7HkLw2Zp_Q0mJ1sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3"
   )
 }).annotations({ identifier: "CreatedKey" })
 
 const RevokedKeyBody = Schema.Struct({
   key_id: keyId,
-  revoked: Schema.Literal(true).annotations({ description: "The key is refused from now on." }),
+  revoked: Schema.Literal(true).annotations({ description: "Always true: requests with the key are refused." }),
   revoked_at: timestamp("The time of the first revocation.", AT)
 }).annotations({
   identifier: "RevokedKey",
@@ -83,7 +83,7 @@ const findOrCreateCustomer = HttpApiEndpoint.post("resolveCustomer", "/api/resel
       summary: "Find a user by email, or create one",
       description:
         "A created user becomes a customer of the reseller. An existing user is returned, but becomes a customer only if " +
-        "the operator allows it, because a reseller can create keys that spend its customers' balances.",
+        "the operator allows it, because a reseller can create keys that spend the balances of its customers.",
       errors: bodyErrors
     })
   )
@@ -100,7 +100,8 @@ const revokeKey = HttpApiEndpoint.del("revokeCustomerKey", "/api/reseller/keys/:
   .annotateContext(
     documented({
       summary: "Revoke an API key of a customer",
-      description: "Takes effect on every server from the next request on. Repeating it returns the same response.",
+      description:
+        "Every server refuses the key from the next request on. A repeated revocation returns the same response.",
       errors: ["NotFound"]
     })
   )

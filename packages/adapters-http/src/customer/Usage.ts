@@ -39,12 +39,12 @@ const example = {
 const UsageItemBody = Schema.Struct({
   user_id: uuid("The customer's id.", USER),
   model: text("The public name of the model.", example.model),
-  total_tokens: integer("All charged tokens: input (cached or not) and output.", example.total_tokens),
+  total_tokens: integer("The charged tokens: input, cached or not, plus output.", example.total_tokens),
   display_cost_usd_micro: text(
     "The exact list price of the request in micro-USD, as decimal digits with an optional fraction.",
     example.display_cost_usd_micro
   ),
-  timestamp: timestamp("The time of settlement.", AT)
+  timestamp: timestamp("The time at which the request was settled.", AT)
 }).annotations({ identifier: "UsageItem", examples: [example] })
 
 const UsagePageBody = Schema.Struct({
@@ -52,7 +52,7 @@ const UsagePageBody = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {
       type: ["string", "null"],
-      description: "Send it as `cursor` to get the next page; `null` on the last page.",
+      description: "The `cursor` that returns the next page; `null` on the last page.",
       examples: [CURSOR]
     }
   })
@@ -61,7 +61,13 @@ const UsagePageBody = Schema.Struct({
 const readUsage = HttpApiEndpoint.get("readUsage", "/api/reseller/usage")
   .setUrlParams(
     Schema.Struct({
-      limit: parameter({ type: "integer", minimum: 1, maximum: 100, default: 50, description: "The page size." }),
+      limit: parameter({
+        type: "integer",
+        minimum: 1,
+        maximum: 100,
+        default: 50,
+        description: "The maximum number of items per page."
+      }),
       cursor: parameter({
         type: "string",
         description: "The `next_cursor` of the previous page.",
@@ -73,7 +79,7 @@ const readUsage = HttpApiEndpoint.get("readUsage", "/api/reseller/usage")
   .annotateContext(
     documented({
       summary: "List settled usage of the reseller's customers",
-      description: "Paging by cursor neither skips nor repeats an item, even while new usage is settled.",
+      description: "Paging by cursor neither skips nor repeats an item, even if usage is settled between two pages.",
       errors: ["ValidationFailed"]
     })
   )

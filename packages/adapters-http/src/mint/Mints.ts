@@ -1,5 +1,5 @@
 /**
- * Tiers, and minting a tier to a customer (docs/reference/reseller.md#tiers-and-mints).
+ * Lists tiers and mints a tier to a customer (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -21,13 +21,13 @@ const MODEL = "019a9f0e-3333-7d1a-9a41-6f1f0d7b2c11"
 const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
 
 const TierBody = Schema.Struct({
-  plan_tier_id: uuid("The tier's id; a mint names it.", TIER),
+  plan_tier_id: uuid("The tier's id, used to mint the tier.", TIER),
   model_id: uuid("The id of the model that the tokens are for.", MODEL),
   model_name: text("The model's public name.", "gpt-5-mini"),
   tier_usd_cents: integer("The price in US cents.", 500),
-  price_usd_micro: integer("The price in micro-USD; a mint takes it from the quota.", 5_000_000),
-  granted_tokens: integer("The tokens that the customer gets.", 2_000_000),
-  topup_idr_required: integer("The rupiah to top up for one mint, without the QRIS fee.", 50_000)
+  price_usd_micro: integer("The price in micro-USD, which each mint deducts from the quota.", 5_000_000),
+  granted_tokens: integer("The number of tokens that the customer gets.", 2_000_000),
+  topup_idr_required: integer("The amount in rupiah to top up for one mint, without the QRIS fee.", 50_000)
 }).annotations({
   identifier: "Tier",
   examples: [
@@ -44,7 +44,9 @@ const TierBody = Schema.Struct({
 })
 
 const TierList = Schema.Struct({
-  tiers: Schema.Array(TierBody).annotations({ description: "Cheapest first, then by model name." })
+  tiers: Schema.Array(TierBody).annotations({
+    description: "Tiers are ordered by price, lowest first, then by model name."
+  })
 }).annotations({ identifier: "TierList" })
 
 const exampleMint = { operation_id: "order-1042", customer_email: "customer@example.com", plan_tier_id: TIER }
@@ -56,7 +58,7 @@ const MintBody = Schema.Struct(
         type: "string",
         minLength: 1,
         maxLength: 128,
-        description: "Your idempotency key for this mint. Sending it again with the same members mints nothing more.",
+        description: "Your idempotency key for this mint. Repeating the same request does not mint again.",
         examples: [exampleMint.operation_id]
       }
     }),
@@ -69,10 +71,10 @@ const MintBody = Schema.Struct(
 const MintResultBody = Schema.Struct({
   customer_user_id: uuid("The id of the customer who got the tokens.", USER),
   model_id: uuid("The id of the model that the tokens are for.", MODEL),
-  granted_tokens: integer("The number of tokens.", 2_000_000),
-  price_usd_micro: digits("The price that the mint took from the quota, in micro-USD.", "5000000"),
-  balance_after: digits("The quota directly after the mint, in micro-USD.", "20000000"),
-  already_applied: Schema.Boolean.annotations({ description: "True when an earlier request applied this mint." })
+  granted_tokens: integer("The number of tokens that the customer got.", 2_000_000),
+  price_usd_micro: digits("The price that the mint deducted from the quota, in micro-USD.", "5000000"),
+  balance_after: digits("The remaining quota directly after the mint, in micro-USD.", "20000000"),
+  already_applied: Schema.Boolean.annotations({ description: "True if an earlier request applied this mint." })
 }).annotations({
   identifier: "MintResult",
   examples: [
@@ -98,8 +100,8 @@ const createMint = HttpApiEndpoint.post("mintTier", "/api/reseller/mint")
     documented({
       summary: "Mint a tier to a customer",
       description:
-        "Takes the price from the quota and adds the tokens to the customer's plan, atomically and once per " +
-        "`operation_id`. At most 30 mints a minute; replays do not count.",
+        "Deducts the price from the quota and adds the tokens to the customer's plan, atomically and once per " +
+        "`operation_id`. At most 30 mints per minute are accepted; replays do not count.",
       errors: [...bodyErrors, "InsufficientQuota", "IdempotencyConflict", "TierNotAvailable", "RateLimited"]
     })
   )
@@ -110,7 +112,7 @@ export class MintsApi extends HttpApiGroup.make("mints")
   .addError(ResellerError)
   .annotateContext(OpenApi.annotations({ title: "Reseller: tiers and mints" })) {}
 
-/** Names each member, because other columns of a tier are not for resellers. */
+/** Copies each member by name, because resellers must not see the other members of a tier. */
 const toTier = (tier: Tier): typeof TierBody.Type => ({
   plan_tier_id: tier.id,
   model_id: tier.modelId,

@@ -1,5 +1,6 @@
 /**
- * The JSON of the rankings document: its schema with descriptions and examples, and the encoding of the domain's rankings.
+ * The JSON of the rankings document: its schema with descriptions and examples, and the conversion from the domain's
+ * rankings.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Schema from "effect/Schema"
@@ -24,67 +25,64 @@ const named = {
 
 const moved = {
   change_pct: nullableInteger(
-    "The change against the comparison period in whole percent, half rounded away from zero; null when `is_new`, and for `all`.",
+    "The change from the comparison period in whole percent, half rounded away from zero; null if `is_new`, and for `all`.",
     12
   ),
-  is_new: flag("True when the model had no tokens in the comparison period; always false for `all`.", false)
+  is_new: flag("True if the model had no tokens in the comparison period; always false for `all`.", false)
 }
 
 const LeaderBody = Schema.Struct({
-  rank: integer("The rank from 1; ties are ordered by name.", 1),
+  rank: integer("The rank, starting at 1; ties are ordered by name.", 1),
   ...named,
-  listed: flag("True when the model can be called; false when it is retired.", true),
-  tokens: integer("Tokens in the window.", 4_821_355_490),
-  previous_tokens: nullableInteger("Tokens in the comparison period; null for `all`.", 4_304_781_688),
+  listed: flag("True if the model can be called; false if it is retired.", true),
+  tokens: integer("The model's tokens in the window.", 4_821_355_490),
+  previous_tokens: nullableInteger("The model's tokens in the comparison period; null for `all`.", 4_304_781_688),
   ...moved
 }).annotations({ identifier: "RankedModel" })
 
 const PointBody = Schema.Struct({
-  start: timestamp(
-    "The start of the whole bucket; it can be before the start of the window.",
-    "2026-11-13T17:00:00.000Z"
-  ),
-  partial: flag("True when an edge of the window cuts the bucket.", true),
+  start: timestamp("The start of the bucket, which can be before the start of the window.", "2026-11-13T17:00:00.000Z"),
+  partial: flag("True if only a part of the bucket is inside the window.", true),
   values: Schema.Record({ key: Schema.String, value: Schema.Number }).annotations({
     jsonSchema: {
       type: "object",
       additionalProperties: { type: "integer" },
-      description: "Tokens of each of `keys`.",
+      description: "The tokens of each model in `keys`.",
       examples: [{ "gpt-5-mini": 688_765_070 }]
     }
   }),
-  other: integer("Tokens of all other models.", 120_400_117)
+  other: integer("The tokens of all other models.", 120_400_117)
 }).annotations({ identifier: "RankingsPoint" })
 
 const AuthorBody = Schema.Struct({
   author: named.author,
-  tokens: integer("Tokens of the author's models in the window.", 4_821_355_490),
-  share_bp: integer("The share in basis points (1/100 of a percent); all shares add up to 10000.", 3_125)
+  tokens: integer("The tokens of the author's models in the window.", 4_821_355_490),
+  share_bp: integer("The author's share in basis points (1/100 of a percent); all shares add up to 10000.", 3_125)
 }).annotations({ identifier: "AuthorShare" })
 
 const TrendBody = Schema.Struct({
   ...named,
-  tokens: integer("Tokens in the last 7 days; at least a million.", 912_004_311),
-  change_pct: nullableInteger("The growth over the previous 7 days in whole percent; null when `is_new`.", 212),
-  is_new: flag("True when the model had no tokens in the previous 7 days.", false)
+  tokens: integer("The model's tokens in the last 7 days, at least 1 million.", 912_004_311),
+  change_pct: nullableInteger("The growth over the previous 7 days in whole percent; null if `is_new`.", 212),
+  is_new: flag("True if the model had no tokens in the previous 7 days.", false)
 }).annotations({ identifier: "TrendingModel" })
 
 const SpeedBody = Schema.Struct({
   ...named,
   tps_p50: Schema.Number.annotations({
-    description: "Median output tokens per second, including the time to the first token; one decimal.",
+    description: "The median of output tokens per second, including the time to the first token, with one decimal.",
     examples: [184.2]
   }),
-  ttft_p50_ms: integer("Median time to the first token in milliseconds.", 312),
+  ttft_p50_ms: integer("The median time to the first token in milliseconds.", 312),
   samples_bucket: Schema.Literal("200+", "1k+", "10k+").annotations({
-    description: "The number of streamed requests behind the medians.",
+    description: "The minimum number of streamed requests from which the medians are computed.",
     examples: ["10k+"]
   })
 }).annotations({ identifier: "FastModel" })
 
 export const RankingsBody = Schema.Struct({
   schema_version: Schema.Literal(1).annotations({ description: "The version of this format." }),
-  generated_at: timestamp("The time when this was computed.", "2026-11-20T09:30:04.512Z"),
+  generated_at: timestamp("The time at which the rankings were computed.", "2026-11-20T09:30:04.512Z"),
   window: Schema.Literal("day", "week", "month", "all").annotations({
     description: "The requested window.",
     examples: ["week"]
@@ -93,40 +91,48 @@ export const RankingsBody = Schema.Struct({
   range: Schema.Struct({
     from: timestamp("The start of the window.", "2026-11-13T09:30:00.000Z"),
     to: timestamp(
-      "The end of the window, a whole minute; usage settled at or after it is not included.",
+      "The end of the window, a whole minute; usage settled at or after this time is not included.",
       "2026-11-20T09:30:00.000Z"
     ),
     previous_from: nullableText(
-      "The start of the comparison period, which is as long as the window and ends where it starts; null for `all`.",
+      "The start of the comparison period, which has the same length as the window and ends at `from`; null for `all`.",
       "2026-11-06T09:30:00.000Z"
     ),
-    data_since: nullableText("The first day with usage, as a date in Jakarta; null without usage.", "2026-08-22")
-  }).annotations({ description: "The bounds of the window, to the minute." }),
+    data_since: nullableText(
+      "The first day with usage, as a date in Jakarta time; null if there is no usage.",
+      "2026-08-22"
+    )
+  }).annotations({ description: "The start and end of the window and of the comparison period." }),
   totals: Schema.Struct({
     tokens: integer("All text tokens in the window: the leaderboard and `other` together.", 15_428_337_568),
     previous_tokens: nullableInteger("All text tokens in the comparison period; null for `all`.", 13_775_301_400)
-  }).annotations({ description: "Totals of all models, including hidden ones." }),
-  leaderboard: Schema.Array(LeaderBody).annotations({ description: "Most tokens first; at most 50." }),
+  }).annotations({ description: "The totals of all models, including hidden models." }),
+  leaderboard: Schema.Array(LeaderBody).annotations({ description: "At most 50 models, most tokens first." }),
   other: Schema.Struct({
-    tokens: integer("Tokens of the models outside the leaderboard.", 96_400_117)
-  }).annotations({ description: "Models that are not shown by name." }),
+    tokens: integer("The tokens of the models outside the leaderboard.", 96_400_117)
+  }).annotations({ description: "All models that the leaderboard does not name." }),
   series: Schema.Struct({
     bucket: Schema.Literal("hour", "day", "week").annotations({
-      description: "The length of a bucket. Days and weeks begin at 00:00 in Jakarta.",
+      description: "The length of a bucket. Days and weeks begin at 00:00 Jakarta time.",
       examples: ["day"]
     }),
     keys: Schema.Array(Schema.String).annotations({
-      description: "The public names of the top models of the window; at most 8."
+      description: "The public names of the models with the most tokens in the window; at most 8."
     }),
-    points: Schema.Array(PointBody).annotations({ description: "In time order; their sum is `totals.tokens`." })
+    points: Schema.Array(PointBody).annotations({
+      description: "The points in time order; all their tokens add up to `totals.tokens`."
+    })
   }).annotations({ description: "Tokens over time." }),
-  authors: Schema.Array(AuthorBody).annotations({ description: "Most tokens first; hidden models do not count." }),
+  authors: Schema.Array(AuthorBody).annotations({
+    description: "All authors, most tokens first; hidden models do not count."
+  }),
   trending: Schema.Array(TrendBody).annotations({
-    description: "New or growing models: the last 7 days against the previous 7, for every window; at most 10."
+    description:
+      "At most 10 new or growing models, comparing the last 7 days with the previous 7 days, whatever the window is."
   }),
   fastest: Schema.Array(SpeedBody).annotations({
     description:
-      "Models by speed over the last 7 days, for every window; only models with at least 200 streamed requests."
+      "Models ordered by speed in the last 7 days, whatever the window is; only models with at least 200 streamed requests."
   })
 }).annotations({ identifier: "Rankings" })
 

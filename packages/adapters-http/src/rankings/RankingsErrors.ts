@@ -1,6 +1,6 @@
 /**
- * The error table of `/api/rankings`: status, code and message, one row for each error (docs/reference/errors.md#err-9,
- * docs/reference/errors.md#a5). An error without a row does not compile.
+ * The error table of `/api/rankings`: status, code and message, one row per error (docs/reference/errors.md#err-9,
+ * docs/reference/errors.md#a5). The file does not compile if an error has no row.
  */
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"
@@ -11,9 +11,9 @@ export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** For the client: what happened, and what to do. */
+  /** Message for the client: what happened and what to do. */
   readonly message: (error: E) => string
-  /** When it happens, for the OpenAPI document. */
+  /** Condition under which the error occurs, for the OpenAPI document. */
   readonly meaning: string
   readonly example: E
 }
@@ -52,7 +52,7 @@ export interface RankingsErrorResponse {
 }
 
 export const rankingsErrorBody = (failure: RankingsFailure, requestId: string): RankingsErrorResponse => {
-  // TypeScript cannot see that the row found by an error's tag takes that error.
+  // TypeScript cannot infer that the row found by an error's tag accepts that error.
   const { status, code, message } = rows[failure._tag] as Row<RankingsFailure>
   return { status, body: { error: { code, message: message(failure), request_id: requestId } } }
 }

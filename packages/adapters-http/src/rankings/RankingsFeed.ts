@@ -25,8 +25,8 @@ const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
 const RankingsError = Schema.Struct({
   error: Schema.Struct({
-    code: Schema.String.annotations({ description: "What went wrong; for programs." }),
-    message: Schema.String.annotations({ description: "What went wrong, and what to do; for people." }),
+    code: Schema.String.annotations({ description: "The machine-readable error code." }),
+    message: Schema.String.annotations({ description: "The human-readable message: what went wrong and what to do." }),
     request_id: Schema.String.annotations({ description: "The id of the request, as in `x-request-id`." })
   })
 }).annotations({
@@ -41,7 +41,8 @@ const HEADERS = {
   },
   ETag: {
     schema: { type: "string" },
-    description: "Send it as `If-None-Match`: an unchanged document is a 304 without a body."
+    description:
+      "The version of the document. Send it as `If-None-Match` to get 304 without a body while the document is unchanged."
   }
 }
 
@@ -49,7 +50,7 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, object>>
 }
 
-/** Adds the headers of the 200, and an example of each error. */
+/** Adds the headers of the 200 response and an example of each error. */
 const withExamples = (operation: Record<string, unknown>): Record<string, unknown> => {
   const { responses } = operation as unknown as DocumentedOperation
   const errors = documentedRows.map(({ status, code, meaning, example }) => [
@@ -78,8 +79,8 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
         enum: ["day", "week", "month", "all"],
         default: "week",
         description:
-          "`day`: the last 24 hours in hourly buckets. `week` and `month`: 7 and 30 days in daily buckets. `all`: " +
-          "everything in weekly buckets that begin on Monday."
+          "`day`: the last 24 hours in hourly buckets. `week` and `month`: the last 7 and 30 days in daily buckets. " +
+          "`all`: all usage in weekly buckets that begin on Monday."
       }),
       modality: parameter({
         type: "string",
@@ -95,9 +96,9 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
     OpenApi.annotations({
       summary: "Rank models and authors by tokens, growth and speed",
       description:
-        "Public. Counts the input and output tokens of every text request, including failed requests that consumed " +
-        "tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The page " +
-        "`/rankings` shows this document.",
+        "Needs no API key. Counts the input and output tokens of every text request, including failed requests that " +
+        "consumed tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The " +
+        "page `/rankings` shows this document.",
       transform: withExamples
     })
   )
@@ -117,7 +118,7 @@ const representationOf = (rankings: Rankings): Representation.Representation => 
   return made
 }
 
-/** A repeated parameter becomes `a,b`, which no rule accepts. */
+/** Returns the parameter's value. A repeated parameter becomes `a,b`, which validation refuses. */
 const query = (name: "window" | "modality", values: ParameterValues) =>
   values === undefined ? {} : { [name]: values.join(",") }
 

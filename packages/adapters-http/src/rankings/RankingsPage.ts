@@ -1,5 +1,5 @@
 /**
- * The page at /rankings and its files. They are read once at start, and all come from this server.
+ * Serves the page at `/rankings` and its files, which are read once when the server starts.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Representation from "./Representation.ts"
 
-/** The page may load and request nothing from other hosts. */
+/** Forbids the page to load or request anything from other hosts. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   ...["script-src", "style-src", "img-src", "connect-src"].map((kind) => `${kind} 'self'`),
@@ -20,7 +20,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const assetOf = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
 
-/** The path of each file, and the module specifier that resolves to it. */
+/** URL path of each file and the module specifier that resolves to the file. */
 const files: Readonly<Record<string, string>> = {
   "/rankings": assetOf("index.html"),
   ...Object.fromEntries(
@@ -56,18 +56,18 @@ const read = async (file: string, title: string): Promise<Representation.Represe
   const text = await readFile(path, "utf8")
   return Representation.make(text.replaceAll("{{service}}", title), {
     contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
-    // Revalidated on every load, so that the files of one page always have the same version.
+    // Browsers revalidate each file on every load, so that all files of a page have the same version.
     cacheControl: "no-cache",
     headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
   })
 }
 
-/** The service name on the page. */
+/** Service name shown on the page. */
 export class ServiceTitle extends Context.Reference<ServiceTitle>()("@tollgate/adapters-http/ServiceTitle", {
   defaultValue: () => "tollgate"
 }) {}
 
-/** A missing file is a broken installation: the server does not start. */
+/** Adds the page's routes. If a file is missing from the deployment, the server does not start. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const title = yield* ServiceTitle

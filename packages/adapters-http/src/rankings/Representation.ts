@@ -1,6 +1,6 @@
 /**
- * A response that is the same for every client: encoded and compressed once, with an ETag of its content, so that a client
- * that has it already gets a 304.
+ * A response that is the same for every client. It is encoded and compressed once and has an ETag, so that a client
+ * that already has the content gets 304.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -22,7 +22,7 @@ export interface RepresentationOptions {
 
 export const make = (content: string | Uint8Array, options: RepresentationOptions): Representation => {
   const bytes = typeof content === "string" ? Buffer.from(content) : content
-  // Weak, because it names the content and not its compression.
+  // The ETag is weak, because the plain and the compressed response share it.
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
   const { contentType, cacheControl } = options
   const headers = { ...options.headers, "cache-control": cacheControl, vary: "accept-encoding", etag }
@@ -39,7 +39,7 @@ export const make = (content: string | Uint8Array, options: RepresentationOption
 
 const REFUSES_GZIP = /gzip\s*;\s*q=0(\.0*)?\s*(,|$)/i
 
-/** The form that the client accepts, or a 304. */
+/** Returns 304 if the client already has the content, else the plain or the compressed response. */
 export const respond = (
   { plain, compressed, notModified, etag }: Representation,
   { headers }: HttpServerRequest

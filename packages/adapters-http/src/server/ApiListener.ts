@@ -1,5 +1,5 @@
 /**
- * Serves all requests that are not relayed, with Effect's router over the HttpApi.
+ * Serves all requests that are not relayed. Effect's router dispatches them to the handlers of the HttpApi.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -21,11 +21,11 @@ export interface ApiListener {
 }
 
 export interface ApiListenerOptions {
-  /** A client that reads nothing for this long is disconnected. */
+  /** Milliseconds after which a client that reads nothing is disconnected. */
   readonly writeStallMillis: number
 }
 
-/** Public names are the longest parameters; escaping makes them longer. */
+/** Maximum characters of a path parameter. Escaped public names of models are the longest. */
 const MAX_PARAMETER_LENGTH = 1_000
 
 export const make = (
@@ -40,7 +40,7 @@ export const make = (
   Effect.gen(function* () {
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    // Node's adapter forks fibers without a parent. They are tracked so that closing the server waits for them.
+    // Effect's Node adapter forks fibers without a parent. They are tracked so that the shutdown waits for them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
         running.add(fiber)
@@ -69,7 +69,7 @@ export const make = (
     }
   })
 
-/** The router and middleware registry of all groups, and the platform services of handlers. */
+/** Provides the router and the middleware registry that all groups share, and the platform services of the handlers. */
 export const layerContext = Layer.mergeAll(
   HttpApiBuilder.Router.Live,
   HttpApiBuilder.Middleware.layer,

@@ -1,6 +1,7 @@
 /**
- * Shuts the server down without losing a request. Open requests may finish within the grace period and are then
- * interrupted. Their programs, including settlement, end before the layers below (database, upstreams) close.
+ * Shuts the server down without losing a request. Requests that are still open after the grace period are interrupted.
+ * The layers below (database, upstreams) close only after the fibers of all requests have ended, including settlement,
+ * or after two further timeouts.
  */
 import type { Server } from "node:http"
 import * as Duration from "effect/Duration"
@@ -8,9 +9,9 @@ import * as Effect from "effect/Effect"
 import type { InFlightRequests } from "../http/InFlight.ts"
 import { stopListening } from "./NodeServer.ts"
 
-/** For interrupted requests to write their last bytes. */
+/** Time for interrupted requests to write their last bytes. */
 const INTERRUPT_TIMEOUT = Duration.seconds(2)
-/** For programs to settle after their connections are destroyed. */
+/** Time for interrupted requests to settle after their connections are destroyed. */
 const SETTLE_TIMEOUT = Duration.seconds(3)
 
 export const drain = (
@@ -22,7 +23,7 @@ export const drain = (
   Effect.gen(function* () {
     inFlight.draining = true
     stopListening(server)
-    // A finalizer is uninterruptible; without `interruptible` the timeout would not end the wait.
+    // Finalizers are uninterruptible, so the timeout ends the wait only because of `interruptible`.
     const idleWithin = (time: Duration.Duration) =>
       inFlight.idle.pipe(
         Effect.interruptible,

@@ -1,6 +1,6 @@
 /**
- * Error responses for requests that no handler answered: an unknown route, an unreadable request, a defect. Each has a
- * body that says what to do, in the format of the surface that was called.
+ * Error responses for requests that no handler answers: an unknown route, an unreadable request or a defect. The body
+ * says what to do, in the error format of the called API (inference, reseller or other routes).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -18,7 +18,7 @@ import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./Rou
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
 
-/** A decoding error in the format of the surface that was called. */
+/** Converts a decoding error to the error format of the called API. */
 const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
   const details = issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
   const first = details[0]
@@ -29,7 +29,7 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // A known path with the right method arrives here only if it cannot be unescaped.
+  // A request with a known path and method gets here only if its path cannot be unescaped.
   if (methods.length === 0 || methods.includes(method)) {
     const intended = intendedPath(routes, path)
     return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)
@@ -37,7 +37,7 @@ const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: st
   const allow = methods.join(", ")
   return surfaceErrorResponse({
     code: "method_not_allowed",
-    message: `${path} only accepts ${allow}.`,
+    message: `${path} accepts only ${allow}.`,
     headers: { allow }
   })
 }
@@ -55,7 +55,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** `more` are the routes that the API does not declare. */
+/** Handles the errors of all routes; `more` are the routes that the API does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>

@@ -1,7 +1,7 @@
 /**
- * Every route of the public port in one declaration: the router and the OpenAPI document are built from it.
+ * Declares the routes of the public port. The router and the OpenAPI document are built from this declaration.
  *
- * The groups of the relayed protocols stand in `inference/RelayRoutes.ts`, beside the routes of the relay.
+ * `inference/RelayRoutes.ts` lists the groups of the relayed protocols, beside the routes of the relay.
  */
 import { ModelsApi } from "../catalog/Models.ts"
 import { BalancesApi } from "../customer/Balances.ts"

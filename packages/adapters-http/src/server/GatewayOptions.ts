@@ -3,28 +3,29 @@
  */
 export interface GatewayOptions {
   readonly host: string
-  /** 0 takes any free port. */
+  /** Port to listen on; 0 selects any free port. */
   readonly port: number
-  /** Part of the header `x-<service>-billing`. */
+  /** Service name in the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** The origin that browsers may call the service from: `*`, one origin, or none. */
+  /** Origin from which browsers may call the service: `*`, one origin, or undefined for none. */
   readonly corsAllowOrigin: string | undefined
-  /** A stream that is silent for this long gets a comment. */
+  /** Seconds without output after which a comment is sent on a stream. */
   readonly keepaliveSeconds: number
-  /** How long open requests may continue after the server begins to shut down. */
+  /** Seconds that open requests may continue after the server begins to shut down. */
   readonly drainSeconds: number
-  /** Connections above this number are closed at once. */
+  /** Maximum number of open connections; further connections are closed immediately. */
   readonly maxConnections: number
-  /** A request that takes longer to arrive is refused. */
+  /** Maximum seconds until a request has arrived completely; a slower request is refused. */
   readonly uploadSeconds: number
-  /** A client that reads nothing for this long is disconnected. */
+  /** Seconds after which a client that reads nothing is disconnected. */
   readonly writeStallSeconds: number
+  /** Maximum bytes of one request body. */
   readonly bodyBytes: number
-  /** The limit of all request bodies in memory together. */
+  /** Maximum bytes of all request bodies in memory together. */
   readonly allBodiesBytes: number
-  /** The limit of a complete response of a provider. */
+  /** Maximum bytes of a provider's response that is not streamed. */
   readonly responseBytes: number
-  /** The interval at which keepalives and timeouts are checked. */
+  /** Milliseconds between two checks of keepalives and timeouts. */
   readonly tickMillis: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The server of the public port. It passes inference requests to the relay and all others to the HttpApi. Every response
- * has the common headers. Closing the server waits for open requests.
+ * The server of the public port. It passes inference requests to the relay and all other requests to the HttpApi. Every
+ * response has the common headers. The server waits for open requests before it closes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -39,7 +39,7 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
   { readonly host: string; readonly port: number }
 >() {}
 
-/** Served while draining too: load balancers read the state from them. */
+/** Paths that are served even while the server drains, because load balancers read its state from them. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
 const noHost: SurfaceError = { code: "invalid_request", message: "The request has no Host header." }
@@ -128,7 +128,7 @@ export const layer = (
         try {
           dispatch(request, response, requestId, continues)
         } catch (defect) {
-          // An exception that leaves a listener would end the process and all other requests.
+          // An exception that leaves an event listener would end the process and with it all other requests.
           alarm(requestId, defect)
           response.destroy()
         }
@@ -136,7 +136,7 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // The relay sends 100 itself, after it has checked the API key.
+      // The relay itself sends `100 Continue`, after it has checked the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))

@@ -1,5 +1,5 @@
 /**
- * The `node:http` server: limits on size and time of requests, and the listening socket.
+ * Creates the `node:http` server with its limits on the size and duration of requests, and opens its listening socket.
  */
 import * as Http from "node:http"
 import * as Net from "node:net"
@@ -9,7 +9,10 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
-/** Longer than the idle timeout of load balancers, so that the server never closes a connection that they reuse. */
+/**
+ * Milliseconds until an idle connection is closed: longer than the usual idle timeout of load balancers (60 s), so that
+ * the server never closes a connection that a load balancer reuses.
+ */
 const KEEP_ALIVE_MILLIS = 65_000
 const BACKLOG = 4_096
 
@@ -22,7 +25,7 @@ export const create = (options: GatewayOptions): Http.Server => {
     connectionsCheckingInterval: Math.min(5_000, uploadMillis),
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     noDelay: true,
-    // Checked in `GatewayServer` instead, because Node's own response has no request id.
+    // `GatewayServer` checks the header instead, because Node's own response has no request id.
     requireHostHeader: false
   })
   server.maxConnections = options.maxConnections
@@ -39,7 +42,7 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
     })
   })
 
-/** Accepts no new connections. Open ones stay, including idle ones, so that requests on them still get a response. */
+/** Refuses new connections. Open and idle connections stay open, so that requests on them still get a response. */
 export const stopListening = (server: Http.Server): void => {
   if (server.listening) Net.Server.prototype.close.call(server)
 }

@@ -1,5 +1,5 @@
 /**
- * Routes about the server itself: what it is, whether the process runs, whether it takes requests.
+ * Routes that describe the server: links to the documentation, the liveness probe and the readiness probe.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -23,7 +23,10 @@ const Ready = Schema.Struct({ status: Schema.Literal("ready") }).annotations({ i
 
 class NotReady extends Schema.Class<NotReady>("NotReady")(
   { status: Schema.Literal("not_ready"), reason: Schema.Literal("draining", "database_unreachable") },
-  HttpApiSchema.annotations({ status: 503, description: "Send requests to another server." })
+  HttpApiSchema.annotations({
+    status: 503,
+    description: "The server accepts no requests now; send them to another server."
+  })
 ) {}
 
 const summary = (text: string) => OpenApi.annotations({ summary: text })

@@ -1,6 +1,6 @@
 /**
- * Suggests the intended route for an unknown path. Clients disagree whether a base URL ends in `/v1`, so they omit it or
- * send it twice (docs/reference/errors.md#a9).
+ * Suggests the intended route for an unknown path. Clients disagree whether a base URL ends in `/v1`, so some paths
+ * lack `/v1` and some contain it twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
   readonly method: string
@@ -13,14 +13,14 @@ const matches = (pattern: string, path: string): boolean => {
   return wanted.length === given.length && wanted.every((part, i) => part.startsWith(":") || part === given[i])
 }
 
-/** The methods of this path; none if the path is unknown. */
+/** Returns the methods that the path accepts; none if the path is unknown. */
 export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => {
   const methods = new Set(routes.filter((route) => matches(route.path, path)).map(({ method }) => method))
   if (methods.has("GET")) methods.add("HEAD")
   return [...methods].sort()
 }
 
-/** The intended route; undefined if none resembles the path. */
+/** Returns the path of the intended route; undefined if no route resembles the path. */
 export const intendedPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")
   if (bare === "") return undefined
