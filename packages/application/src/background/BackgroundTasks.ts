@@ -1,8 +1,8 @@
 /**
- * The background tasks of a node: everything it repeats for as long as it runs.
+ * The background tasks of a node, which it repeats for as long as it runs.
  *
- * Each task runs on a fiber of its own, so that a slow task does not delay the heartbeat. Every node runs every task:
- * the stores make concurrent rounds safe.
+ * Each task runs on its own fiber, so that a slow task does not delay the heartbeat. Every node runs every task: the
+ * stores make concurrent rounds safe.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -23,14 +23,14 @@ import { nodeIntervals, OwnHeartbeat } from "./NodeHeartbeat.ts"
 
 export interface BackgroundTask<R> {
   readonly name: string
-  /** From the end of a round to the start of the next one. */
+  /** The time between the end of a round and the start of the next round. */
   readonly interval: Duration.Duration
   readonly round: Effect.Effect<unknown, never, R>
   /** The log message of a round that fails. */
   readonly failure: string
 }
 
-/** What the tasks use. */
+/** The ports that the tasks use. */
 export type BackgroundPorts =
   | Nodes
   | OpenHolds
@@ -42,7 +42,7 @@ export type BackgroundPorts =
   | PaymentRefresher
   | UsageRollUps
 
-/** Every task of a node that other nodes take for dead when it has been silent for `deadAfter`. */
+/** Returns every task of a node. Other nodes consider a node dead after `deadAfter` without a heartbeat. */
 export const backgroundTasks = (deadAfter: Duration.Duration) =>
   Effect.map(Clock.currentTimeNanos, (startedAt): ReadonlyArray<BackgroundTask<BackgroundPorts>> => {
     const { heartbeatInterval, checkpointInterval, sweepInterval } = nodeIntervals(deadAfter)
@@ -85,8 +85,8 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         failure: "the background refresh of top-ups failed"
       },
       {
-        // Also where no rankings are published, because rows that are not folded accumulate. Without it rankings stay
-        // exact, but take longer to compute.
+        // Runs even if rankings are disabled, because unfolded rows accumulate. Without this task, rankings stay exact
+        // but take longer to compute.
         name: "usage fold",
         interval: Duration.seconds(5),
         round: Effect.flatMap(UsageRollUps, ({ fold }) => fold),
@@ -101,7 +101,9 @@ const sweepHolds = Effect.flatMap(OpenHolds, ({ sweep }) =>
   )
 )
 
-/** Frees the account of a dead node's image request before its customer sends the next one, which would free it too. */
+/**
+ * Releases accounts that image requests of dead nodes occupy. A customer's next image request would release them too.
+ */
 const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
   Effect.tap(abandon, (count) =>
     count > 0 ? Effect.logWarning("abandoned image requests whose lease had expired", { count }) : Effect.void

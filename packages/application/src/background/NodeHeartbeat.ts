@@ -1,9 +1,9 @@
 /**
- * The heartbeats of this node: how often they come, and whether they came without a gap.
+ * The heartbeats of this node: their interval, and whether they were sent without a gap.
  *
- * A node judges other nodes only while its own heartbeats are steady. After a gap (the database was unreachable, or this
- * process was paused) it waits for `deadAfter` before it settles the holds of silent nodes. Otherwise all nodes would
- * look dead after an outage, together with the requests that they serve.
+ * A node declares other nodes dead only while its own heartbeats are steady. After a gap (the database was unreachable,
+ * or this process was paused) it waits for `deadAfter` before it settles the holds of silent nodes. Otherwise all nodes
+ * would look dead after an outage, and the requests that they still serve would be settled.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -18,8 +18,8 @@ export interface NodeIntervals {
 const HEARTBEATS_BEFORE_DEATH = 3
 
 /**
- * Short enough that a node which misses a heartbeat or two is not taken for dead, and that a dead node loses no more
- * than a few seconds of what it delivered after its last checkpoint.
+ * Derives intervals short enough that a node which misses one or two heartbeats is not considered dead, and that a dead
+ * node loses at most a few seconds of delivered content after its last checkpoint.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
@@ -32,7 +32,7 @@ export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
 
 export class OwnHeartbeat {
   readonly #deadAfter: bigint
-  /** A gap between two heartbeats that can have made this node look dead. */
+  /** The shortest gap between two heartbeats (nanoseconds) after which this node may look dead. */
   readonly #maxGap: bigint
   #lastBeatAt: bigint
   #steadySince: bigint
@@ -44,13 +44,13 @@ export class OwnHeartbeat {
     this.#steadySince = startedAt
   }
 
-  /** To be run after the database has stored a heartbeat. */
+  /** Records a heartbeat. Run it after the database has stored the heartbeat. */
   readonly recordBeat: Effect.Effect<void> = Effect.map(Clock.currentTimeNanos, (now) => {
     if (now - this.#lastBeatAt >= this.#maxGap) this.#steadySince = now
     this.#lastBeatAt = now
   })
 
-  /** The last heartbeat is recent, and there was no gap for `deadAfter`. */
+  /** Returns true if the last heartbeat is recent and the last gap was at least `deadAfter` ago. */
   readonly isSteady: Effect.Effect<boolean> = Effect.map(
     Clock.currentTimeNanos,
     (now) => now - this.#lastBeatAt < this.#maxGap && now - this.#steadySince >= this.#deadAfter

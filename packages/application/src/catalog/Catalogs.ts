@@ -1,5 +1,5 @@
 /**
- * The catalog: the snapshot requests are served from, and the way to change it.
+ * The catalog: the in-memory snapshot that serves requests, and the port that stores a new version.
  */
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
@@ -9,7 +9,7 @@ import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** The snapshot in this process; swapped whole when any node applies a catalog. */
+/** The snapshot in this process. It is replaced as a whole after any node applies a catalog. */
 export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCatalog")<
   CurrentCatalog,
   { readonly get: () => Catalog }
@@ -22,7 +22,7 @@ export interface CatalogChange {
   readonly retired: ReadonlyArray<string>
 }
 
-/** A stored tier, with the model it belongs to. */
+/** A stored tier with the public name of its model. */
 export interface StoredTier extends TierTerms {
   readonly id: string
   readonly publicName: string
@@ -31,7 +31,7 @@ export interface StoredTier extends TierTerms {
 export interface StoredCatalog {
   readonly version: number
   readonly providers: ReadonlyArray<Provider>
-  /** Retired models too. */
+  /** All models, including retired ones. */
   readonly models: ReadonlyArray<Model>
   readonly tiers: ReadonlyArray<StoredTier>
 }
@@ -39,7 +39,10 @@ export interface StoredCatalog {
 export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
   Catalogs,
   {
-    /** Applies the whole file in one transaction; models no longer in it are retired, prices that differ are new rows. */
+    /**
+     * Applies the whole file in one transaction: retires models that are not in the file, inserts a row per changed
+     * price.
+     */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
     readonly load: Effect.Effect<StoredCatalog>
   }

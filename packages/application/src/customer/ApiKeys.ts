@@ -16,18 +16,18 @@ import * as Schema from "effect/Schema"
 
 export interface CreatedKey {
   readonly key: ApiKey
-  /** The whole key. It is not stored, so this is the only time it is returned. */
+  /** The whole API key. It is not stored, so it cannot be returned again. */
   readonly secret: Redacted.Redacted<string>
 }
 
-/** The keys as operators manage them. */
+/** API keys, as operators manage them. */
 export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
   ApiKeys,
   {
     readonly create: (email: Email, name: string, operator: Operator) => Effect.Effect<CreatedKey, UserNotFound>
-    /** All keys of a user, newest first, including revoked ones. */
+    /** Returns all keys of a user, including revoked ones, newest first. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
-    /** Every node refuses the key from the next request on. A repeated call returns the key unchanged. */
+    /** Revokes a key: every node refuses it from the next request on. A repeated call returns the key unchanged. */
     readonly revoke: (id: ApiKeyId, operator: Operator) => Effect.Effect<ApiKey, ApiKeyNotFound>
   }
 >() {}
@@ -37,15 +37,15 @@ export interface RevokedKey {
   readonly revokedAt: Date
 }
 
-/** The keys as resellers manage them. */
+/** API keys, as resellers manage them. */
 export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKeys")<
   CustomerKeys,
   {
-    /** Creates a key if the user is a customer of this reseller. Check, key and audit log entry are one transaction. */
+    /** Creates a key if the user is a customer of this reseller. One transaction also writes the audit log entry. */
     readonly create: (resellerId: ResellerId, userId: UserId, name: string) => Effect.Effect<CreatedKey, NotFound>
     /**
-     * Revokes a key of a customer of this reseller, in one transaction with its audit log entry. Every node refuses it
-     * from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
+     * Revokes a key of a customer of this reseller and writes an audit log entry, in one transaction. Every node
+     * refuses it from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
      */
     readonly revoke: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<RevokedKey, NotFound>
   }
@@ -54,7 +54,7 @@ export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKey
 const readUserId = Schema.decodeOption(UserId)
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
-/** The secret is returned by this call only. */
+/** Creates an API key for a customer. Only this call returns the secret. */
 export const createCustomerKey = (resellerId: ResellerId, userId: string, name: string) =>
   Effect.gen(function* () {
     const id = readUserId(userId)
@@ -62,7 +62,7 @@ export const createCustomerKey = (resellerId: ResellerId, userId: string, name: 
     return yield* (yield* CustomerKeys).create(resellerId, id.value, name)
   })
 
-/** Spec: DELETE /api/reseller/keys/{keyID}. */
+/** Revokes an API key of a customer (spec: DELETE /api/reseller/keys/{keyID}). */
 export const revokeCustomerKey = (resellerId: ResellerId, keyId: string) =>
   Effect.gen(function* () {
     const id = readKeyId(keyId)

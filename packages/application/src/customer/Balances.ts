@@ -14,18 +14,18 @@ import * as Schema from "effect/Schema"
 
 export interface BalancesStatement {
   readonly userId: UserId
-  /** Plans by public model name. */
+  /** The pay-as-you-go balance, and the plans by public model name. */
   readonly balances: CustomerBalances
-  /** The database's clock at the snapshot of the balances. */
+  /** The database time at which the balances were read. */
   readonly asOf: Date
 }
 
 export class Balances extends Context.Tag("@tollgate/application/Balances")<
   Balances,
   {
-    /** Link and balances in one snapshot. */
+    /** Checks the link and reads the balances in one database snapshot. */
     readonly ofCustomer: (resellerId: ResellerId, userId: UserId) => Effect.Effect<BalancesStatement, NotFound>
-    /** The same for the owner of a key, revoked or not. */
+    /** Does the same for the owner of an API key. The key may be revoked. */
     readonly ofKeyOwner: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<BalancesStatement, NotFound>
   }
 >() {}
@@ -33,7 +33,7 @@ export class Balances extends Context.Tag("@tollgate/application/Balances")<
 const readUserId = Schema.decodeOption(UserId)
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
-/** Spec: GET /api/reseller/customers/{userID}/balances. */
+/** Returns the balances of a customer (spec: GET /api/reseller/customers/{userID}/balances). */
 export const customerBalances = (resellerId: ResellerId, userId: string) =>
   Effect.gen(function* () {
     const id = readUserId(userId)
@@ -41,7 +41,7 @@ export const customerBalances = (resellerId: ResellerId, userId: string) =>
     return yield* (yield* Balances).ofCustomer(resellerId, id.value)
   })
 
-/** The key may be revoked (docs/reference/balances-and-usage.md#bal-1). */
+/** Returns the balances of a key's owner. The key may be revoked (docs/reference/balances-and-usage.md#bal-1). */
 export const keyBalances = (resellerId: ResellerId, keyId: string) =>
   Effect.gen(function* () {
     const id = readKeyId(keyId.toLowerCase())

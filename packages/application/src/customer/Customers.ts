@@ -1,6 +1,6 @@
 /**
- * The customers of resellers: the stored links, and the use case that links a user (docs/reference/reseller.md#cust-2,
- * docs/reference/reseller.md#e4).
+ * The links between resellers and their customers, and the use case that links a user
+ * (docs/reference/reseller.md#cust-2, docs/reference/reseller.md#e4).
  */
 import type { Customer, LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { UserNotFound } from "@tollgate/domain/customer/User"
@@ -11,22 +11,24 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
 export interface ResolvedCustomer extends Customer {
-  /** This call created the user. */
+  /** True if this call created the user. */
   readonly created: boolean
 }
 
 export class Customers extends Context.Tag("@tollgate/application/Customers")<
   Customers,
   {
-    /** The linked users, by email. */
+    /** Returns the customers of a reseller, ordered by email. */
     readonly list: (resellerId: ResellerId) => Effect.Effect<ReadonlyArray<Customer>>
     /**
-     * One transaction: finds the user of this email, applies `decideLink`, and creates and links as decided. Of several
-     * concurrent calls for a new email exactly one creates the user, and with policy `closed` only the reseller of that
-     * call is linked.
+     * Finds the user by email, applies `decideLink`, and creates and links the user as decided, in one transaction. Of
+     * several concurrent calls for a new email exactly one creates the user, and with policy `closed` only the reseller
+     * of that call is linked.
      */
     readonly resolve: (resellerId: ResellerId, email: Email, policy: LinkPolicy) => Effect.Effect<ResolvedCustomer>
-    /** Links for an operator, with an audit log entry. A linked customer is returned as it is, without an entry. */
+    /**
+     * Links a user to a reseller and writes an audit log entry. Returns an existing link unchanged, without an entry.
+     */
     readonly link: (
       resellerId: ResellerId,
       email: Email,
@@ -35,13 +37,13 @@ export class Customers extends Context.Tag("@tollgate/application/Customers")<
   }
 >() {}
 
-/** Which users this installation lets a reseller link. */
+/** The policy of this deployment: which users a reseller may link. */
 export class CustomerPolicy extends Context.Tag("@tollgate/application/CustomerPolicy")<
   CustomerPolicy,
   { readonly link: LinkPolicy }
 >() {}
 
-/** The user of an email, created and linked if necessary. */
+/** Returns the user with this email; creates and links the user if necessary. */
 export const resolveCustomer = (resellerId: ResellerId, email: Email) =>
   Effect.gen(function* () {
     const { link } = yield* CustomerPolicy

@@ -1,5 +1,5 @@
 /**
- * The pay-as-you-go balances that operators credit.
+ * Pay-as-you-go balances, which operators credit.
  */
 import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId, UserNotFound } from "@tollgate/domain/customer/User"
@@ -14,14 +14,14 @@ export interface CreditedPayg {
   readonly userId: UserId
   readonly amountUsdMicro: UsdMicro
   readonly balancePico: UsdPico
-  /** An earlier call applied the operation; this one changed nothing. */
+  /** True if an earlier call applied the operation, so that this call changed nothing. */
   readonly alreadyApplied: boolean
 }
 
 export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccounts")<
   PaygAccounts,
   {
-    /** Credits once for each operation id. The same id for another user or amount is a conflict. */
+    /** Credits a user once per operation id. The same id with another user or amount is a conflict. */
     readonly credit: (credit: {
       readonly email: Email
       readonly amount: UsdMicro

@@ -2,10 +2,10 @@
  * Settled usage of a reseller's customers, page by page, newest first (docs/reference/balances-and-usage.md#bal-5,
  * docs/reference/balances-and-usage.md#e5).
  *
- * The list grows only at its head. Settlements commit out of order: one with an earlier time can become visible after
- * one with a later time, among items that a reader has already passed. So the list ends at a horizon: an item appears
- * only when no open transaction can still add an item at or below it. The items below an item therefore never change,
- * and a reader that continues from a cursor neither misses nor repeats an item.
+ * The list grows only at its head. Settlements commit out of order: a settlement with an earlier time can become
+ * visible after one with a later time. The list therefore begins at a horizon: an item appears only when no open
+ * transaction can still add an item with the same or an earlier time. The items after a cursor thus never change, and a
+ * reader that continues from a cursor neither misses nor repeats an item.
  */
 import {
   positionToText,
@@ -23,19 +23,20 @@ export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsag
   SettledUsage,
   {
     /**
-     * At most `limit` items below `after` (below the horizon when it is absent), in descending order of settlement time
-     * in microseconds and request id. Requests that were charged no token are not usage.
+     * Returns at most `limit` items that follow the position `after` (without `after`: the first items below the
+     * horizon), in descending order of settlement time (microseconds) and request id. Omits requests with no charged
+     * token.
      */
     readonly read: (resellerId: ResellerId, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>>
   }
 >() {}
 
-/** Seals cursors, so that a client cannot forge one. A sealed cursor needs no escaping in a URL. */
+/** Seals cursors, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL. */
 export class CursorSealer extends Context.Tag("@tollgate/application/CursorSealer")<
   CursorSealer,
   {
     readonly seal: (text: string) => string
-    /** The sealed text; none if the cursor is malformed, altered or not sealed by this installation. */
+    /** Returns the sealed text, or none if the cursor is malformed, altered or not sealed by this deployment. */
     readonly open: (cursor: string) => Option.Option<string>
   }
 >() {}

@@ -13,7 +13,7 @@ export class Users extends Context.Tag("@tollgate/application/Users")<
   {
     readonly create: (email: Email, operator: Operator) => Effect.Effect<User, UserExists>
     readonly find: (email: Email) => Effect.Effect<User, UserNotFound>
-    /** The remaining balances: pay-as-you-go, and one entry for each plan by public model name. */
+    /** Returns the remaining balances: pay-as-you-go, and the plans by public model name. */
     readonly balances: (user: User) => Effect.Effect<CustomerBalances>
   }
 >() {}

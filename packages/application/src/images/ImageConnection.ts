@@ -1,5 +1,5 @@
 /**
- * The HTTP side of an image request, as the use case sees it, and the results of an attempt at one provider.
+ * The HTTP connection of an image request, as the use case sees it, and the possible results of one provider attempt.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type {
@@ -23,17 +23,17 @@ import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { FailedAttempt } from "../inference/RouteAttempts.ts"
 
-/** Checks that a model supports the operation, before a file is read for it. */
+/** Checks that a model supports the operation. It runs before the request's files are read. */
 export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
 
 export type ImageResult<Image> =
-  /** The image, not decoded, and the usage that the provider reported, if any. */
+  /** The image, still encoded, and the usage if the provider reported it. */
   | { readonly _tag: "Completed"; readonly image: Image; readonly usage: ReportedUsage }
-  /** The image is too large to be delivered; it was not read to its end. */
+  /** The image is too large to be delivered and was not read completely. */
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 
-/** The errors that the body of a request shows. */
+/** The errors found while the request body is read. */
 export type ImageBodyRefusal =
   | InvalidRequest
   | UnsupportedParameter
@@ -47,15 +47,15 @@ export interface ImageConnection<Image> {
   readonly requestId: RequestId
   readonly operation: ImageOperation
   readonly presentedKey: Either.Either<Redacted.Redacted<string>, InvalidApiKey>
-  /** The idempotency key, when one was sent. */
+  /** The idempotency key; undefined if the client sent none. */
   readonly idempotencyKey: Either.Either<string | undefined, InvalidRequest>
-  /** When the request was accepted, by the same clock as `nowMillis`. */
+  /** The time of acceptance, on the clock of `nowMillis`. */
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
-  /** Reads the body, up to its first error. */
+  /** Reads the request body and fails with its first error. */
   readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Tries one provider. An interruption aborts the exchange at once. */
+  /** Sends the request to one provider. An interruption aborts the exchange at once. */
   readonly attempt: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageResult<Image>, FailedAttempt>
-  /** The client has closed its connection. */
+  /** Returns true if the client has closed its connection. */
   readonly gone: () => boolean
 }

@@ -1,6 +1,6 @@
 /**
- * The charge and the state of image requests: an account runs one request at a time over all nodes, and every dispatched
- * request is settled once.
+ * The state of image requests and their charge. An account runs one image request at a time over all nodes; each
+ * dispatched request is settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
@@ -19,11 +19,11 @@ export interface ImageAdmission {
 export interface FinishedImage {
   readonly admission: Admission
   /**
-   * Called when its transaction is built, and again when that is retried, so that a client that disconnects while the
-   * database is unreachable is not charged.
+   * Called when the transaction is built and before each retry, so that a client that disconnects while the database is
+   * unreachable is not charged.
    */
   readonly outcome: () => ImageOutcome
-  /** From acceptance, in whole milliseconds. */
+  /** The time since acceptance in whole milliseconds. */
   readonly durationMillis: number
 }
 
@@ -31,9 +31,9 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
   ImageRequests,
   {
     /**
-     * One transaction. Refuses a used idempotency key (409), a second running request of the account (429), and a balance
-     * that does not cover the least possible usage (402). Otherwise the request runs, under a lease that expires if its
-     * node dies.
+     * Starts a request, in one transaction, under a lease that expires if its node dies. Refuses a used idempotency key
+     * (409), a second running request of the same account (429), and a balance below the cost of the smallest possible
+     * usage (402).
      */
     readonly begin: (
       request: ImageAdmission
@@ -42,12 +42,12 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
       IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey | Overloaded
     >
     /**
-     * Settles the request, releases the account and queues the review, in one transaction; retried until the database
-     * responds. Returns the outcome that was written. It is undefined when the lease has expired and the request was
-     * abandoned in the meantime: then nothing is booked, and nothing may be delivered.
+     * Settles the request, releases the account and queues a review if the outcome needs one, in one transaction that
+     * is retried until the database responds. Returns the written outcome. Returns undefined if the lease has expired
+     * and the request was abandoned in the meantime: then nothing is charged, and nothing may be delivered.
      */
     readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
-    /** Abandons requests with an expired lease: nothing is charged, and each is queued for review. Returns their number. */
+    /** Abandons requests with an expired lease: charges nothing and queues each for review. Returns their number. */
     readonly abandon: Effect.Effect<number>
     /** Deletes idempotency keys older than 90 days. Returns their number. */
     readonly forgetKeys: Effect.Effect<number>

@@ -37,11 +37,11 @@ export interface ChargedReview extends ImageReview {
 export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
   ImageReviews,
   {
-    /** Oldest first: the open reviews, or all. */
+    /** Returns open reviews, or all reviews, oldest first. */
     readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
-     * Locks the review and the customer's balance, applies `decideResolution`, and writes review, account, transfer and
-     * audit log in one transaction.
+     * Locks the review and the customer's balance, applies `decideResolution`, and writes the review, account, transfer
+     * and audit log in one transaction.
      */
     readonly resolve: (
       requestId: RequestId,

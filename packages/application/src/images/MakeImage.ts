@@ -1,11 +1,11 @@
 /**
- * One image request from its key to its settlement.
+ * Handles one image request, from authentication to settlement.
  *
  *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ respond
  *
- * Nothing is sent to a provider before the request is the only running one of its account. From then on every way in which
- * the request can end settles it: an image, a refusal, an internal error, a timeout, and a client that disconnects. It is
- * settled before the response is written, so that the client finds the charge booked.
+ * The request is sent to a provider only once it is the only running image request of its account. From then on it is
+ * settled in every case: an image, a refusal, an internal error, a timeout or a client that disconnects. Settlement
+ * comes before the response, so that a client that has the response also sees the charge.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import {
@@ -51,7 +51,7 @@ export type ImageRequestError =
   | ImageWithheld
   | AttemptError
 
-/** From acceptance to the image (docs/reference/images.md#img-12). */
+/** The maximum time from acceptance to the complete image (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Image>(
@@ -89,7 +89,7 @@ interface AdmissibleRequest {
   readonly request: ImageRequest
 }
 
-/** All checks that need no ledger transaction. */
+/** Runs all checks that need no ledger transaction. */
 const admissionOf = <Image>(client: ImageConnection<Image>) =>
   Effect.gen(function* () {
     const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
@@ -112,9 +112,9 @@ const admissionOf = <Image>(client: ImageConnection<Image>) =>
     return { admission, candidates, idempotencyKey, request } satisfies AdmissibleRequest
   })
 
-/** Tries the routes of a request in their order, until one has a result. */
+/** Tries the routes of a request in order, until one returns a result. */
 class RouteAttempts<Image> {
-  /** The request was sent, or is being sent, to a provider. */
+  /** True once the request was sent, or is being sent, to a provider. */
   dispatched = false
   readonly #client: ImageConnection<Image>
   readonly #request: ImageRequest
@@ -126,7 +126,10 @@ class RouteAttempts<Image> {
     this.#candidates = candidates
   }
 
-  /** Fails with the most informative error: the failure of a provider rather than our own refusal to call one. */
+  /**
+   * Fails with the most informative error: a provider's failure is preferred to the gateway's refusal to call a
+   * provider.
+   */
   readonly run: Effect.Effect<ImageResult<Image>, AttemptError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
   )
@@ -166,7 +169,7 @@ const imageEndOf = <Image>(
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
-/** The timeout begins when the request is accepted, and includes the upload. */
+/** Limits an effect to the time that remains. The timeout starts at acceptance and includes the upload. */
 const beforeTimeout = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const remainingMillis = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()

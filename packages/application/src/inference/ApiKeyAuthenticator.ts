@@ -1,5 +1,5 @@
 /**
- * Authenticates API keys on the hot path: from a cache, or by the database.
+ * Authenticates API keys on the hot path, from a cache or from the database.
  */
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -12,13 +12,14 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
   ApiKeyAuthenticator,
   {
     /**
-     * The principal of a presented key. May use a short cache, so a revocation is certain only at admission. When the
-     * database is unreachable, keys that are not cached are {@link Overloaded}, never unknown.
+     * Returns the principal of a presented key. The result may come from a short-lived cache; the admission checks for
+     * revocation again. If the database is unreachable, a key that is not cached fails with {@link Overloaded}, never
+     * with {@link InvalidApiKey}.
      */
     readonly authenticate: (
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
-    /** The same without the database; undefined when the cache does not have the key. */
+    /** Authenticates from the cache only; undefined if the cache does not have the key. */
     readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }
 >() {}

@@ -1,5 +1,5 @@
 /**
- * Counts the tokens of a prompt before it is sent: the count of a provider of the model, or else a local estimate.
+ * Counts the tokens of a prompt for a client: asks the model's providers, or else estimates the count locally.
  *
  *     find the model ─▶ query its providers, with one timeout for all ─▶ estimate
  *
@@ -17,12 +17,12 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import { TokenCounter } from "./TokenCounter.ts"
 
-/** The count of one provider, if it has one. Interrupting it aborts the exchange at once. */
+/** Asks one provider for the count; none if it has no count. An interruption aborts the exchange at once. */
 export type ProviderCount = (candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 
-/** For all providers together. */
+/** The timeout for all providers together. */
 const TIMEOUT = Duration.seconds(5)
-/** A longer text is counted up to here, and the rest is extrapolated. */
+/** The maximum number of characters that are counted; the count of a longer text is extrapolated. */
 const COUNTED_CHARACTERS = 200_000
 
 export const countPrompt = (protocol: Protocol, request: InferenceRequest, providerCount: ProviderCount) =>

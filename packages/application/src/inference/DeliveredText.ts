@@ -1,12 +1,12 @@
 /**
- * The content that one client was sent, in order, and the part of it that its socket has taken.
+ * The content that was sent to one client, in order, and the part that the client's socket has taken.
  *
- * Text is appended when a frame is written and becomes delivered when the socket reports that frame's bytes taken.
- * Only content passes through here: keepalives, metadata and error frames never do. Written to at every frame of
- * every stream, so it is a mutable accumulator; the domain decides which text is content.
+ * Text is appended when a frame is written, and counts as delivered when the socket has taken the bytes of that frame.
+ * Only content is appended, never keepalives, metadata or error frames; the domain decides which text is content. The
+ * class is mutable because every frame of every stream appends to it.
  */
 
-/** From this character to the next turn, the content belongs to this choice of the response. */
+/** A position from which the content belongs to another choice of the response, up to the next turn. */
 export interface Turn {
   readonly choice: number
   readonly from: number
@@ -17,14 +17,17 @@ const NO_TURNS: ReadonlyArray<Turn> = []
 
 export class DeliveredText {
   #sent = ""
-  /** Where another choice than the one before continues; most responses have only the first. */
+  /** The positions where the choice changes. Most responses have one choice and no turn. */
   readonly #turns: Array<Turn> = []
   #choice = FIRST
   #sentDeltas = 0
   #characters = 0
   #deltas = 0
 
-  /** Appends the content of one frame, of the first choice up to the first turn in it. An empty delta is ignored. */
+  /**
+   * Appends the content of one frame. Content before the first turn belongs to the first choice. Ignores an empty
+   * delta.
+   */
   append(content: string, turns: ReadonlyArray<Turn> = NO_TURNS): void {
     if (content === "") return
     const at = this.#sent.length
@@ -40,7 +43,9 @@ export class DeliveredText {
     this.#turns.push({ choice, from })
   }
 
-  /** The number of deltas sent; pass it to {@link markDelivered} with the characters when the socket has taken them. */
+  /**
+   * The number of sent deltas. Once the socket has taken them, pass it to {@link markDelivered} with `sentCharacters`.
+   */
   get sentDeltas(): number {
     return this.#sentDeltas
   }
@@ -62,7 +67,7 @@ export class DeliveredText {
     return this.#characters
   }
 
-  /** The delivered text of each choice: a token never spans two choices. */
+  /** The delivered text per choice. Choices are counted separately, because a token never spans two choices. */
   get texts(): ReadonlyArray<string> {
     const texts = new Map<number, string>()
     let [choice, begun] = [FIRST, 0]

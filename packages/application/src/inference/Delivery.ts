@@ -1,7 +1,7 @@
 /**
- * The state of one request in delivery: the content that its client received, and the usage that its provider reported.
+ * The delivery state of one request: the content that the client received, and the usage that the provider reported.
  *
- * Written by the relay while bytes pass, read by checkpoints and by the settlement.
+ * The relay updates it while bytes pass; checkpoints and the settlement read it.
  */
 
 import { chargeFor, type Ending, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
@@ -13,7 +13,7 @@ import type { Measured } from "../ledger/InferenceLedger.ts"
 import { DeliveredText, type Turn } from "./DeliveredText.ts"
 import type { Indexed } from "./IndexedSet.ts"
 
-/** A clock that started when the request was accepted; milliseconds, of no particular epoch. */
+/** A monotonic clock in milliseconds without a defined epoch, and its reading when the request was accepted. */
 export interface RequestClock {
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
@@ -35,7 +35,7 @@ export class Delivery implements Indexed {
     this.#clock = clock
   }
 
-  /** Content on its way to the client, and the positions in it where another choice continues. */
+  /** Records content written to the client, with the positions where the choice changes. */
   send(content: string, turns?: ReadonlyArray<Turn>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
@@ -48,13 +48,13 @@ export class Delivery implements Indexed {
       this.#deltasAtLastOutputReport = this.text.sentDeltas
   }
 
-  /** Another provider is tried: the usage that the one before reported is not usage of this delivery. */
+  /** Discards the reported usage, because another provider is tried next. */
   forgetReported(): void {
     this.reported = ReportedUsage.unreported
     this.#deltasAtLastOutputReport = 0
   }
 
-  /** The outcome if the request ends in this way. */
+  /** Returns the outcome if the request ends with this ending now. */
   outcome(ending: Ending): Outcome {
     return {
       ending,
@@ -64,7 +64,7 @@ export class Delivery implements Indexed {
     }
   }
 
-  /** The outcome with its charge and its times. */
+  /** Returns the ending, the charge and the times of an outcome. */
   measured(outcome: Outcome, counts: LocalCounts): Measured {
     const { ttftMillis, durationMillis } = this
     return { ending: outcome.ending, charge: chargeFor(outcome, counts), ttftMillis, durationMillis }
@@ -78,7 +78,7 @@ export class Delivery implements Indexed {
     })
   }
 
-  /** Whole milliseconds from acceptance to the first delta. */
+  /** The time from acceptance to the first delta in whole milliseconds; undefined without a delta. */
   get ttftMillis(): number | undefined {
     return this.#firstDeltaAtMillis === undefined
       ? undefined

@@ -1,11 +1,11 @@
 /**
- * A set whose members know their index, for members that come and go with every request.
+ * A set whose members store their index, for members that are added and deleted with every request.
  *
- * A `Set` would work, but each time it rehashes, its old table survives with all its members and keeps finished requests
- * alive until the next full collection. Here the last member moves into the gap of a deleted one.
+ * A `Set` would work, but after each rehash its old table survives with all its members and keeps finished requests
+ * alive until the next full garbage collection. Here the last member takes the place of a deleted member.
  */
 export interface Indexed {
-  /** The index in its set, written by the set alone; -1 outside. */
+  /** The index in the set; -1 if the member is in no set. Only the set writes it. */
   index: number
 }
 
@@ -32,7 +32,7 @@ export class IndexedSet<M extends Indexed> {
     this.#members[index] = last
   }
 
-  /** From the last to the first, so that a member may delete itself during its visit. */
+  /** Visits all members from last to first, so that a member may delete itself during its visit. */
   each(visit: (member: M) => void): void {
     for (let i = this.#members.length - 1; i >= 0; i--) {
       const member = this.#members[i]

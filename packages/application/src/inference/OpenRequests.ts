@@ -1,5 +1,5 @@
 /**
- * The requests that this node is serving now: a checkpoint covers them.
+ * The requests that this node is serving now, and their checkpoint.
  */
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -17,7 +17,7 @@ export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequest
 
 export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new IndexedSet<Delivery>())
 
-/** Saves the delivered part of every running request; requests that delivered nothing are skipped. */
+/** Saves the delivered part of every running request. Skips requests that have delivered nothing. */
 export const checkpointOpenRequests: Effect.Effect<void, never, OpenRequests | InferenceLedger> = Effect.gen(
   function* () {
     const open = yield* OpenRequests

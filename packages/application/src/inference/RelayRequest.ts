@@ -1,14 +1,14 @@
 /**
- * One inference request from its admission to its settlement. Its key is authenticated and its body is read before.
+ * Handles one inference request, from admission to settlement. Its key was authenticated and its body was read before.
  *
  *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
- * No upstream receives a request before its hold is durable. From then on every way in which the request can end settles
- * it: success, failure, an internal error, and a client that disconnects. A stream ends first and is settled afterwards. A whole
- * response is settled first and written afterwards, so that the client finds the charge booked; a response whose request
- * another node has settled in the meantime is not written.
+ * No upstream receives a request before its hold is durable. From then on the request is settled in every case:
+ * success, failure, an internal error or a client that disconnects. A stream is settled after its end. A whole response
+ * is written after its settlement, so that a client that has the response also sees the charge. If another node has
+ * settled the request in the meantime, the response is not written.
  *
- * Each step calls the next (ADR 0007). This is the hot path, where a fiber that waits three times costs more than all
+ * Each step calls the next directly (ADR 0007). On this hot path, a fiber that waits three times costs more than all
  * the steps together.
  */
 import { type Callable, type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
@@ -47,8 +47,8 @@ export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApi
 export type WriteResponse = () => void
 
 /**
- * Calls back once, when the request is over: settled, or handed to the settlement in the background. The result is the
- * write of a whole response; a stream has no result.
+ * Handles a request and calls back once: after the settlement, or once a background settlement is queued. The result is
+ * the function that writes a whole response; a stream has no result.
  */
 export type RelayRequest = <Request extends InferenceRequest>(
   connection: RelayConnection<Request>,
@@ -57,7 +57,7 @@ export type RelayRequest = <Request extends InferenceRequest>(
   callback: Callback<WriteResponse | undefined, RelayRequestError>
 ) => void
 
-/** Runs an effect and calls back with its exit: for the steps that few requests need. */
+/** Runs an effect and calls back with its exit. Only steps that few requests need use it. */
 export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 
 interface Ports {
@@ -67,7 +67,7 @@ interface Ports {
   readonly run: Run
 }
 
-/** Looks up the ports once, not for every request. */
+/** Looks up the ports once, instead of for every request. */
 export const makeRelayRequest = (
   run: Run
 ): Effect.Effect<RelayRequest, never, CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter> =>
@@ -114,7 +114,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
   readonly #ports: Ports
   readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
   #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
-  /** In the order in which they are tried. */
+  /** The routes in the order of the attempts, once that order is drawn. */
   #routes: Callable["candidates"]
   #tried = 0
   #clientLeft = false
@@ -139,7 +139,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // During the admission the end has to wait: the hold can be settled only after it is known to exist.
+      // During the admission the request cannot end yet: its hold can be settled only once the hold is known to exist.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -179,7 +179,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     })
   }
 
-  /** A failure leads to the next route only while no byte of the response was sent. */
+  /** Tries the next route only if the failure allows it and no byte of the response was sent. */
   #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
     const failed = Option.getOrUndefined(Cause.failureOption(cause))
     if (failed === undefined) {
@@ -208,8 +208,8 @@ class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Another node has considered this node dead and has settled the request at its checkpoint: nothing was delivered. The
-   * response is withheld, so that a client that repeats the request is charged once.
+   * Another node considered this node dead and settled the request at its checkpoint, as not delivered. The response is
+   * withheld, so that a client that repeats the request is charged once.
    */
   #withhold(): void {
     const { requestId } = this.#admission
@@ -218,7 +218,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
-  /** Nothing more is delivered: the delivered part is settled in the background. */
+  /** Ends the delivery. The delivered part is settled in the background. */
   #end(exit: Exit.Exit<undefined, AttemptError>): void {
     this.#phase = "settling"
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
@@ -229,7 +229,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     })
   }
 
-  /** Most providers report the usage, and then nothing has to be counted here. */
+  /** Counts tokens locally only if the outcome needs it: most providers report the usage. */
   #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
@@ -240,7 +240,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     }
   }
 
-  /** An exception in a step ends the request, and settles it unless its settlement has begun. */
+  /** Runs a step. An exception ends the request, and settles it unless the settlement has begun. */
   #step(step: () => void): void {
     try {
       step()

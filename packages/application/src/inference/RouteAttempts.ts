@@ -1,5 +1,5 @@
 /**
- * Attempts at the routes of a request: their results, their order, and the error that the client gets when all fail.
+ * Attempts to send a request along its routes: their order, their results, and the error for the client if all fail.
  */
 import { type Candidate, orderCandidates } from "@tollgate/domain/catalog/Catalog"
 import type {
@@ -23,24 +23,24 @@ export type AttemptError =
 
 export interface FailedAttempt {
   readonly error: AttemptError
-  /** Another route may succeed: the provider caused the failure and cannot have billed us for a response. */
+  /** True if another route may succeed: the provider caused the failure and cannot have billed us for a response. */
   readonly retryElsewhere: boolean
-  /** Nothing was sent: no provider has received the request. */
+  /** True if nothing was sent, so that no provider has received the request. */
   readonly unsent?: true
 }
 
 export type Attempt =
-  /** The stream was relayed to its end and the socket took all of it. */
+  /** The stream was relayed completely, and the client's socket has taken all bytes. */
   | { readonly _tag: "Streamed" }
-  /** The whole response has arrived and is not yet written. */
+  /** The whole response has arrived and is not yet written to the client. */
   | {
       readonly _tag: "Completed"
-      /** Its content, as a delta would carry it. */
+      /** The response content, as the deltas of a stream would carry it. */
       readonly content: string
       readonly write: () => void
     }
 
-/** By priority, and by weight among equal priorities: drawn anew for every request. */
+/** Orders the routes by priority; draws the order of equal priorities randomly by weight, for every request. */
 export const routesInOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effect<ReadonlyArray<Candidate>> =>
   Effect.map(
     Effect.forEach(candidates, () => Random.next),
@@ -48,8 +48,8 @@ export const routesInOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effe
   )
 
 /**
- * A failure of a provider tells more than our own refusal to call one (`Overloaded`, `CircuitOpen`). Of two equal errors
- * the later one counts.
+ * Prefers a provider's failure to the gateway's refusal to call a provider (`Overloaded`, `CircuitOpen`). Of two
+ * equally informative errors, returns the later one.
  */
 export const mostInformativeError = (earlier: AttemptError | undefined, later: AttemptError): AttemptError =>
   earlier === undefined || weight(later) >= weight(earlier) ? later : earlier

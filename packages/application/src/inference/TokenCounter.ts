@@ -1,5 +1,5 @@
 /**
- * Counts tokens locally, where no provider has reported a figure.
+ * Counts tokens locally when no provider has reported a count.
  */
 import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -10,14 +10,14 @@ import type { InferenceRequest } from "./RelayConnection.ts"
 export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounter")<
   TokenCounter,
   {
-    /** Linear in the length of any text; a long text yields to other work in between. */
+    /** Counts the tokens of a text in linear time. During a long text, it yields to the event loop. */
     readonly count: (text: string) => Effect.Effect<Tokens.Tokens>
   }
 >() {}
 
 /**
- * The counts for an outcome that `needsLocalCount`: of the prompt, and of the content delivered of each choice. The
- * outcome is taken before the count begins, so that events during the count do not change it.
+ * Counts the prompt, and the delivered content of each choice, for an outcome that `needsLocalCount`. The outcome is
+ * determined before the count begins, so that events during the count do not change it.
  */
 export const localCounts = (
   outcome: Outcome,
@@ -32,7 +32,7 @@ export const localCounts = (
   })
 
 const none = () => Tokens.zero
-/** For outcomes that need no count. */
+/** The counts for an outcome that needs no local count. */
 export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
 const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {

@@ -1,7 +1,7 @@
 /**
- * The port to the providers, one exchange at a time.
+ * The port that sends requests to providers.
  *
- * Plain callbacks, not streams of effects: every chunk of every response passes here.
+ * It uses plain callbacks instead of effect streams, because every chunk of every response passes here.
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -11,9 +11,9 @@ import type * as Either from "effect/Either"
 
 export interface UpstreamRequest {
   readonly candidate: Candidate
-  /** Appended to the provider's base address: `/chat/completions`. */
+  /** The path appended to the provider's base URL, for example `/chat/completions`. */
   readonly path: string
-  /** Only the headers that a provider may see; the adapter adds the credentials. */
+  /** The headers that a provider may see. The adapter adds the credentials. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -27,34 +27,37 @@ export interface UpstreamHead {
 /** The events of an exchange, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
 export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
-  /** False asks to pause until `resume`. A method, so that an adapter on Node may declare its `Buffer`. */
+  /** Returns false to pause until `resume`. Declared as a method, so that a Node adapter may pass its `Buffer`. */
   onData(chunk: Uint8Array): boolean
   readonly onEnd: () => void
-  /** Refused, reset, cut short, or unreadable. No event follows. The reason is for the log. */
+  /** The exchange was refused, reset, cut short or unreadable. No event follows. `reason` is for the log. */
   readonly onBroken: (reason: string) => void
 }
 
-/** The verdict of an attempt on its provider. */
+/** What an attempt showed about its provider; the circuit breaker uses it. */
 export type Verdict =
-  /** It works, also when it refused the request. */
+  /** The provider works. It may have refused the request. */
   | "served"
-  /** It failed: counts towards opening the breaker. */
+  /** The provider failed. The failure counts towards opening the circuit breaker. */
   | "failed"
-  /** It refuses our key or our account: the route is disabled at once. */
+  /** The provider refuses our API key or account. The route is disabled at once. */
   | "misconfigured"
-  /** Nothing is known: the client disconnected. */
+  /** The attempt showed nothing, because the client disconnected. */
   | "undecided"
 
 export interface UpstreamExchange {
   readonly resume: () => void
-  /** Ends the exchange now if it is not over; no event follows. Releases the slot. Only the first call counts. */
+  /** Ends the exchange if it is still open, and releases the slot. No event follows. Later calls have no effect. */
   readonly close: (verdict: Verdict) => void
 }
 
 export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
   Upstreams,
   {
-    /** Takes a slot of the provider and sends the request; refuses at once when it is full, open, or off. */
+    /**
+     * Takes a slot of the provider and sends the request. Fails at once if no slot is free, the breaker is open or the
+     * route is disabled.
+     */
     readonly send: (
       request: UpstreamRequest,
       events: UpstreamEvents

@@ -1,7 +1,7 @@
 /**
- * The ledger of inference: a durable hold before a request is sent upstream, and one settlement afterwards.
+ * The inference ledger: a durable hold before a request is sent upstream, and one settlement afterwards.
  *
- * Each call is decided inside a transaction that many requests share. The rules are in the domain (`Hold`,
+ * Each call is decided inside a database transaction that many requests share. The rules are in the domain (`Hold`,
  * `Settlement`).
  */
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
@@ -28,11 +28,11 @@ export interface Admission {
   readonly estimate: Estimate
 }
 
-/** How an admitted request ended, and what it is charged. */
+/** The ending, the charge and the times of an admitted request. */
 export interface Measured {
   readonly ending: Ending
   readonly charge: Charge
-  /** Milliseconds from acceptance to the first delta delivered; absent when there was none. */
+  /** The time from acceptance to the first delta in milliseconds; undefined without a delta. */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }
@@ -41,13 +41,14 @@ export interface SettlementRequest {
   readonly admission: Admission
   /**
    * Called when the transaction that writes the settlement is built, not when the settlement is queued. A client that
-   * leaves while its settlement is queued is therefore not charged. Called again when the transaction is retried.
+   * disconnects while its settlement is queued is therefore not charged. Called again before each retry of the
+   * transaction.
    */
   readonly measure: () => Measured
 }
 
 export interface Settled {
-  /** The result of `measure` that this settlement was written with. */
+  /** The result of `measure` that was settled. */
   readonly measured: Measured
   readonly settlement: Settlement
 }
@@ -58,38 +59,38 @@ export interface LedgerLoad {
   readonly waitingAdmissions: number
   /** Settlements that are not durable yet. */
   readonly unsettled: number
-  /** Transactions since the start, and their total duration. */
+  /** Transactions since the process start; `transactionMillis` is their total duration. */
   readonly transactions: number
   readonly transactionMillis: number
 }
 
-/** Receives the result, once. */
+/** Receives the result. It is called once. */
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
 /**
- * Takes callbacks instead of returning effects: every request makes these calls, and a waiting fiber would cost more than
- * the call.
+ * The methods take callbacks instead of returning effects: every request calls them, and a waiting fiber would cost
+ * more than the call.
  */
 export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
   InferenceLedger,
   {
     /**
-     * Makes the hold durable. Checks the key again, so that a revoked key is refused although a cache still has it. A
-     * full queue and an unreachable database are {@link Overloaded}. The callback always runs; a caller that no longer
-     * needs the hold settles it then.
+     * Makes the hold durable. Checks the key again, so that a revoked key is refused even if a cache still has it. A
+     * full queue or an unreachable database fails with {@link Overloaded}. The callback always runs; a caller that no
+     * longer needs the hold must settle it in the callback.
      */
     readonly admit: (
       admission: Admission,
       callback: Callback<void, InsufficientBalance | InvalidApiKey | Overloaded>
     ) => void
     /**
-     * Settles, and calls back when the settlement is durable. If another node has settled the request before, the result
-     * is `undefined` and nothing changes. Retries until the database is back.
+     * Settles a request and calls back when the settlement is durable. If another node has already settled it, the
+     * result is `undefined` and nothing changes. Retries while the database is unreachable.
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
-    /** Settles in the background. The shutdown waits for it; it is never dropped. */
+    /** Settles a request in the background. The shutdown waits for the settlement; it is never dropped. */
     readonly settleLater: (settling: SettlementRequest) => void
-    /** Stores what running requests have delivered, in one statement. */
+    /** Stores the checkpoints of running requests in one statement. */
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
     ) => Effect.Effect<void>

@@ -14,16 +14,19 @@ export interface OpenHold {
   readonly hold: Hold
   readonly checkpoint: Checkpoint
   readonly heldAt: Date
-  /** The node that owns it is dead: it left, or sent no heartbeat for too long. */
+  /** True if the hold's node is dead: it deregistered, or it has sent no heartbeat for too long. */
   readonly orphaned: boolean
 }
 
 export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
   OpenHolds,
   {
-    /** Oldest first. */
+    /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
-    /** Settles the holds of dead nodes at their last checkpoints; returns their number. Safe on many nodes concurrently. */
+    /**
+     * Settles the holds of dead nodes at their last checkpoints and returns their number. Several nodes may run it
+     * concurrently.
+     */
     readonly sweep: Effect.Effect<number>
   }
 >() {}

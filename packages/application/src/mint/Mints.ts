@@ -1,5 +1,5 @@
 /**
- * Mints: a reseller's quota becomes tokens of a customer. And the tiers that a reseller can mint.
+ * Mints, which convert a reseller's quota into tokens of a customer, and the tiers that a reseller can mint.
  */
 import type { IdempotencyConflict, MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
 import { priceList, type Tier, type TierNotAvailable } from "@tollgate/domain/mint/Tier"
@@ -14,11 +14,11 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
   Mints,
   {
     /**
-     * Mints a tier for a customer (docs/reference/reseller.md#mint-2) in one transaction. It locks the reseller's quota
-     * account, which serializes the mints of a reseller. It applies `decideReplay` if (reseller, operation id) has
-     * minted before, and `decideMint` at the database's clock otherwise. It then writes both accounts, both transfers
-     * and the mint. Of concurrent requests with one id one mints and the others replay it. Over any number of ids and
-     * nodes, the mints in any window stay within the limit. A refusal writes nothing.
+     * Mints a tier for a customer in one transaction (docs/reference/reseller.md#mint-2). Locks the reseller's quota
+     * account, which serializes the reseller's mints. If the reseller has already used the operation id, applies
+     * `decideReplay`; otherwise applies `decideMint` at the database time and writes both accounts, both transfers and
+     * the mint. Of concurrent requests with the same operation id, one request mints and the others return its mint.
+     * The rate limit holds in every window, over all operation ids and nodes. A refusal writes nothing.
      */
     readonly mint: (
       resellerId: ResellerId,
@@ -33,12 +33,12 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
 export class Tiers extends Context.Tag("@tollgate/application/Tiers")<
   Tiers,
   {
-    /** Every stored tier, unordered; `priceList` of the domain selects and orders the tiers for sale. */
+    /** Returns every stored tier, unordered. The domain's `priceList` selects and orders the tiers for sale. */
     readonly all: Effect.Effect<ReadonlyArray<Tier>>
   }
 >() {}
 
-/** The tiers for sale, cheapest first (docs/reference/reseller.md#mint-1). */
+/** Returns the tiers for sale, cheapest first (docs/reference/reseller.md#mint-1). */
 export const listTiers = Effect.map(
   Effect.flatMap(Tiers, ({ all }) => all),
   priceList

@@ -1,5 +1,5 @@
 /**
- * The audit: every balance recomputed from the journals, in one snapshot.
+ * The audit, which recomputes every balance from the journals in one snapshot.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ export interface AuditCheck {
 
 export interface AuditReport {
   readonly checks: ReadonlyArray<AuditCheck>
-  /** Totals beside the checks: accounts, settlements, write-offs, usage of providers that no customer paid for. */
+  /** Totals for information: accounts, settlements, write-offs, and provider usage that no customer paid for. */
   readonly figures: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 

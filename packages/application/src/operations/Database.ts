@@ -6,9 +6,9 @@ import type * as Effect from "effect/Effect"
 
 export interface DatabaseState {
   readonly serverVersion: string
-  /** Migrations of this program that are not applied yet. */
+  /** The names of this program's migrations that are not applied yet. */
   readonly pendingMigrations: ReadonlyArray<string>
-  /** By how many milliseconds the database's clock is ahead of this process's clock; negative when it is behind. */
+  /** The database clock minus this process's clock in milliseconds. */
   readonly clockAheadMillis: number
   readonly synchronousCommit: string
 }
@@ -16,12 +16,12 @@ export interface DatabaseState {
 export class Database extends Context.Tag("@tollgate/application/Database")<
   Database,
   {
-    /** Whether the database responds within a second. */
+    /** Returns true if the database responds within one second. */
     readonly reachable: Effect.Effect<boolean>
     readonly state: Effect.Effect<DatabaseState>
-    /** Identifies this database; the same for every client of it. */
+    /** Returns an identifier of this database, the same for every client. */
     readonly identity: Effect.Effect<string>
-    /** Applies the pending migrations and returns their names. Safe when run twice concurrently. */
+    /** Applies the pending migrations and returns their names. Several processes may run it concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}

@@ -1,25 +1,25 @@
 /**
- * Settings from environment variables, described once and read the same way by every program of an installation.
+ * Settings from environment variables, described once and read the same way by the server and the CLI.
  *
- * A setting has a kind, a default and a sentence for the operations page. All errors are reported at once, one line
- * each. An error never contains the value, because it may be a secret.
+ * A setting has a kind of value, a default and a description for the operations documentation. All errors are reported
+ * at once, one line each. An error never contains the value, because it may be a secret.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** A kind of value, and the error text of a value that is not of this kind. */
+/** Declares a kind of value. Any other value has the error text "`needs` is needed". */
 export const kind = <A, I>(needs: string, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({ message: () => ({ message: `${needs} is needed`, override: true }) })
 
-/** Digits only: no sign, no exponent, no other base. */
+/** Decimal digits only: no sign, no exponent, no other base. */
 const Digits = Schema.String.pipe(Schema.pattern(/^\d{1,18}$/))
 
-/** `what` names the unit, for example `a whole number of seconds`. */
+/** Declares an integer setting. `what` names the unit, for example `a whole number of seconds`. */
 export const wholeNumber = (what: string, from: number, to: number) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.NumberFromString).pipe(Schema.between(from, to)))
 
-/** An amount of money, which may exceed the safe integers. */
+/** Declares an amount of money, which may exceed the safe integers. */
 export const amount = (what: string, from: bigint, to: bigint) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.BigInt).pipe(Schema.betweenBigInt(from, to)))
 
@@ -38,7 +38,7 @@ export const Secret = kind(
 )
 /** A secret that a provider issued, in the provider's format. */
 export const Credential = kind("a key without spaces", Schema.Redacted(Schema.String.pipe(Schema.pattern(/^\S+$/))))
-/** The base of HTTP addresses, without a trailing slash, so that paths can be appended. */
+/** A base URL. A trailing slash is removed, so that paths can be appended. */
 export const HttpAddress = kind(
   "an address like https://example.com, without query,",
   Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)), Schema.String, {
@@ -56,7 +56,7 @@ export const Switch = kind(
   })
 )
 
-/** Several values of one kind, separated by commas. */
+/** Declares a list of values of one kind, separated by commas. */
 export const listOf = <A>(what: string, item: Schema.Schema<A, string>) =>
   kind(
     `a list of ${what}, with commas between them,`,
@@ -75,7 +75,10 @@ export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A, descrip
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The settings in these variables, or one error for each wrong variable: `NAME: what is needed`. */
+/**
+ * Returns the settings in these variables, or one error per invalid variable, for example `PORT: a port from 0 to 65535
+ * is needed`.
+ */
 export const readSettings =
   <A, I>(schema: Schema.Schema<A, I>) =>
   (environment: Environment): Either.Either<A, ReadonlyArray<string>> => {

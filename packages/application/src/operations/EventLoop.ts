@@ -1,8 +1,8 @@
 /**
  * Yields to the event loop between the parts of a long computation.
  *
- * `Effect.yieldNow` lets other fibers run and does not serve sockets. This effect continues in a later turn of the event
- * loop, after waiting sockets and timers were served. An interruption cancels the wait.
+ * `Effect.yieldNow` lets other fibers run but does not serve sockets. This effect continues in a later turn of the
+ * event loop, after ready sockets and timers were served. An interruption cancels the wait.
  */
 import * as Effect from "effect/Effect"
 

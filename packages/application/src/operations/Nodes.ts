@@ -1,5 +1,5 @@
 /**
- * The running servers, as the database knows them. A node that stops sending heartbeats is dead, and other nodes sweep
+ * The running servers, as stored in the database. A node that stops sending heartbeats is dead, and other nodes sweep
  * its holds.
  */
 import type * as Brand from "effect/Brand"
@@ -11,11 +11,11 @@ export type NodeId = string & Brand.Brand<"NodeId">
 export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
   Nodes,
   {
-    /** This process. */
+    /** The id of this process. */
     readonly self: NodeId
-    /** Stores a heartbeat of this node, by the database's clock. */
+    /** Stores a heartbeat of this node with the database time. */
     readonly beat: Effect.Effect<void>
-    /** Deregisters this node: other nodes may sweep its remaining holds at once. */
+    /** Deregisters this node. Other nodes may then sweep its remaining holds at once. */
     readonly leave: Effect.Effect<void>
   }
 >() {}

@@ -1,8 +1,8 @@
 /**
- * Single-flight: concurrent callers of one key share one execution, and the number of executions is limited.
+ * Single-flight: concurrent callers with the same key share one execution, and the number of executions is limited.
  *
- * An execution belongs to no caller. It runs in the scope and with the context in which the single-flight was made, so
- * that a caller that disconnects does not stop it for the others.
+ * An execution belongs to no caller. It runs in the scope and context in which the single-flight was made, so that a
+ * caller that disconnects does not stop it for the others.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,15 +12,15 @@ import type * as Scope from "effect/Scope"
 
 export interface SingleFlight<K, A, E, R> {
   /**
-   * Waits for the execution of this key and starts it if none runs; `whenFull` if the limit is reached. `leave`, run
-   * inside the execution, lets the next caller start another one before this one ends.
+   * Waits for the running execution of this key, or starts an execution. Runs `whenFull` instead if the limit is
+   * reached. An execution may run `leave` to let the next caller start another execution before this execution ends.
    */
   readonly run: (
     key: K,
     execution: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>,
     whenFull: Effect.Effect<A, E>
   ) => Effect.Effect<A, E>
-  /** Waits for the execution of this key; undefined if none runs. */
+  /** Returns an effect that waits for the running execution of this key; undefined if none runs. */
   readonly running: (key: K) => Effect.Effect<A, E> | undefined
 }
 

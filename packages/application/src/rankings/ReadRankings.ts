@@ -1,11 +1,11 @@
 /**
- * The public rankings of a window (docs/reference/rankings.md#rank-14, docs/reference/rankings.md#h9), with the history
- * and the cache they are read from.
+ * Serves the public rankings of a window (docs/reference/rankings.md#rank-14, docs/reference/rankings.md#h9); declares
+ * the history and the cache that it reads.
  *
  *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
  *                                        └── no ──▶ read the history, rank all windows, cache
  *
- * Rankings of an earlier minute are never returned. If the present ones cannot be computed, the response is that
+ * Rankings of an earlier minute are never returned. If the current rankings cannot be computed, the response says that
  * rankings are unavailable.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
@@ -22,43 +22,44 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** Whether this installation publishes rankings. */
+/** Whether this deployment publishes rankings. */
 export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsPolicy")<
   RankingsPolicy,
   { readonly enabled: boolean }
 >() {}
 
 /**
- * The history of token usage by model, stored so that rankings need not read every settlement.
+ * The stored history of token usage per model, so that rankings need not read every settlement.
  *
- * It counts the tokens that settlements record, without cache reads (`TokenUsage.ranked`), of text models, at the time
- * of settlement. Failed requests that consumed tokens, and hidden and retired models, count too. Probes have no
- * settlement.
+ * For each text model, it counts the tokens of each settlement, except cache reads (`TokenUsage.ranked`), at the time
+ * of settlement. It includes failed requests that consumed tokens, and hidden and retired models. Probes are not
+ * counted, because they have no settlement.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,
   {
     /**
-     * Reads what `ask` requests. `ask` receives the time when the first tokens of any text model were settled: to the
-     * minute, or only the day in Jakarta when that is months ago; undefined when it was not before `minute`. The result
-     * is one snapshot of the settlements. Token counts are exact at every boundary; medians are exact within the store's
-     * stated error.
+     * Reads the history that the query returned by `ask` selects, as one snapshot of the settlements. `firstUse` is the
+     * time when the first tokens of any text model were settled: to the minute, or to the day in Jakarta if that is
+     * months ago; undefined if no tokens were settled before `minute`. Token counts are exact at every boundary;
+     * medians are within the error bound that the store documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }
 >() {}
 
-/** The rankings of the present minute, the same on all nodes: one node computes them once. */
+/** The rankings of the current minute. One node computes them once; all nodes return the same rankings. */
 export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCache")<
   RankingsCache,
   {
-    /** The document of the present minute in this node's memory, without a request to the database. */
+    /** Returns the rankings of the current minute from this node's memory, without a database query, or undefined. */
     readonly inMemory: (window: Window) => Effect.Effect<Rankings | undefined>
     /**
-     * The documents whose `generatedAt` is in the present minute of the database's clock. If there are none yet, one
-     * caller over all nodes computes them for that clock's time and the others wait. If that caller fails, nothing is
-     * cached and the next caller tries; a caller that dies is not waited for. Documents of an earlier minute are never
-     * returned. Within a minute, a node returns the same objects again without a request to the database.
+     * Returns the rankings whose `generatedAt` is in the current minute of the database clock. If there are none yet,
+     * one caller on one node computes them for the database time, and all other callers wait. If that caller fails,
+     * nothing is cached and the next caller computes; if its node dies, the others stop waiting. Rankings of an earlier
+     * minute are never returned. Within a minute, later calls on the same node return the same objects without a
+     * database query.
      */
     readonly take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) => Effect.Effect<RankingsByWindow, E>
   }
@@ -71,7 +72,7 @@ export const readRankings = (query: RankingsQuery) =>
     if (!(yield* RankingsPolicy).enabled) return yield* new RankingsDisabled()
     const window = yield* readWindow(query)
     const cache = yield* RankingsCache
-    // Most requests end here, without a timer and a fiber.
+    // Most requests return here, without the cost of a timer and a fiber.
     const inMemory = yield* cache.inMemory(window)
     if (inMemory !== undefined) return inMemory
     const history = yield* RankingsHistory

@@ -10,11 +10,11 @@ import type * as Effect from "effect/Effect"
 export class Blacklist extends Context.Tag("@tollgate/application/Blacklist")<
   Blacklist,
   {
-    /** Whether one of `patternsAgainst(email)` is listed. */
+    /** Returns true if the blacklist contains one of `patternsAgainst(email)`. */
     readonly covers: (email: Email) => Effect.Effect<boolean>
-    /** All entries, ordered by pattern. */
+    /** Returns all entries, ordered by pattern. */
     readonly list: Effect.Effect<ReadonlyArray<BlacklistEntry>>
-    /** A pattern that is listed already is returned unchanged, without an entry in the audit log. */
+    /** Adds a pattern and an audit log entry. Returns an existing entry unchanged and writes no audit log entry. */
     readonly add: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry>
     readonly remove: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry, PatternNotListed>
   }

@@ -1,5 +1,5 @@
 /**
- * The hashing of passwords: slow on purpose, so that a stolen hash is expensive to guess.
+ * Hashes passwords. The hash is deliberately slow, so that guessing the password of a stolen hash is expensive.
  */
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import * as Brand from "effect/Brand"
@@ -7,16 +7,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 
-/** A PHC string, which contains the algorithm and its parameters. */
+/** A password hash in PHC string format, which names the algorithm and its parameters. */
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<
   PasswordHasher,
   {
-    /** The number of running and waiting hashes is limited; above it the result is {@link RateLimited}. */
+    /** Hashes a password. Fails with {@link RateLimited} if too many hashes are running or waiting. */
     readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash, RateLimited>
-    /** Whether the password is right. Without a hash the result is false, at the same cost. */
+    /** Returns true if the password matches the hash. Without a hash, returns false after the same computing time. */
     readonly verify: (
       password: Redacted.Redacted<string>,
       hash: PasswordHash | undefined

@@ -10,7 +10,7 @@ import type * as Effect from "effect/Effect"
 
 export interface AdjustedQuota extends QuotaAdjustment {
   readonly balanceUsdMicro: UsdMicro
-  /** An earlier call applied the operation; this one changed nothing. */
+  /** True if an earlier call applied the operation, so that this call changed nothing. */
   readonly alreadyApplied: boolean
 }
 
@@ -19,8 +19,9 @@ export class Quota extends Context.Tag("@tollgate/application/Quota")<
   {
     readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
     /**
-     * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log in one transaction.
-     * An operation id is applied once over all resellers: (quota_adjust, operation id) is unique among transfers.
+     * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log, in one
+     * transaction. An operation id is applied once, whichever the reseller: the pair (quota_adjust, operation id) is
+     * unique in the transfers.
      */
     readonly adjust: (
       adjustment: QuotaAdjustment,

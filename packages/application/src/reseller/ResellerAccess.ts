@@ -1,5 +1,5 @@
 /**
- * How a reseller gets access: sign-up, review by an operator, login, and authentication of each request.
+ * Gives resellers access: sign-up, review by an operator, login, and authentication of each request.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
@@ -29,9 +29,9 @@ export class LoginAttempts extends Context.Tag("@tollgate/application/LoginAttem
   LoginAttempts,
   {
     /**
-     * Counts an attempt or refuses it, in one transaction: locks the rows of `windowsOf(attempt)` in that order, applies
-     * `decideAttempt` at the database's clock, and writes its result. No window exceeds its limit, however many attempts
-     * are concurrent on however many nodes.
+     * Counts or refuses an attempt, in one transaction: locks the rows of `windowsOf(attempt)` in that order, applies
+     * `decideAttempt` at the database time, and writes the result. No window exceeds its limit, however many attempts
+     * run concurrently on however many nodes.
      */
     readonly count: (attempt: LoginAttempt) => Effect.Effect<void, RateLimited>
   }
@@ -41,9 +41,11 @@ export class LoginAttempts extends Context.Tag("@tollgate/application/LoginAttem
 export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner")<
   TokenSigner,
   {
-    /** Valid from now for `LIFETIME_SECONDS`, for `AUDIENCE`, with its own id. */
+    /** Issues a token for `AUDIENCE` with a unique id, valid from now for `LIFETIME_SECONDS`. */
     readonly issue: (claims: ResellerClaims) => Effect.Effect<Redacted.Redacted<string>>
-    /** The claims of a token that this installation signed for this use, with the pinned algorithm, and not expired. */
+    /**
+     * Returns the claims of an unexpired token that this deployment signed for `AUDIENCE` with the pinned algorithm.
+     */
     readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<ResellerClaims, InvalidCredentials>
   }
 >() {}
@@ -51,9 +53,9 @@ export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner"
 /**
  * Creates a reseller that awaits review (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  *
- *     shape ─▶ blacklist ─▶ hash the password ─▶ one reseller an email
+ *     blacklist ─▶ hash the password ─▶ create (one reseller per email)
  *
- * The password is hashed even if the email is taken, so that the response time does not reveal more than the response.
+ * The password is hashed even if the email is taken, so that the response time reveals no more than the response.
  */
 export const signUp = ({ email, password, name, waNumber }: Signup) =>
   Effect.gen(function* () {
@@ -62,7 +64,9 @@ export const signUp = ({ email, password, name, waNumber }: Signup) =>
     return yield* (yield* Resellers).create({ email, name, waNumber, passwordHash })
   })
 
-/** An operator moves a reseller to another status, with a reason in the audit log (docs/reference/reseller.md#b8). */
+/**
+ * Changes the status of a reseller for an operator; the audit log records the reason (docs/reference/reseller.md#b8).
+ */
 export const reviewReseller = (idOrEmail: string, move: ReviewMove, operator: Operator) =>
   Effect.gen(function* () {
     const resellers = yield* Resellers
@@ -78,12 +82,12 @@ export interface LoggedIn {
 const readEmail = Schema.decodeOption(Email)
 
 /**
- * A token for a password (docs/reference/reseller.md#res-4, docs/reference/reseller.md#b5,
+ * Returns a token for a correct email and password (docs/reference/reseller.md#res-4, docs/reference/reseller.md#b5,
  * docs/reference/reseller.md#b6).
  *
  *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
- * The check of an unknown email costs the same time, and the status is revealed only after the right password.
+ * An unknown email takes the same time as a wrong password. The status is revealed only after the correct password.
  */
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {
@@ -103,7 +107,7 @@ export const logIn = ({ email: given, password }: Login, address: ClientAddress)
   })
 
 /**
- * The reseller of a token, read again for every request, so that a suspension takes effect at once
+ * Returns the reseller of a token. Each request reads the reseller again, so that a suspension takes effect at once
  * (docs/reference/reseller.md#b4).
  */
 export const authenticate = (token: Redacted.Redacted<string> | undefined) =>

@@ -26,17 +26,17 @@ export interface Credentials {
 export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
   Resellers,
   {
-    /** Creates a `pending` reseller and its empty quota account in one transaction. An email is accepted once. */
+    /** Creates a `pending` reseller and its empty quota account in one transaction. An email can be used once. */
     readonly create: (reseller: NewReseller) => Effect.Effect<Reseller, EmailExists>
     readonly find: (id: ResellerId) => Effect.Effect<Option.Option<Reseller>>
     readonly credentials: (email: Email) => Effect.Effect<Option.Option<Credentials>>
-    /** Finds by id or email, as an operator writes it. */
+    /** Finds a reseller by the id or email that an operator entered. */
     readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
-    /** The resellers of one status, or all of them, newest first. */
+    /** Returns the resellers with one status, or all resellers, newest first. */
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
     /**
-     * Applies `decideReview` to the locked row. A change and its audit log entry are one transaction. A move to the
-     * present status writes nothing.
+     * Locks the reseller's row, applies `decideReview`, and writes the change and an audit log entry in one
+     * transaction. A move to the current status writes nothing.
      */
     readonly review: (
       id: ResellerId,

@@ -1,8 +1,8 @@
 /**
- * A webhook of a payment provider: it causes a refresh of its order (docs/reference/reseller.md#d9). Its content is not
- * trusted, because the refresh asks the provider.
+ * Handles a payment provider's webhook, which causes a refresh of its order (docs/reference/reseller.md#d9). Its
+ * content is not trusted, because the refresh asks the provider.
  *
- * Every webhook with a right signature is acknowledged, also when it names no order. So the provider does not send it
+ * Every webhook with a valid signature is acknowledged, even if it names no order. The provider then does not send it
  * again, and the response does not reveal which orders exist.
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
@@ -14,7 +14,7 @@ import { type BadSignature, type PaymentProvider, PaymentProviders, type Reporte
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
-/** A provider waits only a few seconds for the acknowledgement. The refresh goes on after it. */
+/** Providers wait only a few seconds for the acknowledgement. The refresh continues after the acknowledgement. */
 const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_LENGTH = 100
@@ -37,7 +37,9 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
     return acknowledgement
   })
 
-/** A payment that repeats an earlier payment belongs to the order of the earlier one, whatever order it names. */
+/**
+ * Finds the order. A payment that repeats an earlier payment belongs to that payment's order, whatever order it names.
+ */
 const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
@@ -48,7 +50,7 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
     return Option.filter(found, ({ order }) => order.provider === label)
   })
 
-/** Tries each provider of this name, because there are several while an account at the provider is replaced. */
+/** Verifies the webhook with each provider of this name: while a provider account is replaced, there are several. */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })

@@ -1,8 +1,8 @@
 /**
- * Opens the payment of a draft: the provider opens it, and one update makes the draft a visible order.
+ * Opens the payment for a draft at the provider; then one update makes the draft a visible order.
  *
- * After any failure the draft is abandoned and stays invisible. If the provider may have opened the payment all the
- * same, the payment is an orphan and is cancelled in the background.
+ * After any failure the draft is abandoned and stays invisible. If the provider may nevertheless have opened the
+ * payment, the payment is orphaned and is cancelled in the background.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -29,7 +29,7 @@ const MAX_REASON_LENGTH = 500
 
 export const unavailable = () => new PaymentProviderUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-/** An orphaned payment is cancelled in the scope, which outlives the request. */
+/** Opens a payment. Cancels an orphaned payment in the scope, which outlives the request. */
 export const openPayment = (
   provider: PaymentProvider,
   draft: TopUpDraft,
@@ -76,7 +76,9 @@ const open = (
   )
 }
 
-/** Best effort: a failure is only logged. The payer never saw the payment, so it will not be paid. */
+/**
+ * Cancels a payment, best effort: a failure is only logged, because a payer who never saw the payment will not pay it.
+ */
 export const cancelOrphanedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
   Effect.flatMap(providerOf(draft), (provider) => {
     const cancel = Option.getOrUndefined(provider)?.cancel

@@ -1,6 +1,5 @@
 /**
- * How an order is presented to its payment provider: which provider, and the same intent and opened payment in every
- * request.
+ * Derives the provider requests of an order: its provider, and the same intent and opened payment for every request.
  */
 import { orderNumberOf, type TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
@@ -14,7 +13,10 @@ import {
 } from "./PaymentProviders.ts"
 import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
 
-/** The provider that opened the payment. A simulator never confirms real money, and real providers no simulated money. */
+/**
+ * Returns the provider that opened the payment. A simulator never confirms real money; a real provider never confirms
+ * simulated money.
+ */
 export const providerOf = ({
   provider,
   simulated

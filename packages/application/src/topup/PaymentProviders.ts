@@ -1,5 +1,5 @@
 /**
- * The payment providers of top-ups. An adapter speaks the protocol of its provider and returns domain types.
+ * Payment providers for top-ups. An adapter speaks the protocol of its provider and returns domain types.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -12,12 +12,12 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** The amount to pay: rupiah for the QRIS methods, dollars in tokens for the others. */
+/** The amount to pay: in rupiah for QRIS methods, in USD stablecoins for the others. */
 export type AmountDue =
   | { readonly _tag: "Rupiah"; readonly totalIdr: Idr }
   | { readonly _tag: "Dollars"; readonly amountUsdMicro: UsdMicro; readonly tokenKind: TokenKind }
 
-/** A payment to be made. It does not change during the life of an order. */
+/** A payment to be made. It does not change while the order exists. */
 export interface PaymentIntent {
   readonly orderId: OrderId
   /** The reference that every provider receives. */
@@ -25,20 +25,20 @@ export interface PaymentIntent {
   readonly method: PaymentMethod
   readonly due: AmountDue
   readonly payer: { readonly name: string; readonly email: Email }
-  /** A number that no other order ever has; present if the provider needs one. */
+  /** A number that no other order ever has; undefined if the provider does not need it. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
 
 /** A payment as the provider opened it. */
 export interface OpenedPayment {
-  /** The provider's reference. Several payments for one order: all references, separated by commas. */
+  /** The provider's payment reference. For several payments of one order: all references, separated by commas. */
   readonly providerPaymentId: string
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
-  /** JSON that the provider's adapter needs for later requests; opaque to all other code. */
+  /** JSON that the provider's adapter needs for later requests. It is opaque to all other code. */
   readonly state: unknown
-  /** The references of later payments that repeat one of these, as the provider reported them. */
+  /** The references of later payments that, according to the provider, repeat one of these payments. */
   readonly repeatedPayments?: ReadonlyArray<string>
 }
 
@@ -57,12 +57,12 @@ export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>
     "unauthorized",
     "rejected"
   ),
-  /** The provider may have opened the payment although the request failed. */
+  /** True if the provider may have opened the payment although the request failed. */
   ambiguous: Schema.Boolean,
   detail: Schema.String
 }) {}
 
-/** The provider does not take an amount of this size. */
+/** The provider does not accept a payment of this amount. */
 export class AmountRejected extends Schema.TaggedError<AmountRejected>()("AmountRejected", {
   provider: Schema.String,
   detail: Schema.String
@@ -71,21 +71,21 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
 /** A webhook that was not signed by the provider. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
-/** A payment that repeats an earlier one, by the provider's references for both. */
+/** The provider's references of a payment and of the earlier payment that it repeats. */
 export interface RepeatedPayment {
   readonly paymentId: string
   readonly originalId: string
 }
 
-/** What a webhook with a right signature names. Its other content is not used. */
+/** The used content of a webhook with a valid signature. */
 export interface Reported {
-  /** As the webhook has it; there may be no such order. */
+  /** The order number in the webhook. The order may not exist. */
   readonly orderNumber?: string | undefined
   readonly repeated?: RepeatedPayment | undefined
 }
 
 export interface PaymentWebhook {
-  /** Checks the signature over the raw bytes. */
+  /** Verifies the signature over the raw body. */
   readonly verify: (
     headers: Readonly<Record<string, string | undefined>>,
     body: Uint8Array
@@ -95,23 +95,23 @@ export interface PaymentWebhook {
 }
 
 export interface PaymentProvider {
-  /** Orders store it and responses show it: `midtrans` or `midtrans-simulator`, for example. */
+  /** The name in stored orders and in responses, for example `midtrans` or `midtrans-simulator`. */
   readonly label: string
-  /** The name in the path of its webhooks: `midtrans`, for example. */
+  /** The name in the path of its webhooks, for example `midtrans`. */
   readonly name: string
-  /** Connected to a simulator, without real money. */
+  /** True if the adapter is connected to a simulator, without real money. */
   readonly simulated: boolean
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
-  /** Fails if the provider cannot be used with these settings. Run at start and by `doctor`. */
+  /** Fails if the provider cannot be used with the current settings. The server start and `doctor` run it. */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
-  /** Ends within seconds. */
+  /** Asks the provider for the state of the payment. Ends within seconds. */
   readonly refresh: (
     intent: PaymentIntent,
     opened: OpenedPayment
   ) => Effect.Effect<PaymentObservation, ProviderUnavailable>
-  /** Cancels a payment that may have been opened although `open` failed; best effort. */
+  /** Cancels, best effort, a payment that may have been opened although `open` failed. */
   readonly cancel: ((intent: PaymentIntent) => Effect.Effect<void, ProviderUnavailable>) | undefined
   readonly webhook: PaymentWebhook | undefined
 }
@@ -119,9 +119,9 @@ export interface PaymentProvider {
 export class PaymentProviders extends Context.Tag("@tollgate/application/PaymentProviders")<
   PaymentProviders,
   {
-    /** The provider of new payments with this method. */
+    /** Returns the provider for new payments with this method. */
     readonly forMethod: (method: PaymentMethod) => Option.Option<PaymentProvider>
-    /** The provider that opened an earlier payment: an order stays with its provider. */
+    /** Returns the provider with this label, for an existing order: an order keeps its provider. */
     readonly byLabel: (label: string) => Option.Option<PaymentProvider>
     readonly all: ReadonlyArray<PaymentProvider>
   }

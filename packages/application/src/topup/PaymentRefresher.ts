@@ -1,9 +1,9 @@
 /**
- * The requests of this node to payment providers: single-flight, limited in number, and paused between refreshes.
+ * Sends this node's requests to payment providers: single-flight, limited in number, with a pause between refreshes.
  *
- * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for. Any number
- * of concurrent refreshes of one order are one request to its provider, and clients and webhooks cause at most one a
- * second for an order of real money.
+ * A disconnecting client stops neither the opening of a payment nor a refresh that other clients wait for. Any number
+ * of concurrent refreshes of one order share one provider request. Clients and webhooks cause at most one refresh per
+ * second of an order paid with real money.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -35,14 +35,17 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
       draft: TopUpDraft,
       payer: Payer
     ) => Effect.Effect<TopUpOrder, OpenFailure>
-    /** For a client that waits for the credit: a credited order, or one within the pause, is returned as given. */
+    /**
+     * Refreshes for a client that waits for the credit. Returns a credited order, or an order within the pause,
+     * unchanged.
+     */
     readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
     /**
-     * Without the pause, and of any order, because more money may have arrived for a credited one. Not for reads by
-     * clients.
+     * Refreshes any order without the pause, even a credited order, because more money may have arrived for it. Must
+     * not be used for client reads.
      */
     readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
-    /** For a report that something happened: the refresh begins after this call and after the pause. */
+    /** Refreshes after a webhook. The refresh begins after this call and after the pause. */
     readonly refreshAfterReport: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}
@@ -57,7 +60,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
       MAX_CONCURRENT_OPENINGS
     )
     const inFlight = yield* SingleFlight.make<OrderId, RefreshResult, never, Ports>(MAX_CONCURRENT_REFRESHES)
-    /** Each begins after the refresh in flight and the pause that follows it. */
+    /** Refreshes that begin after the refresh in flight and the pause that follows it. */
     const scheduled = yield* SingleFlight.make<OrderId, RefreshResult>(MAX_CONCURRENT_REFRESHES)
     const refreshedAtNanos = new Map<OrderId, bigint>()
 
@@ -74,7 +77,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
     const startPause = ({ order }: StoredTopUp) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
         if (order.simulated) return
-        // Deleted first, so that the map stays in the order of the times.
+        // Deleted first, so that the map stays ordered by time.
         refreshedAtNanos.delete(order.id)
         refreshedAtNanos.set(order.id, now)
       })
@@ -91,7 +94,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
         const current = inFlight.running(stored.order.id)
         if (current !== undefined) yield* Effect.exit(current)
         yield* Effect.sleep(Duration.nanos(yield* pauseLeft(stored)))
-        // A report that arrives from here on needs a refresh of its own.
+        // A webhook that arrives from here on starts another refresh.
         yield* leave
         return yield* refreshNow(stored)
       })

@@ -1,5 +1,5 @@
 /**
- * One refresh of an order: ask its provider, record the observation, credit a paid order.
+ * Refreshes one order: asks its provider for the payment, records the observation, credits a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
  *     else      ─▶ ask ─▶ record the observation ─▶ crediting? ─▶ credit
@@ -23,7 +23,7 @@ const PROVIDER_TIMEOUT = Duration.seconds(8)
 
 export interface RefreshResult {
   readonly order: TopUpOrder
-  /** False: the provider did not respond, and the order is as it was stored. */
+  /** False if the order is unchanged, because its provider did not respond or is not configured. */
   readonly refreshed: boolean
 }
 

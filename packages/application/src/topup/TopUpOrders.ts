@@ -1,5 +1,5 @@
 /**
- * The store of top-up orders, and the only way in which quota is credited for them.
+ * The store of top-up orders. Only this store credits quota for them.
  *
  * Each method is one transaction. No request to a provider is made inside a transaction.
  */
@@ -34,13 +34,13 @@ export interface Payer {
   readonly email: Email
 }
 
-/** An order with the data that a request to its provider needs. */
+/** An order with the data that provider requests need. */
 export interface StoredTopUp {
   readonly order: TopUpOrder
   readonly payer: Payer
-  /** `OpenedPayment.state` of the opening. */
+  /** The `state` of the `OpenedPayment`. */
   readonly providerState: unknown
-  /** Stored by {@link TopUpOrders.noteRepeated}. */
+  /** The payment references stored by {@link TopUpOrders.noteRepeated}. */
   readonly repeatedPayments: ReadonlyArray<string>
 }
 
@@ -51,15 +51,15 @@ export interface AbandonedTopUp {
 
 export interface TopUpList {
   readonly topUps: ReadonlyArray<TopUpOrder>
-  /** The number of all orders of the reseller. */
+  /** The number of the reseller's orders on all pages. */
   readonly total: number
 }
 
-/** The search of an operator: newest first, at most `limit`. */
+/** The filter of an operator's search: at most `limit` orders, newest first. */
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
-  /** Only orders that follow this one in the list: the next page. */
+  /** The last order of the previous page: only orders after it are returned. */
   readonly olderThan?: Pick<TopUpOrder, "createdAt" | "id"> | undefined
   readonly limit: number
 }
@@ -69,43 +69,50 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
   {
     /** Writes an invisible row (`creating`) with an id, a time and, where needed, a deposit index never used before. */
     readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft>
-    /** `creating` -> `ready`, `pending`: the order becomes visible. None if it is no longer `creating`. */
+    /**
+     * Changes a draft from `creating` to `ready` and `pending`: the order becomes visible. None if it is no longer
+     * `creating`.
+     */
     readonly makeReady: (id: OrderId, opened: OpenedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
-    /** `creating` -> `abandoned`, with the reason for operators. Another state does not change. */
+    /**
+     * Changes a draft from `creating` to `abandoned`, with a reason for operators. Any other state is left unchanged.
+     */
     readonly abandon: (id: OrderId, reason: string) => Effect.Effect<void>
-    /** Abandons drafts that are older than this, because their node died. Each is returned to one caller only. */
+    /** Abandons drafts that are older, because their node died. Returns each draft to one caller only. */
     readonly abandonStale: (olderThan: Duration.Duration) => Effect.Effect<ReadonlyArray<AbandonedTopUp>>
 
-    /** A `ready` order of this reseller. An order of another reseller is not found. */
+    /** Returns a `ready` order of this reseller. An order of another reseller is not found. */
     readonly own: (resellerId: ResellerId, id: OrderId) => Effect.Effect<StoredTopUp, TopUpNotFound>
-    /** A page of this reseller's `ready` orders, newest first by creation, then by id, with their total; one snapshot. */
+    /** Returns a page of this reseller's `ready` orders (newest first, then by id) and their total, in one snapshot. */
     readonly list: (resellerId: ResellerId, page: Page) => Effect.Effect<TopUpList>
-    /** A `ready` order of any reseller. */
+    /** Returns a `ready` order of any reseller. */
     readonly find: (id: OrderId) => Effect.Effect<Option.Option<StoredTopUp>>
-    /** `ready` orders of all resellers, for operators. */
+    /** Returns `ready` orders of all resellers, for operators. */
     readonly search: (filter: TopUpFilter) => Effect.Effect<ReadonlyArray<StoredTopUp>>
 
     /**
-     * Records an observation: locks the row, applies `decideRefresh` at the database's clock, writes the order and
-     * when it is next due (`nextRefreshAt`). Never credits.
+     * Records an observation: locks the row, applies `decideRefresh` at the database time, and writes the order and the
+     * time of its next refresh (`nextRefreshAt`). Never credits.
      */
     readonly recordObservation: (id: OrderId, observation: PaymentObservation) => Effect.Effect<Refreshed>
     /**
      * Credits a `crediting` order: locks the row, then the reseller's quota account, applies `decideCrediting` at the
-     * database's clock, and writes order, account and transfer. Concurrent calls credit an order once: the lock
-     * serializes them, and (topup, order id) is unique among transfers. An order that is not `crediting` is returned
+     * database time, and writes order, account and transfer. Concurrent calls credit an order once: the lock serializes
+     * them, and the pair (topup, order id) is unique in the transfers. An order that is not `crediting` is returned
      * unchanged.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
     /**
-     * Stores the payment with the order whose payment it repeats, and makes the order due, so that its provider is asked
-     * about both. An order keeps 20 of them. None if no order of this provider's label has the original payment.
+     * Stores a repeated payment with the order of the original payment and makes that order due, so that the provider
+     * is asked about both payments. An order keeps at most 20 repeated payments. None if no order with this provider
+     * label has the original payment.
      */
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
-     * Claims orders that are due for a refresh, oldest first, under a lease: until it ends no other call returns them,
-     * and if nothing was recorded they are due again afterwards. `FOR UPDATE SKIP LOCKED`, by the database's clock. Only
-     * orders whose provider's label is in `providers`, and `crediting` orders of real money.
+     * Claims orders that are due for a refresh (database time), the longest due first, under a lease: until the lease
+     * ends, no other call returns them; afterwards they are due again unless an observation was recorded. Locks with
+     * `FOR UPDATE SKIP LOCKED`. Returns only orders whose provider label is in `providers`, and `crediting` orders paid
+     * with real money.
      */
     readonly claimDue: (claim: {
       readonly providers: ReadonlyArray<string>

@@ -2,7 +2,7 @@
  * Refreshes orders in batches: the due orders in the background, so that a payment is credited although its payer has
  * closed the page (docs/reference/reseller.md#d10), and all open orders for an operator.
  *
- * Any number of nodes may run it: a claim gives each order to one node at a time.
+ * Any number of nodes may run it concurrently: a claim gives each order to one node at a time.
  */
 import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
@@ -14,26 +14,26 @@ import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** Longer than any provider takes to open a payment. */
+/** The age after which a draft is stale: longer than any provider takes to open a payment. */
 const STALE_AFTER = Duration.minutes(2)
 const MAX_CONCURRENT_REFRESHES = 8
-/** A batch is done within the lease even when each provider takes the longest time allowed. */
+/** Small enough that a batch ends within `LEASE` even if every request takes its full timeout. */
 const BATCH_SIZE = 40
 const LEASE = Duration.seconds(60)
-/** In one round; the remaining orders stay due for the next round. */
+/** The maximum number of batches per round. The remaining orders stay due for the next round. */
 const MAX_BATCHES = 25
 const PAGE_SIZE = 200
 
 export interface RefreshCounts {
   readonly attempted: number
-  /** Of these, orders whose provider responded or was not needed. The others are unchanged. */
+  /** The attempted orders whose provider responded or was not needed. The others are unchanged. */
   readonly refreshed: number
-  /** Of these, orders credited now. */
+  /** The attempted orders that this run credited. */
   readonly credited: number
 }
 
 export interface OpenRefreshCounts extends RefreshCounts {
-  /** Open orders of real money whose provider is not configured here. They are not refreshed. */
+  /** Open real-money orders whose provider is not configured here. They are not refreshed. */
   readonly withoutProvider: number
 }
 
@@ -45,7 +45,7 @@ const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
   credited: a.credited + b.credited
 })
 
-/** Cancels orphaned payments of dead nodes, then refreshes the orders that are due, except those in `done`. */
+/** Cancels the orphaned payments of dead nodes, then refreshes all due orders except those in `done`. */
 export const refreshDueTopUps = (
   done: ReadonlySet<OrderId> = new Set()
 ): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher> =>
@@ -67,7 +67,7 @@ export const refreshDueTopUps = (
     return counts
   })
 
-/** Refreshes every open order now, due or not, and then the other orders that are due. */
+/** Refreshes every open order, due or not, and then the other due orders. */
 export const refreshOpenTopUps: Effect.Effect<
   OpenRefreshCounts,
   never,
@@ -91,7 +91,9 @@ export const refreshOpenTopUps: Effect.Effect<
   return { ...sum(counts, yield* refreshDueTopUps(done)), withoutProvider }
 })
 
-/** Without its provider an order can only be credited, and only if it is paid already with real money. */
+/**
+ * Accepts an order whose provider is configured, or an order already paid with real money, which needs only the credit.
+ */
 const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, StoredTopUp, PaymentProviders> =>
   Effect.flatMap(providerOf(stored.order), (provider) =>
     Option.isSome(provider) || (stored.order.status === "crediting" && !stored.order.simulated)
@@ -99,7 +101,7 @@ const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, Sto
       : Effect.fail(stored)
   )
 
-/** A failed refresh is logged and does not stop the others. */
+/** Refreshes orders concurrently. A failed refresh is logged and does not stop the others. */
 const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
   Effect.map(Effect.forEach(found, refreshOne, { concurrency: MAX_CONCURRENT_REFRESHES }), (all) =>
     all.reduce(sum, NONE)

@@ -3,7 +3,7 @@
  *
  *     terms ─▶ a provider for the method ─▶ draft ─▶ the provider opens the payment ─▶ order
  *
- * The draft is stored first, so that every payment that a provider opens has an order behind it.
+ * The draft is stored first, so that every payment that a provider opens has a stored order.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { OrderId, orderIdOf, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
@@ -18,7 +18,7 @@ import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
-/** The amounts that this installation accepts. */
+/** The minimum and maximum amounts that this deployment accepts. */
 export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy")<
   TopUpPolicy,
   { readonly bounds: TopUpBounds }
@@ -38,7 +38,7 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
     return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
   })
 
-/** A reseller's orders as they are stored, newest first (docs/reference/reseller.md#top-7). */
+/** Returns a page of a reseller's stored orders, newest first, without a refresh (docs/reference/reseller.md#top-7). */
 export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
   Effect.gen(function* () {
     const page = yield* readTopUpPage(query)
@@ -47,7 +47,7 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 
 const readId = Schema.decodeOption(OrderId)
 
-/** The order after a refresh (docs/reference/reseller.md#top-5). */
+/** Refreshes an order and returns it (docs/reference/reseller.md#top-5). */
 export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)
@@ -56,7 +56,7 @@ export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
     return yield* (yield* PaymentRefresher).refresh(stored)
   })
 
-/** The same for an operator: the order of any reseller, by id or number. It refreshes a credited order too. */
+/** Refreshes an order of any reseller for an operator, by order id or order number, even if it is credited. */
 export const refreshTopUpForOperator = (idOrNumber: string) =>
   Effect.gen(function* () {
     const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
