@@ -42,6 +42,7 @@ describe("the OpenAPI document", () => {
       "/healthz",
       "/readyz",
       "/v1/chat/completions",
+      "/v1/embeddings",
       "/v1/images/edits",
       "/v1/images/generations",
       "/v1/messages",
@@ -64,6 +65,12 @@ describe("the OpenAPI document", () => {
       expect(answers["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
     }
   )
+
+  it("documents the responses of /v1/embeddings: JSON alone, and every error", async () => {
+    const answers = (await specification()).paths["/v1/embeddings"]?.post?.responses ?? {}
+    expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json"])
+    expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+  })
 
   it.each([
     ["/v1/images/generations", "application/json"],
