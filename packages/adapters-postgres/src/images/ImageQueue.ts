@@ -1,10 +1,10 @@
 /**
- * The image requests of one node, each in a transaction of its own: one queue begins requests, another one finishes
+ * Queues the image requests of one node, each in its own transaction. One queue begins requests and another finishes
  * them, so requests that wait to begin do not delay settlements.
  *
- * Both are group commit queues with batches of one. A request that begins after its caller was refused, or whose commit
- * outcome is unknown, is taken back on the connection that began it: a new connection ends its predecessor first, so the
- * outcome of the earlier commit is certain then.
+ * Both are group commit queues with a batch size of 1. A request is released on the connection that began it, if it
+ * begins after its caller was refused or if its commit outcome is unknown. A new connection first terminates its
+ * predecessor, so the outcome of the earlier commit is then certain.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -30,11 +30,11 @@ import type { QueueEvent } from "../ledger/QueueEvent.ts"
 import { abandonExpired, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
 
 export interface ImageQueueLimits {
-  /** Longer than a request may take, so that a lease expires only when its node is gone. */
+  /** Lease of a request. It is longer than a request may take, so a lease expires only when its node is dead. */
   readonly leaseSeconds: number
-  /** Requests that may wait to begin. */
+  /** Maximum number of requests that wait to begin. */
   readonly waiting: number
-  /** The deadline for beginning a request, whatever state the database is in. */
+  /** Deadline for beginning a request, also while the database is unavailable. */
   readonly beginMillis: number
 }
 
@@ -45,7 +45,7 @@ export interface ImageConnections {
 
 const REAPED_BATCH_SIZE = 100
 
-/** No caller knows that the request began, so nothing was sent to a provider. */
+/** Outcome of a request whose caller was refused before the request began, so nothing was sent to a provider. */
 const NOT_SENT = outcomeOf({ _tag: "Failed", error: new Overloaded({ retryAfterSeconds: 1 }) }, false)
 
 const imageWork: WorkKind<ImageAdmission, FinishedImage> = {
@@ -64,7 +64,7 @@ export class ImageQueue {
   readonly #connections: ImageConnections
   readonly #begins: Queue
   readonly #finishes: Queue
-  /** The reaper shares the connection of the queue that finishes requests. */
+  /** The reaper and the queue that finishes requests take turns on one connection. */
   readonly #finisherTurns = new Turns()
 
   constructor(
@@ -104,7 +104,7 @@ export class ImageQueue {
     this.#finishes.settle(finished, callback)
   }
 
-  /** Abandons requests whose lease has expired. It never waits for locks, so it does not delay requests that finish. */
+  /** Abandons requests with an expired lease. Never waits for locks, so finishing requests are not delayed. */
   abandonExpired(onRejected: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void): Promise<number> {
     return reap({
       maxBatchSize: REAPED_BATCH_SIZE,
@@ -114,7 +114,10 @@ export class ImageQueue {
     })
   }
 
-  /** Begins no more requests and finishes until the flush timeout. Returns the number of requests left. */
+  /**
+   * Refuses further requests, and finishes running requests until the flush timeout. Returns the number of unfinished
+   * requests.
+   */
   async close(flushMillis: number): Promise<number> {
     const takenBack = this.#begins.close(flushMillis)
     // Requests that finish in the current turn of the event loop are still accepted.

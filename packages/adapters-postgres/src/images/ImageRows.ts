@@ -1,8 +1,8 @@
 /**
- * Image requests as rows: inserted as running, ended once.
+ * Statements for image request rows. A row is inserted when a request begins, and ended once.
  *
- * A transaction locks them before holds and accounts. Transactions that begin a request of the same user are serialised,
- * so each sees the rows that the previous one wrote.
+ * A transaction locks image requests before holds and accounts. Transactions that begin requests of the same user run
+ * one after the other, so each transaction sees the rows that the previous one wrote.
  */
 import { createHash } from "node:crypto"
 import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -12,7 +12,10 @@ import { columnsOf } from "../client/SqlValues.ts"
 import type { Query, Statement } from "../ledger/DedicatedConnection.ts"
 import type { Part, WriteStatement } from "../ledger/WriteStatement.ts"
 
-/** A row that affects a new request of a user: the request itself, a running one, or one with the same key. */
+/**
+ * A row that affects a new request of a user: the request itself, a running request, or a request with the same
+ * idempotency key.
+ */
 export interface RelatedImage {
   readonly requestId: RequestId
   readonly running: boolean
@@ -20,11 +23,11 @@ export interface RelatedImage {
   readonly sameKey: boolean
 }
 
-/** Only the digest of a key is stored. */
+/** Returns the stored form of an idempotency key, its SHA-256 digest; null without a key. */
 const digestOf = (idempotencyKey: string | undefined): Buffer | null =>
   idempotencyKey === undefined ? null : createHash("sha256").update(idempotencyKey).digest()
 
-/** Serialises the transactions that begin a request of this user, then locks the related rows. */
+/** Waits for other transactions that begin a request of this user, then locks the related rows. */
 export const lockRelated = async (
   query: Query,
   { admission: { principal, requestId }, idempotencyKey }: ImageAdmission
@@ -41,7 +44,7 @@ export const lockRelated = async (
 
 type RelatedRow = readonly [requestId: string, running: boolean, leaseAlive: boolean, sameKey: boolean]
 
-/** The lock number is arbitrary, but must be the same in every version of the server. */
+/** The first number of the advisory lock is arbitrary, but must be the same in every version of the server. */
 const SERIALISE: Statement = {
   name: "serialise_images",
   text: "SELECT pg_advisory_xact_lock(843620177, hashtext($1::text))"
@@ -68,7 +71,7 @@ const LOCK_STATE: Statement = {
   text: "SELECT state FROM image_request WHERE request_id = $1::uuid FOR UPDATE"
 }
 
-/** Locks requests whose lease has expired, except the excluded ones and those that another session has locked. */
+/** Locks requests with an expired lease, except the excluded requests and those that another session has locked. */
 export const lockExpired = async (
   query: Query,
   excluded: ReadonlyArray<RequestId>,
@@ -130,7 +133,10 @@ const END: Part = {
   precondition: (first) => `(SELECT count(*) FROM image_ended) = cardinality($${first}::uuid[])`
 }
 
-/** Ends running requests and queues reviews: of all of them, or of none when one of them has ended already. */
+/**
+ * Returns the statement that ends running requests and queues their reviews. The statement writes nothing when one of
+ * the requests has already ended.
+ */
 export const endImages = (images: ReadonlyArray<EndedImage>): WriteStatement => ({
   part: END,
   values: ENDED.arrays(images)

@@ -1,7 +1,7 @@
 /**
- * The transactions of image requests: one begins a request, one finishes it, one abandons expired requests.
+ * The transactions of image requests: one begins a request, one finishes a request, and one abandons expired requests.
  *
- * Rows are locked in the order image request, hold, accounts. The rules that decide are the domain's.
+ * Rows are locked in the order image request, hold, accounts. The domain rules make the decisions.
  */
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -24,10 +24,12 @@ import { beginImage, endImages, lockExpired, lockRelated, lockState } from "./Im
 
 export type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
 
-/** `begin again`: the transaction abandoned a request of the account whose lease had expired. */
+/**
+ * `begin again`: the transaction abandoned an expired request of the account, so the new request must be tried again.
+ */
 export type Begun = Admitted<BeginRefusal> | "begin again"
 
-/** Retry delay for a client whose account is making an image. */
+/** Retry delay for a client whose account already runs an image request. */
 const RETRY_AFTER_SECONDS = 5
 
 const HELD: Begun = Either.right("held")
@@ -74,8 +76,8 @@ const refused = (refusal: BeginRefusal): Decided<Begun> => decided(Either.left(r
 const READ_KEY: Statement = { name: "valid_image_key", text: validKeys("$1") }
 
 /**
- * The result is undefined when the request was abandoned before. `maybeCommitted` is the result of an attempt whose
- * commit outcome is unknown.
+ * Finishes and settles a request. The result is undefined when the request was already abandoned. `maybeCommitted` is
+ * the result of an earlier attempt with an unknown commit outcome.
  */
 export const finish = async (
   query: Query,
@@ -89,7 +91,7 @@ export const finish = async (
   const owner = ownerOf(admission)
   const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
   const hold = holds.get(requestId)
-  // Its node was judged dead, so its hold has been settled without a charge.
+  // The node of the request was judged dead, so the hold has been settled without a charge.
   if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
   const result = outcome()
   const { charge, dispatched, ending } = result
@@ -105,7 +107,7 @@ export const finish = async (
   }
 }
 
-/** Abandons a batch of requests whose lease has expired. */
+/** Abandons a batch of requests with an expired lease. */
 export const abandonExpired = async (
   query: Query,
   excluded: ReadonlyArray<RequestId>,
@@ -118,7 +120,10 @@ export const abandonExpired = async (
   return { result, write: requestIds.length === 0 ? undefined : await abandon(query, requestIds) }
 }
 
-/** Ends locked requests without a charge. The holds of dead nodes may have been settled before, also without one. */
+/**
+ * Returns the statement that ends locked requests without a charge. The holds of dead nodes may already be settled,
+ * also without a charge.
+ */
 const abandon = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<BoundStatement | undefined> => {
   const holds = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
   const ends = endImages(requestIds.map(abandoned))

@@ -1,5 +1,5 @@
 /**
- * Image requests in Postgres: one running request an account over all nodes, each settled once.
+ * Image requests in Postgres: at most one running request per account on all nodes. Each request is settled once.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
@@ -16,12 +16,12 @@ import { logged } from "../ledger/QueueEvent.ts"
 import { ImageQueue, type ImageQueueLimits } from "./ImageQueue.ts"
 
 export interface ImageRequestsOptions extends ImageQueueLimits, ConnectionLimits {
-  /** Limit for the time that a shutdown waits for requests that finish. */
+  /** Maximum time that a shutdown waits for requests to finish. */
   readonly flushMillis: number
 }
 
 export const defaults: ImageRequestsOptions = {
-  // A request may take 120 seconds; the rest covers a short outage of the database while it finishes.
+  // A request may take 120 seconds; the remaining 30 seconds cover a short database outage while the request finishes.
   leaseSeconds: 150,
   waiting: 256,
   beginMillis: 5_000,
@@ -77,7 +77,10 @@ const closed = (queue: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
 
 const FORGET_BATCH_SIZE = 1_000
 
-/** Batch by batch, each in a transaction of its own. */
+/**
+ * Deletes idempotency key digests after 90 days, batch by batch, each batch in its own transaction. Returns their
+ * number.
+ */
 const forgetKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>

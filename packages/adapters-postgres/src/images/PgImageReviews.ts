@@ -1,8 +1,8 @@
 /**
- * The reviews of image requests by an operator, in Postgres.
+ * Reviews of image requests by an operator, in Postgres.
  *
- * The review is locked before the balance, so two operators who resolve the same review are serialised, and the second
- * one is refused.
+ * The review is locked before the balance. When two operators resolve the same review, the second one waits and is then
+ * refused.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

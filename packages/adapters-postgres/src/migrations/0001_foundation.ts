@@ -1,8 +1,9 @@
 /**
- * Users, keys, the catalog, the ledger, holds and settlements.
+ * Users, API keys, the catalog, the ledger, holds and settlements.
  *
- * The constraints reject impossible states: a balance below zero, a stored balance of a system account, a transfer
- * between units, a charge that is not the sum of its parts, a change to a journal. Decisions are made by the domain.
+ * The constraints reject impossible states: a negative balance, a stored balance of a system account, a transfer
+ * between units, a charge that differs from the sum of its parts, a change to a journal. The domain makes the
+ * decisions.
  */
 export const foundation = /* sql */ `
 -- Users and keys ------------------------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ CREATE TABLE api_key (
   public_id text NOT NULL UNIQUE CHECK (public_id ~ '^[0-9A-Za-z]{16}$'),
   user_id uuid NOT NULL REFERENCES app_user,
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-  -- HMAC-SHA-256 of the secret part under the pepper of this version; the secret itself is nowhere.
+  -- HMAC-SHA-256 of the key, with the pepper of this version; the key itself is not stored.
   secret_mac bytea NOT NULL CHECK (octet_length(secret_mac) = 32),
   pepper_version smallint NOT NULL CHECK (pepper_version > 0),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -61,7 +62,7 @@ CREATE TABLE model (
   discovery_rank int NOT NULL,
   hidden boolean NOT NULL,
   capabilities text[] NOT NULL CHECK (capabilities <@ ARRAY['generate', 'edit']),
-  -- Retired models keep their history and their customers' plans, and cannot be called.
+  -- A retired model cannot be called, but keeps its history and its customers' plans.
   retired boolean NOT NULL DEFAULT false,
   price_id uuid NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -103,7 +104,7 @@ CREATE TABLE tier (
 
 -- The ledger ----------------------------------------------------------------------------------------------------
 
--- The fillfactor leaves room for updates in place, because no index covers a column that changes.
+-- The fillfactor leaves room for heap-only updates: no index covers a column that changes.
 CREATE TABLE account (
   id uuid PRIMARY KEY,
   kind text NOT NULL,
@@ -118,7 +119,7 @@ CREATE TABLE account (
   CONSTRAINT account_shape CHECK (CASE kind
     WHEN 'payg' THEN unit = 'usd_pico' AND user_id IS NOT NULL AND model_id IS NULL
     WHEN 'plan' THEN unit = 'token' AND user_id IS NOT NULL AND model_id IS NOT NULL AND credits_posted <= 9007199254740991
-    -- Outside the house: a stored balance would be the hottest row of all, so there is none.
+    -- System accounts store no balance, because every transfer would have to lock that row.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END)
@@ -132,7 +133,7 @@ INSERT INTO account (id, kind, unit) VALUES
   ('00000000-0000-0000-0000-000000000003', 'system', 'token'),     -- token issuance
   ('00000000-0000-0000-0000-000000000004', 'system', 'usd_pico');  -- pay-as-you-go funding
 
--- One amount moved between two accounts of one unit, at most once for each business event and code.
+-- A transfer of an amount between two accounts with the same unit, at most once per business event and code.
 CREATE TABLE transfer (
   id uuid PRIMARY KEY,
   code text NOT NULL CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust')),
@@ -157,7 +158,7 @@ CREATE TABLE gateway_node (
   id uuid PRIMARY KEY,
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   beat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- The node was deregistered: it serves no requests any more.
+  -- Time at which the node deregistered; the node serves no requests after it.
   left_at timestamptz
 );
 
@@ -183,7 +184,7 @@ CREATE TABLE inference_hold (
 ) WITH (fillfactor = 60);
 CREATE INDEX inference_hold_of_node ON inference_hold (node_id);
 
--- The journal of inference: one row for each request, written once.
+-- The journal of inference: one row per request, written once.
 CREATE TABLE settlement (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -248,7 +249,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON settlement FOR
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON price FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Posted columns only grow, and the identity of an account never changes.
+-- Posted amounts only grow, and the identity of an account never changes.
 CREATE FUNCTION refuse_shrinking() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the posted amounts of account % only grow', OLD.id USING ERRCODE = 'restrict_violation';

@@ -1,5 +1,5 @@
 /**
- * Aborts a transaction that was decided over cached rows when the stored rows are different.
+ * A function that aborts a transaction whose decision was made over cached rows that differ from the stored rows.
  */
 export const staleDecisions = /* sql */ `
 CREATE FUNCTION refuse_stale(as_decided boolean) RETURNS boolean LANGUAGE plpgsql AS $$

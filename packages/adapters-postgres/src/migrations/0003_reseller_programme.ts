@@ -1,9 +1,8 @@
 /**
  * Resellers, their quota, top-up orders, mints and customers.
  *
- * The constraints keep the payment instructions of an order unchanged, allow only the defined moves of a status, and
- * reject an order or a mint that claims a transfer that does not exist. The audit checks the invariants that span several
- * rows.
+ * The constraints keep the payment instructions of an order unchanged, allow only the defined status changes, and
+ * reject an order or a mint that refers to a missing transfer. The audit checks the invariants that span several rows.
  */
 export const resellerProgramme = /* sql */ `
 CREATE FUNCTION refuse_because() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -18,7 +17,7 @@ CREATE TABLE reseller (
   email text NOT NULL UNIQUE CHECK (email = lower(email) AND length(email) BETWEEN 3 AND 254),
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
   wa_number text NOT NULL CHECK (wa_number ~ '^[0-9]{7,15}$'),
-  -- PHC text: algorithm, parameters, salt and hash. Never the password.
+  -- PHC string: algorithm, parameters, salt and hash. The password is not stored.
   password_hash text NOT NULL CHECK (password_hash LIKE '$%$%'),
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'active', 'rejected', 'suspended')),
   token_version int NOT NULL DEFAULT 0 CHECK (token_version >= 0),
@@ -34,14 +33,14 @@ CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
     ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
   EXECUTE FUNCTION refuse_because('its status does not move this way');
--- The version never falls, or tokens from before a suspension would be valid again.
+-- The token version never decreases; otherwise tokens from before a suspension would become valid again.
 CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.token_version < OLD.token_version
     OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))
   EXECUTE FUNCTION refuse_because('its token version grows, with every suspension at least');
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON reseller FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- One address, or @ followed by a domain.
+-- An email address, or @ followed by a domain.
 CREATE TABLE email_blacklist (
   pattern text PRIMARY KEY CHECK (pattern = lower(pattern) AND length(pattern) BETWEEN 3 AND 254 AND pattern LIKE '%@_%'),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -56,11 +55,11 @@ CREATE TABLE reseller_customer (
 );
 CREATE INDEX reseller_customer_by_user ON reseller_customer (user_id);
 
--- Recent login attempts. A crash may lose them, which does no harm: they are about the last minute.
+-- Recent login attempts. They cover only the last minute, so a crash may lose them.
 CREATE UNLOGGED TABLE login_window (
   key text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 400),
   hits timestamptz[] NOT NULL DEFAULT '{}' CHECK (cardinality(hits) <= 1000),
-  -- From then on nothing in it counts.
+  -- Time after which no attempt in this row counts any more.
   counts_until timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
 CREATE INDEX login_window_by_end ON login_window (counts_until);
@@ -74,10 +73,10 @@ ALTER TABLE account
     WHEN 'payg' THEN unit = 'usd_pico' AND user_id IS NOT NULL AND model_id IS NULL AND reseller_id IS NULL
     WHEN 'plan' THEN unit = 'token' AND user_id IS NOT NULL AND model_id IS NOT NULL AND reseller_id IS NULL
       AND credits_posted <= 9007199254740991
-    -- Quota is taken when something is minted and not before: nothing of it is ever set aside.
+    -- A mint debits the quota immediately, so no quota is ever pending.
     WHEN 'reseller_quota' THEN unit = 'usd_micro' AND user_id IS NULL AND model_id IS NULL AND reseller_id IS NOT NULL
       AND debits_pending = 0
-    -- Outside the house: a stored balance would be the hottest row of all, so there is none.
+    -- System accounts store no balance, because every transfer would have to lock that row.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL AND reseller_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END);
@@ -96,7 +95,7 @@ ALTER TABLE transfer ADD UNIQUE (code, ref, amount);
 
 -- Top-ups -------------------------------------------------------------------------------------------------------
 
--- An index is never used twice, because an address is derived from each.
+-- A deposit index is never used twice, because a deposit address is derived from each index.
 CREATE SEQUENCE topup_deposit_index AS int;
 
 CREATE TABLE topup_order (
@@ -111,7 +110,7 @@ CREATE TABLE topup_order (
   token_kind text CHECK (token_kind IN ('usdt', 'usdc')),
   quota_usd_micro bigint NOT NULL CHECK (quota_usd_micro > 0),
   deposit_index int UNIQUE CHECK (deposit_index > 0),
-  -- In whole milliseconds, like every time an order is decided by.
+  -- In whole milliseconds, like every time that a decision about an order uses.
   created_at timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
 
   provision_state text NOT NULL DEFAULT 'creating' CHECK (provision_state IN ('creating', 'ready', 'abandoned')),
@@ -122,14 +121,14 @@ CREATE TABLE topup_order (
   expires_at timestamptz,
 
   status text CHECK (status IN ('pending', 'crediting', 'credited', 'expired', 'failed')),
-  -- As wide as a word of the chain: whatever it or a provider says can be written down.
+  -- As wide as a 256-bit word of the chain, so every amount that a chain or a provider reports can be stored.
   received_raw numeric(78, 0) CHECK (received_raw >= 0),
   received_usd_micro numeric(78, 0) CHECK (received_usd_micro >= 0),
   evidence jsonb NOT NULL DEFAULT '{"transactions": [], "remarks": []}',
   paid_at timestamptz,
   credited_at timestamptz,
   checked_at timestamptz,
-  -- When it is due for a look without anybody asking.
+  -- Time at which the next background refresh is due.
   next_look_at timestamptz,
 
   UNIQUE (provider, provider_payment_id),

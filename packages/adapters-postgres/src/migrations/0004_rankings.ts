@@ -1,11 +1,12 @@
 /**
- * The sums that rankings are computed from: tokens by model and hour, speeds of the last days, and the served documents.
+ * The sums that rankings are computed from: tokens per model and hour, speeds of the last days, and the served
+ * documents.
  *
- * All of it is derived from the settlements and can be counted again. A settlement inserts rows of its own
- * (`usage_delta`), so concurrent transactions share no row. A task folds these rows into the hours later.
+ * All these rows are derived from the settlements and can be recounted. A settlement inserts its own rows
+ * (`usage_delta`), so concurrent transactions share no row. A background task folds these rows into the hours later.
  */
 export const rankings = /* sql */ `
--- Speeds by their order of magnitude: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds
+-- Speeds on a logarithmic scale: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds
 -- zero. The middle of a bucket represents all its numbers: the error is below 1 %, and zero below 100. No power of 1.01
 -- is so near to a whole number that floating point confuses them.
 CREATE FUNCTION speed_bucket(speed bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -17,12 +18,12 @@ CREATE FUNCTION speed_of_bucket(bucket smallint) RETURNS bigint LANGUAGE sql IMM
   END
 $$;
 
--- One row for each transaction, model and hour. Rows are inserted, and deleted when they are folded.
+-- One row per transaction, model and hour. Rows are inserted, and deleted when they are folded.
 CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One bucket a sample, of tenths of a token a second and of milliseconds.
+  -- One bucket per sample: tps in tenths of a token per second, ttft in milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -34,7 +35,7 @@ CREATE TABLE usage_hour (
   PRIMARY KEY (hour, model_id)
 ) WITH (fillfactor = 80);
 
--- Kept for the last days only.
+-- Only the last days are kept.
 CREATE TABLE speed_hour (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL REFERENCES model,

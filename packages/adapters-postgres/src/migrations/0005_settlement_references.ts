@@ -1,9 +1,9 @@
 /**
- * Checks the references of settlements once a statement instead of once a row, and more strictly than foreign keys.
+ * Checks the references of settlements once per statement instead of once per row, and more strictly than foreign keys.
  *
- * A foreign key runs a query for every row and locks the row that it finds. The four foreign keys of `settlement` were a
- * fifth of the database's work for a request. The referenced rows are never deleted and never change their owner, so one
- * check of all rows of a statement proves as much. It also checks the owners of the accounts.
+ * A foreign key runs a query for every row and locks the row that it finds. The four foreign keys of `settlement` took
+ * a fifth of the database time of a request. The referenced rows are never deleted and never change their owner, so one
+ * check of all rows of a statement is sufficient. The check also covers the owners of the accounts.
  */
 export const settlementReferences = /* sql */ `
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

@@ -1,24 +1,24 @@
 /**
- * Image requests, at most one running request of an account, and the queue of requests that an operator reviews.
+ * Image requests, at most one running per account, and the queue of requests that an operator reviews.
  *
- * The money of an image request is in a hold and then in a settlement, as for every request. These tables hold its state
- * only: no prompt and no image.
+ * As for every request, the amounts of an image request are in a hold and then in a settlement. These tables contain
+ * only its state, not the prompt or the image.
  */
 export const images = /* sql */ `
 CREATE TABLE image_request (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES app_user,
-  -- SHA-256 of the idempotency key, for 90 days; none where none was sent or nothing was dispatched.
+  -- SHA-256 of the idempotency key, kept for 90 days; null without a key or when nothing was dispatched.
   key_digest bytea CHECK (octet_length(key_digest) = 32),
   state text NOT NULL DEFAULT 'running' CHECK (state IN
     ('running', 'settled', 'unmetered', 'declined', 'timeout', 'withheld', 'failed', 'abandoned')),
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- A running request beyond it is given up: its node died, or will find that out.
+  -- A request that still runs after this time is abandoned. Its node is dead, or learns of it when it finishes.
   lease_until timestamptz NOT NULL CHECK (lease_until > started_at),
   finished_at timestamptz CHECK (finished_at >= started_at),
   CHECK ((state = 'running') = (finished_at IS NULL))
 );
--- One running request for each account over all nodes, enforced by the database.
+-- At most one running request per account on all nodes, enforced by the database.
 CREATE UNIQUE INDEX image_request_running ON image_request (user_id) WHERE state = 'running';
 CREATE UNIQUE INDEX image_request_key ON image_request (user_id, key_digest) WHERE key_digest IS NOT NULL;
 CREATE INDEX image_request_lease ON image_request (lease_until) WHERE state = 'running';
@@ -61,7 +61,7 @@ CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
   EXECUTE FUNCTION refuse_second_resolution();
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_review FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- The charge of an operator for a reviewed image.
+-- A charge by an operator for a reviewed image.
 ALTER TABLE transfer DROP CONSTRAINT transfer_code_check, ADD CONSTRAINT transfer_code_check
   CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust', 'image_charge'));
 `

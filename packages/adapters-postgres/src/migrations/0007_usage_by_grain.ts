@@ -1,11 +1,11 @@
 /**
- * Usage by the minute, the hour and the day, in place of the hour alone.
+ * Stores usage per minute, hour and day instead of only per hour.
  *
- * Windows end at minutes. With sums by the hour, the hours that contain the ends of a window were read from the
- * settlements. The present hour contains an end of every window, so a busy server read millions of rows a minute. With
- * three grains, any span of whole minutes is made of sums, and a long span mostly of days.
+ * Windows end at whole minutes. With sums per hour, the partial hours at the ends of a window had to be read from the
+ * settlements. Every window ends in the current hour, so a busy server read millions of rows per minute. With three
+ * grains, any span of whole minutes is a sum of cells, and a long span consists mostly of days.
  *
- * The migration counts everything again from the settlements.
+ * The migration recounts everything from the settlements.
  */
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;
@@ -17,17 +17,17 @@ CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LAN
     instant, '2000-01-01 00:00:00+07'::timestamptz)
 $$;
 
--- One row for each transaction, model and minute. Rows are inserted, and deleted when they are folded.
+-- One row per transaction, model and minute. Rows are inserted, and deleted when they are folded.
 CREATE TABLE usage_delta (
   minute timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One bucket a sample, of tenths of a token a second and of milliseconds.
+  -- One bucket per sample: tps in tenths of a token per second, ttft in milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- Days are kept for good, hours and minutes for as long as a window can end in one.
+-- Days are kept permanently, hours and minutes only as long as a window can end in one.
 CREATE TABLE usage_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,

@@ -1,14 +1,15 @@
 /**
- * Second payments: money that arrives at the address of an order that is paid already.
+ * Second payments: money that arrives at the deposit address of an order that is already paid.
  *
- * A credited order of a method that can receive more stays due for a while. A provider may record a second payment as a
- * payment of its own that refers to the first one. The order is found by the first payment, and stores the second.
+ * After its credit, an order whose method can receive further payments stays due for a while. A provider may record a
+ * second payment as a separate payment that refers to the first one. The order is found by the first payment, and
+ * stores the second one.
  */
 export const secondPayments = /* sql */ `
 ALTER TABLE topup_order
   DROP CONSTRAINT topup_done,
   ADD CONSTRAINT topup_done CHECK (credited_at IS NULL OR next_look_at IS NULL OR method IN ('crypto', 'crypto_bep20')),
-  -- Payments that the provider says repeat one of the order's own, by its names for them. It only grows.
+  -- Provider ids of payments that, according to the provider, repeat a payment of this order. Ids are only added.
   ADD COLUMN repeated_payments text[] NOT NULL DEFAULT '{}' CHECK (cardinality(repeated_payments) <= 20);
 
 CREATE INDEX topup_order_payment ON topup_order USING gin (string_to_array(provider_payment_id, ','))
@@ -18,7 +19,7 @@ CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
   EXECUTE FUNCTION refuse_because('what repeated a payment is not forgotten');
 
--- Orders credited in the last week were not refreshed since their credit.
+-- Orders credited in the last week have not been refreshed since their credit.
 UPDATE topup_order SET next_look_at = clock_timestamp()
   WHERE method IN ('crypto', 'crypto_bep20') AND credited_at > clock_timestamp() - interval '7 days';
 `

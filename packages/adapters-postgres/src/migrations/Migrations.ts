@@ -1,9 +1,9 @@
 /**
- * Migrates a database to the schema of this version of the program. Forward only; each migration is applied once, in
- * order.
+ * Migrates a database to the schema of this version of the program. Migrations only go forward; each is applied once,
+ * in order.
  *
- * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at once, one
- * migrates, and the other waits and finds nothing left to do.
+ * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at the same time,
+ * one migrates; the other waits and then finds nothing left to do.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,9 @@ export interface Migration {
   readonly statements: string
 }
 
-/** In the order of application. A migration that was applied to any database is never edited. */
+/**
+ * All migrations in the order of application. The SQL of a migration that was applied to any database is never changed.
+ */
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
   { name: "0002_stale_decisions", statements: staleDecisions },
@@ -36,7 +38,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0009_embeddings", statements: embeddings }
 ]
 
-/** The key of the advisory lock: any number, the same in every version of this program. */
+/** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const MIGRATION_LOCK = 8_436_201_775n
 
 /** Applies the missing migrations and returns their names. */
@@ -61,7 +63,7 @@ export const migrate = (
     })
   )
 
-/** The names of the migrations that this database lacks. */
+/** Returns the names of the migrations that are missing in this database. */
 export const pending = (
   steps: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>

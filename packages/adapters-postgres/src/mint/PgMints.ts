@@ -1,9 +1,9 @@
 /**
- * Mints and tiers in Postgres. A mint turns quota into a customer's tokens in one transaction.
+ * Mints and tiers in Postgres. A mint exchanges quota for a customer's tokens in one transaction.
  *
- * The transaction locks the reseller's quota account first, so the mints of one reseller are serialised over all nodes.
- * Each mint sees the balance that earlier mints left, whether its operation id was used before, and how many mints the
- * reseller made recently.
+ * The transaction first locks the reseller's quota account, so the mints of one reseller run one after the other on all
+ * nodes. Each mint sees the balance after the earlier mints, whether its operation id was used before, and how many
+ * mints the reseller made recently.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
@@ -74,7 +74,7 @@ export const layer: Layer.Layer<Mints, never, SqlClient.SqlClient> = Layer.effec
         ? Effect.map(sql<TierRow>`${sql.literal(TIERS)} WHERE t.id = ${id}`, ([row]) => row && toTier(row))
         : Effect.succeed(undefined)
 
-    /** The facts that a mint is decided over, read under the lock of the quota. */
+    /** Reads the facts that the mint decision needs, while the quota account is locked. */
     const basisOf = (resellerId: ResellerId, { customerEmail, planTierId }: MintRequest, now: Date) =>
       Effect.gen(function* () {
         const recent = yield* recentMints(resellerId, now)
@@ -156,7 +156,7 @@ interface TierRow {
   readonly for_sale: boolean
 }
 
-/** Selects all tiers; a condition on `t` may follow. */
+/** Selects all tiers. A WHERE clause on `t` may be appended. */
 const TIERS = `
   SELECT t.id, t.model_id, m.public_name AS model_name, NOT m.hidden AND NOT m.retired AS model_callable,
     t.tier_usd_cents, t.granted_tokens, t.for_sale

@@ -1,13 +1,13 @@
 /**
- * The invariants of stored money: accounts, transfers, top-ups and mints. Each is a sentence and a query that counts the
- * rows that break it.
+ * The invariants of accounts, transfers, top-ups and mints. Each invariant has a sentence and a query that counts the
+ * rows that violate it.
  *
- * The queries recompute balances from the journals (transfers and settlements), because the journals are the record.
+ * The queries recompute balances from the journals (transfers and settlements), because balances are derived from them.
  */
 export interface Invariant {
   readonly id: string
   readonly invariant: string
-  /** SQL that returns one row with one column: the number of rows that break the invariant. */
+  /** SQL that returns one row with one column: the number of rows that violate the invariant. */
   readonly violations: string
 }
 
@@ -19,20 +19,20 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "system-not-stored",
-    invariant: "System accounts store no balance; theirs is the sum of the journal.",
+    invariant: "System accounts store no balance; their balances are the sums of their transfers.",
     violations: `SELECT count(*) FROM account
       WHERE kind = 'system' AND (credits_posted <> 0 OR debits_posted <> 0 OR debits_pending <> 0)`
   },
   {
     id: "credits-are-journal",
-    invariant: "The credits of an account are the sum of the transfers to it.",
+    invariant: "The credits of an account equal the sum of the transfers to the account.",
     violations: `SELECT count(*) FROM account a
       LEFT JOIN (SELECT credit_account AS id, sum(amount) AS amount FROM transfer GROUP BY 1) t USING (id)
       WHERE a.kind <> 'system' AND a.credits_posted <> coalesce(t.amount, 0)`
   },
   {
     id: "debits-are-journal",
-    invariant: "The debits of an account are the sum of the transfers from it and of the settlements it paid.",
+    invariant: "The debits of an account equal the sum of the transfers and settlements paid from the account.",
     violations: `WITH journal AS (
         SELECT debit_account AS id, sum(amount) AS amount FROM transfer GROUP BY 1
         UNION ALL SELECT plan_account, sum(plan_tokens) FROM settlement GROUP BY 1
@@ -43,7 +43,7 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "pending-is-holds",
-    invariant: "The pending amount of an account is the sum of its open holds.",
+    invariant: "The pending amount of an account equals the sum of its open holds.",
     violations: `WITH held AS (
         SELECT plan_account AS id, sum(plan_tokens) AS amount FROM inference_hold GROUP BY 1
         UNION ALL SELECT payg_account, sum(payg_pico) FROM inference_hold GROUP BY 1)
@@ -53,7 +53,7 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "plans-are-grants",
-    invariant: "The credits of a plan are the sum of its grants.",
+    invariant: "The credits of a plan equal the sum of the tokens granted to it.",
     violations: `SELECT count(*) FROM account a
       LEFT JOIN (SELECT credit_account AS id, sum(amount) AS amount FROM transfer WHERE code = 'mint_grant' GROUP BY 1) t
         USING (id)
@@ -61,7 +61,7 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "transfers-fit",
-    invariant: "A transfer moves one unit between a system account and an account of the kind that its code requires.",
+    invariant: "A transfer is in one unit, between a system account and an account of the kind that its code requires.",
     violations: `SELECT count(*) FROM transfer t
       LEFT JOIN account d ON d.id = t.debit_account LEFT JOIN account c ON c.id = t.credit_account
       WHERE (d.unit = t.unit AND c.unit = t.unit AND (d.kind = 'system') <> (c.kind = 'system')
@@ -77,14 +77,14 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "credits-are-logged",
-    invariant: "Every credit by an operator is in the audit log, with its amount.",
+    invariant: "The audit log contains every credit by an operator, with its amount.",
     violations: `SELECT count(*) FROM transfer t WHERE t.code = 'payg_credit' AND NOT EXISTS (
       SELECT FROM audit_log l WHERE l.action = 'payg.credit' AND l.subject = t.credit_account::text
         AND l.detail ->> 'operation_id' = t.ref AND (l.detail ->> 'usd_micro')::numeric * 1000000 = t.amount)`
   },
   {
     id: "adjustments-are-logged",
-    invariant: "Every adjustment of a quota by an operator is in the audit log, with its reseller and amount.",
+    invariant: "The audit log contains every quota adjustment by an operator, with its reseller and amount.",
     violations: `SELECT count(*) FROM transfer t
       LEFT JOIN account a ON a.kind = 'reseller_quota' AND a.id IN (t.debit_account, t.credit_account)
       WHERE t.code = 'quota_adjust' AND NOT EXISTS (
@@ -101,7 +101,7 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   {
     id: "quotas-are-earned",
     invariant:
-      "The credits of a quota are its top-ups and upward adjustments; its debits are its mints and downward adjustments.",
+      "The credits of a quota equal its top-ups and upward adjustments; its debits equal its mints and downward adjustments.",
     violations: `WITH moved AS (
         SELECT reseller_id, quota_usd_micro AS credits, 0 AS debits FROM topup_order WHERE status = 'credited'
         UNION ALL SELECT reseller_id, 0, price_usd_micro FROM mint
@@ -142,14 +142,14 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "mints-cost-their-tier",
-    // The tokens that a tier grants may change later; its price never does.
+    // The tokens granted by a tier may change later. The price of a tier never changes.
     invariant: "The price of a mint is the price of its tier, and the tier belongs to its model.",
     violations: `SELECT count(*) FROM mint m LEFT JOIN tier t ON t.id = m.plan_tier_id AND t.model_id = m.model_id
       WHERE m.price_usd_micro IS DISTINCT FROM t.tier_usd_cents * 10000`
   },
   {
     id: "units-are-conserved",
-    invariant: "In every unit, the amounts from system accounts equal the balances of accounts plus the usage.",
+    invariant: "In every unit, the net amount from system accounts equals the balances of all other accounts plus the paid usage.",
     violations: `WITH outside AS (SELECT id FROM account WHERE kind = 'system'),
       flow AS (
         SELECT unit, amount FROM transfer WHERE debit_account IN (SELECT id FROM outside)

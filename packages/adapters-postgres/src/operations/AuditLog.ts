@@ -1,6 +1,6 @@
 /**
- * The audit log: every change of money and rights by an operator or a reseller. An entry is written in the transaction of
- * its change, and never modified.
+ * The audit log: every change of money or rights by an operator or a reseller. An entry is written in the same
+ * transaction as its change, and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -25,13 +25,13 @@ export interface AuditEntry {
     | "customer.link"
     | "image.waive"
     | "image.charge"
-  /** The id of the changed thing. */
+  /** Id of the changed object. */
   readonly subject: string
-  /** Further facts. Amounts are digits. It never contains a secret. */
+  /** Further facts, with amounts as strings of digits. Secrets are never included. */
   readonly detail: Readonly<Record<string, string | number | ReadonlyArray<string>>>
 }
 
-/** The actor of changes that a reseller requests for itself. */
+/** Returns the actor of changes that a reseller requests. */
 export const actorOf = (resellerId: ResellerId): string => `reseller:${resellerId}`
 
 export const itself = (resellerId: ResellerId): Operator => ({

@@ -1,5 +1,5 @@
 /**
- * The audit of the ledger in Postgres: every invariant checked against one snapshot, while the service runs.
+ * Audits the ledger in Postgres: checks every invariant against one snapshot, while the service runs.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -32,12 +32,12 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
     return {
       audit: Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // The audit of a large ledger takes longer than the timeout of a request's statement.
+        // The audit of a large ledger takes longer than the statement timeout of requests.
         yield* sql`SET LOCAL statement_timeout = 0`
         const checks: Array<AuditCheck> = []
         for (const { id, invariant, violations } of [...accountInvariants, ...requestInvariants]) {
           const [row] = yield* sql.unsafe<{ count: bigint }>(violations)
-          if (row === undefined) return yield* Effect.dieMessage(`the query of the check ${id} returned no row`)
+          if (row === undefined) return yield* Effect.dieMessage(`the query of the audit check ${id} returned no row`)
           checks.push({ id, invariant, violations: row.count })
         }
         checks.push({ ...RECOMPUTED, violations: yield* countDisagreements })
@@ -65,16 +65,20 @@ const figures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
-    // Paid and not credited yet. More than a few for longer than a moment means that the top-up refresh does not run.
+    // Orders that are paid and not credited yet. More than a few of them for longer than a moment mean that the top-up
+    // refresh does not run.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
     { name: "written_off_usd", value: usd(row.written_off_pico) },
-    // Tokens that providers used and no customer was charged for, at the prices of their settlements.
+    // Cost of tokens that providers used and that no customer was charged for, at the prices of their settlements.
     { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }
   ]
 })
 
-/** A sum is read as digits, because it can exceed the range of one amount. An inconsistent ledger can make it negative. */
+/**
+ * Formats a sum in pico-USD as USD. The sum is read as text, because it can exceed the range of one amount; an
+ * inconsistent ledger can make it negative.
+ */
 const usd = (pico: string): string => {
   const amount = BigInt(pico)
   return amount < 0n ? `-${floorToUsd(UsdPico(-amount))}` : floorToUsd(UsdPico(amount))
@@ -82,7 +86,7 @@ const usd = (pico: string): string => {
 
 const RECOMPUTED = {
   id: "domain-agrees",
-  invariant: "The domain computes the same cost and the same plan value for every settlement."
+  invariant: "For every settlement, the domain rules compute the stored cost and the stored plan value."
 } as const
 
 interface SettlementRow {
@@ -109,8 +113,8 @@ const BATCH_SIZE = 5_000
 const LOWEST_UUID = "00000000-0000-0000-0000-000000000000"
 
 /**
- * The number of settlements for which the domain computes another cost. The invariants state the same rule in SQL, so
- * two implementations must agree. Settlements are read in batches, so that memory stays bounded.
+ * Counts the settlements for which the domain computes a different cost or plan value. The invariants check the cost
+ * with SQL, so two implementations must produce the same result. Settlements are read in batches to bound the memory.
  */
 const countDisagreements: Effect.Effect<bigint, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,5 +1,5 @@
 /**
- * The state of the database: reachability, version, clock, identity and migrations.
+ * Reports the state of the database: reachability, version, clock, identity and migrations.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Database } from "@tollgate/application/operations/Database"
@@ -31,7 +31,7 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
       ),
 
       state: Effect.gen(function* () {
-        // The first statement may open a connection. The clocks are compared over an open one.
+        // The first statement may have to open a connection. The clock is read on a connection that is already open.
         yield* sql`SELECT 1`
         const sentAt = yield* Clock.currentTimeMillis
         const [row] = yield* sql<StateRow>`SELECT current_setting('server_version') AS version,
@@ -46,7 +46,8 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
         }
       }).pipe(sqlErrorsAreDefects, withSql),
 
-      // The cluster's system identifier, because database names and host addresses are reused.
+      // The identity contains the system identifier of the cluster, because database names and host addresses are
+      // reused.
       identity: sql<{ identity: string }>`SELECT system_identifier || '/' || oid AS identity
         FROM pg_control_system(), pg_database WHERE datname = current_database()`.pipe(
         Effect.flatMap(([row]) =>

@@ -1,5 +1,5 @@
 /**
- * The registration of this process among the running servers: a row with its last heartbeat, by the database's clock.
+ * Registers this process among the running servers, in a row with the time of its last heartbeat by the database clock.
  *
  * A node without a row counts as dead, so old rows can be deleted.
  */
@@ -13,7 +13,7 @@ import { sqlErrorsAreDefects } from "../client/Transact.ts"
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const self = (yield* nextUuidV7) as NodeId
-  // The upsert also restores a row that another node deleted while this one sent no heartbeat.
+  // The upsert also restores a row that another node deleted while this node sent no heartbeat.
   const beat = sqlErrorsAreDefects(sql`
     INSERT INTO gateway_node (id) VALUES (${self})
     ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()`)

@@ -1,8 +1,8 @@
 /**
- * The invariants of stored requests: their holds, their settlements, the images among them, and the sums that the
- * rankings keep of them. Each is a sentence and a query that counts the rows that break it.
+ * The invariants of holds, settlements, image requests and usage roll-ups. Each invariant has a sentence and a query
+ * that counts the rows that violate it.
  *
- * The sums hold no money. `tollgate rankings rebuild` corrects them.
+ * Roll-ups contain no money. `tollgate rankings rebuild` corrects them.
  */
 import { wrongSpeeds, wrongTokens } from "../rankings/UsageCells.ts"
 import type { Invariant } from "./AccountInvariants.ts"
@@ -19,7 +19,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "cost-is-price",
-    invariant: "The cost of a settlement is its tokens at the price it refers to, and the price belongs to its model.",
+    invariant: "The cost of a settlement is the cost of its charged tokens at its price, and the price belongs to its model.",
     violations: `SELECT count(*) FROM settlement s LEFT JOIN price p ON p.id = s.price_id AND p.model_id = s.model_id
       WHERE s.cost_pico IS DISTINCT FROM s.charged_input * p.input + s.charged_cache_write * p.cache_write
         + s.charged_cache_read * p.cache_read + s.charged_output * p.output`
@@ -44,7 +44,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "payers-are-owners",
-    invariant: "A settlement is paid from the plan of its user for its model and from the balance of its user.",
+    invariant: "A settlement is paid only from its user's plan for its model and from its user's pay-as-you-go balance.",
     violations: `SELECT count(*) FROM settlement s
       LEFT JOIN account plan ON plan.id = s.plan_account AND plan.kind = 'plan'
         AND plan.user_id = s.user_id AND plan.model_id = s.model_id
@@ -55,7 +55,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "holders-are-owners",
-    invariant: "A hold is on the plan of its user for its model and on the balance of its user.",
+    invariant: "A hold reserves only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
     violations: `SELECT count(*) FROM inference_hold h
       LEFT JOIN account plan ON plan.id = h.plan_account AND plan.kind = 'plan'
         AND plan.user_id = h.user_id AND plan.model_id = h.model_id
@@ -65,7 +65,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "holds-can-be-settled",
-    invariant: "A hold refers to a key of its user and a price of its model.",
+    invariant: "The API key of a hold belongs to its user, and the price of a hold belongs to its model.",
     violations: `SELECT count(*) FROM inference_hold h
       LEFT JOIN api_key k ON k.id = h.api_key_id AND k.user_id = h.user_id
       LEFT JOIN price p ON p.id = h.price_id AND p.model_id = h.model_id
@@ -91,7 +91,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "images-are-accounted",
-    invariant: "An image request that has ended is settled; a running one is held, or settled because its node died.",
+    invariant: "An ended image request has a settlement; a running image request has a hold, or a settlement if its node died.",
     violations: `SELECT count(*) FROM image_request i
       LEFT JOIN settlement s ON s.request_id = i.request_id AND s.protocol = 'images' AND s.user_id = i.user_id
       LEFT JOIN inference_hold h ON h.request_id = i.request_id AND h.protocol = 'images' AND h.user_id = i.user_id
@@ -120,14 +120,14 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "images-are-reviewed",
-    invariant: "An image request is in the review queue exactly when its state requires it, and for that reason.",
+    invariant: "An image request has a review if and only if its state requires one, and the state is the reason of the review.",
     violations: `SELECT count(*) FROM image_request i LEFT JOIN image_review r USING (request_id)
       WHERE r.reason IS DISTINCT FROM CASE WHEN i.state IN ${IN_REVIEW} THEN i.state END`
   },
   {
     id: "image-charges-are-resolved",
     invariant:
-      "Every charged review moved its amount from its user's balance exactly once, and there is no other image charge.",
+      "Every charged review has exactly one transfer of its amount from its user's balance, and there is no other image charge.",
     violations: `SELECT count(*) FROM (
         SELECT r.request_id::text AS ref, r.charged_usd_micro::numeric * 1000000 AS amount, a.id AS debit_account
         FROM image_review r JOIN image_request i USING (request_id)
@@ -137,7 +137,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "resolutions-are-logged",
-    invariant: "Every resolution of a review is in the audit log, with its amount.",
+    invariant: "The audit log contains every resolution of a review, with its amount.",
     violations: `SELECT count(*) FROM image_review r WHERE r.resolution IS NOT NULL AND NOT EXISTS (
       SELECT FROM audit_log l WHERE l.subject = r.request_id::text
         AND l.action = CASE r.resolution WHEN 'waived' THEN 'image.waive' ELSE 'image.charge' END
@@ -145,7 +145,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "usage-is-settled",
-    invariant: "The tokens of every model and minute, hour and day, folded or not, are those of its settlements.",
+    invariant: "For every model, minute, hour and day, the counted tokens, folded or not, equal those of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongTokens({
         settled: "true",
@@ -155,7 +155,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "speeds-are-settled",
-    invariant: "The speeds of every model and minute, hour and day of the last week are those of its settlements.",
+    invariant: "For every model, minute, hour and day of the last week, the counted speeds equal those of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongSpeeds({
         settled: `settled_at >= ${SPEEDS_FROM}`,

@@ -1,9 +1,9 @@
 /**
- * The rankings of the present minute in Postgres: one row a window, shared by all nodes.
+ * Caches the rankings of the current minute in Postgres, with one row per window, for all nodes.
  *
- * A node that finds no rows takes an advisory lock, reads again, and computes. The lock ends with its transaction, so a
- * node that dies frees it. A node computes at most once at a time, so that it holds no more than two connections. The
- * computation continues when the request that started it ends.
+ * A node that finds no rows takes an advisory lock, reads the rows again, and computes them if they are still missing.
+ * The lock ends with its transaction, so a node that dies releases the lock. Each node runs at most one computation, so
+ * that it uses at most two connections. The computation continues when the request that started it is interrupted.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -22,9 +22,9 @@ import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
 const MINUTE_MILLIS = 60_000
 const NANOS_PER_MILLI = 1_000_000n
-/** The key of the advisory lock: any number, the same in every version of this program. */
+/** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const COMPUTATION_LOCK = 843_620_177
-/** As long as a statement of the computation may take. */
+/** Time that the transaction may be idle; equals the timeout of one statement of the computation. */
 const COMPUTATION_TIMEOUT_MILLIS = 30_000
 
 interface Row {
@@ -32,7 +32,7 @@ interface Row {
   readonly documents: ReadonlyArray<unknown>
 }
 
-/** Documents in memory, until their minute ends. The time is by the monotonic clock of this process. */
+/** Documents in memory, which expire at the end of their minute, measured with the monotonic clock of this process. */
 interface CachedRankings {
   readonly rankings: RankingsByWindow
   readonly expiresAtNanos: bigint
@@ -49,7 +49,10 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
       cached !== undefined && now < cached.expiresAtNanos ? cached.rankings : undefined
     )
 
-    /** Expires early rather than late: `askedAtNanos` is no later than the moment at which the database read `now`. */
+    /**
+     * Caches the documents in memory until the minute of `now` ends. They expire rather early than late, because
+     * `askedAtNanos` is not later than the moment when the database read `now`.
+     */
     const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {
       const leftMillis = minuteOf(now).getTime() + MINUTE_MILLIS - now.getTime()
       cached = { rankings, expiresAtNanos: askedAtNanos + BigInt(leftMillis) * NANOS_PER_MILLI }
@@ -73,13 +76,17 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
       return { now: row.now, askedAtNanos, rankings }
     })
 
-    /** The computation reads over another connection than the one that holds the lock. */
+    /**
+     * Computes the documents under the advisory lock, unless another node has stored them. The computation reads on
+     * another connection than the one that holds the lock.
+     */
     const computeOnce = <E>(
       compute: (now: Date) => Effect.Effect<RankingsByWindow, E>
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          // This transaction is idle while the computation reads over another connection. It holds no row locks meanwhile.
+          // This transaction is idle while the computation reads on another connection. The transaction holds no row
+          // locks during that time.
           yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
           const { askedAtNanos, now, rankings } = yield* stored
@@ -110,7 +117,10 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
   })
 )
 
-/** A document takes some milliseconds, so the event loop serves other requests between two documents. */
+/**
+ * Encoding or decoding a document takes several milliseconds, so the event loop serves other requests before each
+ * document.
+ */
 const encodeNow = Schema.encode(Rankings)
 const encode = (rankings: Rankings) => Effect.zipRight(yieldToEventLoop, encodeNow(rankings))
 

@@ -1,9 +1,9 @@
 /**
- * The history of usage in Postgres: the sums by the minute, the hour and the day, and the rows that are not folded into
- * them yet, in one snapshot.
+ * Reads the usage history from Postgres: the sums per minute, hour and day, and the rows that are not folded yet, in
+ * one snapshot.
  *
- * Token counts are exact. Speeds come from a histogram with buckets that grow by 1 %: a median is off by less than 1 %,
- * and exact below 100 (10 tokens a second, 100 ms).
+ * Token counts are exact. Speeds come from a histogram in which each bucket is 1 % wider than the one before. The error
+ * of a median is below 1 %, and medians below 100 (10 tokens per second, 100 ms) are exact.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
@@ -23,7 +23,7 @@ export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = L
     read: (minute, ask) =>
       Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // The other processors serve requests.
+        // Parallel workers would take processors from requests.
         yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
         const firstUse = yield* readFirstUse(minute)
         const query = ask(firstUse)
@@ -55,8 +55,8 @@ const readFirstUse = (minute: Date) =>
 
 const RANKED = `JOIN model ON model.id = model_id AND model.kind IN (${rankedKinds.map((kind) => `'${kind}'`).join(", ")})`
 
-// The first day of use is kept for good, its minutes are not. The result is the minute, or the day when the minutes are
-// deleted.
+// The days are kept permanently, but the minutes are deleted after some time. The result is the first minute of use, or
+// the first day when its minutes have been deleted.
 const FIRST_USE = `
   WITH used AS (
     SELECT min(day) AS day FROM (
@@ -72,7 +72,7 @@ const FIRST_USE = `
 
 interface TokensRow {
   readonly model_id: string
-  /** The number of the piece between two cuts, from 1. */
+  /** Number of the interval between two cuts, counted from 1. */
   readonly piece: number
   readonly tokens: bigint
 }

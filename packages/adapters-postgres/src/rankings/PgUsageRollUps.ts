@@ -1,10 +1,10 @@
 /**
- * Usage by model and minute, hour and day. A fold adds the rows that settlements have left to these cells. A rebuild
- * counts all cells again from the settlements.
+ * Stores usage in cells: sums per model and minute, hour and day. A fold adds the rows that settlements have inserted
+ * to these cells. A rebuild recounts all cells from the settlements.
  *
- * A fold deletes rows and adds them to their cells in one statement, so a crash leaves both or neither. One node folds at
- * a time. A rebuild locks out folds and reads one snapshot: the settlements in it, and exactly the rows that these
- * settlements have added.
+ * A fold deletes rows and adds them to their cells in one statement, so a crash loses and doubles nothing. Only one
+ * node folds at a time. A rebuild blocks folds and reads one snapshot, which contains settlements and exactly the rows
+ * that these settlements have inserted.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
@@ -14,7 +14,7 @@ import { transact } from "../client/Transact.ts"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 import { GRAINS, IS_OLD, SPEED_IS_OLD, wrongSpeeds, wrongTokens } from "./UsageCells.ts"
 
-/** The key of the advisory lock: any number, the same in every version of this program. */
+/** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const FOLD_LOCK = 8_436_201_776n
 const BATCH_SIZE = 20_000
 
@@ -26,7 +26,7 @@ export const layer: Layer.Layer<UsageRollUps, never, SqlClient.SqlClient> = Laye
   })
 )
 
-/** Folds batch by batch, each in its own transaction, until no row is left. */
+/** Folds rows in batches, each in its own transaction, until no row is left. Returns the number of folded rows. */
 const fold: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.suspend(() =>
   Effect.flatMap(foldBatch, (folded) =>
     folded < BATCH_SIZE ? Effect.succeed(folded) : Effect.map(fold, (more) => folded + more)
@@ -41,14 +41,14 @@ const foldBatch: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.gen(
   return row?.folded ?? 0
 }).pipe(transact)
 
-/** Reads `used`: minute, model_id, tokens. */
+/** Adds tokens to cells. Reads the columns minute, model_id and tokens of `used`. */
 const TOKENS_INTO_CELLS = `
     INSERT INTO usage_rollup AS kept (grain, start, model_id, tokens)
     SELECT grain, start, model_id, sum(tokens)
     FROM (SELECT grain, cell_of(grain, minute) AS start, model_id, tokens FROM used CROSS JOIN ${GRAINS}) AS cells
     WHERE NOT (${IS_OLD}) GROUP BY 1, 2, 3 HAVING sum(tokens) > 0`
 
-/** Reads `measured`: minute, model_id, measure, bucket, samples. */
+/** Adds speed samples to cells. Reads the columns minute, model_id, measure, bucket and samples of `measured`. */
 const SAMPLES_INTO_CELLS = `
     INSERT INTO speed_rollup AS kept (grain, start, model_id, measure, buckets, samples)
     SELECT grain, start, model_id, measure, array_agg(bucket ORDER BY bucket), array_agg(samples ORDER BY bucket)
@@ -80,7 +80,9 @@ const FOLD = `
   ), old_speeds AS (DELETE FROM speed_rollup WHERE ${SPEED_IS_OLD})
   SELECT count(*)::int AS folded FROM taken`
 
-/** Rebuilds day by day, each in its own transaction, so an interrupted rebuild keeps the days it has finished. */
+/**
+ * Rebuilds the cells day by day, each day in its own transaction, so an interrupted rebuild keeps its finished days.
+ */
 const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const days = yield* transact(Effect.zipRight(withoutStatementTimeout, sql.unsafe<{ day: Date }>(DAYS)))
@@ -88,7 +90,10 @@ const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(f
   return { days: days.length, corrected }
 })
 
-/** Includes days without settlements, because their cells may be wrong. */
+/**
+ * Selects all days from the first to the last use, including days without settlements, because their cells may be
+ * wrong.
+ */
 const DAYS = `
   SELECT generate_series(cell_of('day', min(first)), cell_of('day', max(last)), interval '1 day') AS day
   FROM (
@@ -139,5 +144,5 @@ const COUNT_SPEEDS = `
     FROM settlement CROSS JOIN LATERAL ${SAMPLES} WHERE ${inDay("settled_at")} AND ${IS_SAMPLE} GROUP BY 1, 2, 3, 4)
   ${SAMPLES_INTO_CELLS}`
 
-/** A rebuild takes longer than the timeout of a request's statement. */
+/** A rebuild takes longer than the statement timeout of requests. */
 const withoutStatementTimeout = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SET LOCAL statement_timeout = 0`)

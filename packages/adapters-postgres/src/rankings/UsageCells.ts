@@ -1,6 +1,6 @@
 /**
- * Cells of usage: sums by the minute, the hour and the day. Any span of whole minutes is made of few cells: the days in
- * it, the hours of the days that its ends divide, and the minutes of the hours that its ends divide.
+ * Usage cells: sums per minute, hour and day. A time span of whole minutes needs only a few cells: the full days in the
+ * span, the full hours in the partial days at its ends, and the minutes in the partial hours at its ends.
  *
  *     span          |----------------------------------------|
  *     days      ·····[        day        ][        day       ]·····
@@ -11,18 +11,24 @@ import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 
-/** The grains as rows. The SQL function `cell_of` returns the start of a cell. */
+/** SQL rows of all grains. The SQL function `cell_of` returns the start of a cell. */
 export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 
-/** Cells that are deleted: the longest window and the period before it are sixty days, so no window ends in these. */
+/**
+ * Condition for cells that are deleted. The longest window and the period before it last 60 days together, so no window
+ * ends inside these cells.
+ */
 export const IS_OLD = "grain IN ('minute', 'hour') AND start < now() - interval '62 days'"
 
-/** The same for speeds: medians cover seven days, and their start divides an eighth. */
+/**
+ * Condition for speed cells that are deleted. Medians cover seven days, and the start of these days can lie within an
+ * eighth.
+ */
 export const SPEED_IS_OLD = "grain IN ('minute', 'hour', 'day') AND start < now() - interval '9 days'"
 
 /**
- * Selects these columns of the cells between the first cut and the last, from a table with a `grain` and a `start`. The
- * cells cover each instant once, and no cell has a cut inside it.
+ * Returns a query for these columns of the cells between the first cut and the last. The table has the columns `grain`
+ * and `start`. The cells cover each instant once, and no cell has a cut inside it.
  */
 export const cellsBetween = (cuts: ReadonlyArray<Date>, columns: string, table: string): string => {
   const days = bucketsSplitBy(cuts, "day")
@@ -44,17 +50,17 @@ const isIn = ({ from, to }: Interval): string => `start >= ${instant(from)} AND 
 const isNone = (cells: ReadonlyArray<Interval>): string =>
   cells.length === 0 ? "true" : `start NOT IN (${cells.map(({ from }) => instant(from)).join(", ")})`
 
-/** The compared rows, as SQL conditions. Together they must select whole cells: all of a cell or nothing of it. */
+/** SQL conditions that select the compared rows. Together they must select each cell completely or not at all. */
 interface Compared {
-  /** Over `settled_at`. */
+  /** Condition on `settled_at` of settlements. */
   readonly settled: string
-  /** Over `minute`, of rows that are not folded yet. */
+  /** Condition on `minute` of rows that are not folded yet. */
   readonly added: string
-  /** Over `grain` and `start`. */
+  /** Condition on `grain` and `start` of cells. */
   readonly cells: string
 }
 
-/** Selects the cells whose tokens differ from those of the settlements. */
+/** Returns a query for the cells with tokens that differ from the settlements. */
 export const wrongTokens = ({ added, cells, settled }: Compared): string => `
   SELECT grain, start, model_id FROM (
     SELECT grain, cell_of(grain, minute) AS start, model_id, tokens FROM (
@@ -66,7 +72,7 @@ export const wrongTokens = ({ added, cells, settled }: Compared): string => `
     UNION ALL SELECT grain, start, model_id, -tokens FROM usage_rollup
   ) AS compared WHERE ${cells} GROUP BY 1, 2, 3 HAVING sum(tokens) <> 0`
 
-/** Selects the cells whose speeds differ from those of the settlements. */
+/** Returns a query for the cells with speeds that differ from the settlements. */
 export const wrongSpeeds = ({ added, cells, settled }: Compared): string => `
   SELECT DISTINCT grain, start, model_id FROM (
     SELECT grain, start, model_id FROM (

@@ -40,7 +40,7 @@ export const layer: Layer.Layer<Blacklist, never, SqlClient.SqlClient> = Layer.e
         }
         const [listed] =
           yield* sql<EntryRow>`SELECT pattern, created_at FROM email_blacklist WHERE pattern = ${pattern}`
-        // Another session may have removed it since the insert.
+        // Another session may have removed the entry since the insert.
         return listed === undefined ? yield* add(pattern, operator) : toEntry(listed)
       })
 

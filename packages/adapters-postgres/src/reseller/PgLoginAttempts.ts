@@ -1,8 +1,8 @@
 /**
- * Recent login attempts in Postgres: one row for each counter, such as an email or a client address.
+ * Counts recent login attempts in Postgres, with one row per counter, such as an email or a client address.
  *
- * An attempt locks all its rows in the order of their keys before it reads one. So attempts that share a row are
- * serialised, and cannot deadlock.
+ * An attempt locks all its rows in the order of their keys before it reads them. Attempts that share a row therefore
+ * run one after the other and cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { LoginAttempts } from "@tollgate/application/reseller/ResellerAccess"
@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import { arrayOf } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
-/** More rows than one attempt can add, so that the table does not grow. */
+/** Number of expired rows that each attempt deletes: more than one attempt can add, so that the table does not grow. */
 const PRUNE_BATCH_SIZE = 10
 
 export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Layer.effect(

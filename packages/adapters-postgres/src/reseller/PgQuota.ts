@@ -1,8 +1,9 @@
 /**
- * The prepaid quota of resellers in Postgres: its balance, and its adjustment by an operator.
+ * The prepaid quota of resellers in Postgres: its balance, and adjustments by an operator.
  *
- * The transaction locks the account row before it reads the journal, so repeats for one reseller are serialised. The
- * journal's unique index catches repeats of an operation id for different resellers.
+ * The transaction locks the account row before it reads the transfers, so repeated adjustments for one reseller run one
+ * after the other. The unique index of the `transfer` table detects an operation id that is repeated for another
+ * reseller.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Quota } from "@tollgate/application/reseller/Quota"
@@ -57,7 +58,8 @@ export const layer: Layer.Layer<Quota, never, SqlClient.SqlClient> = Layer.effec
           const { quota, booking } = yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
           if (booking === undefined) return adjusted(quota, true)
           if (!(yield* bookOnce(booking, operator.actor))) {
-            // Another session has booked this operation for another reseller since the read, so it is decided again.
+            // Another session has booked this operation for another reseller since the read, so the adjustment is
+            // decided again.
             yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
             return adjusted(before, true)
           }

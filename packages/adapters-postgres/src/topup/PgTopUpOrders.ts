@@ -1,8 +1,8 @@
 /**
- * Top-up orders in Postgres, and the credit of their quota.
+ * Stores top-up orders in Postgres, and credits their quota.
  *
- * A transaction locks the order's row before the decision. To credit the order, it then locks the quota account too.
- * Reads return `ready` orders only.
+ * A transaction locks the order row before its decision. To credit the order, the transaction then also locks the quota
+ * account. Reads return only `ready` orders.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -39,9 +39,9 @@ type Drafts = Pick<Context.Tag.Service<TopUpOrders>, "draft" | "makeReady" | "ab
 
 const ABANDON_BATCH_SIZE = 100
 
-/** The actor of every credit, whichever task or request noticed the payment. */
+/** Actor of every credit, whether a background task or a request detected the payment. */
 const ACTOR = "topup"
-/** The limit of the table's check constraint. */
+/** Maximum number of repeated payments per order; the check constraint of the table has the same limit. */
 const MAX_REPEATED_PAYMENTS = 20
 
 export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer.effect(
@@ -155,8 +155,9 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 )
 
 /**
- * Drafts: orders that are not shown yet. A draft becomes ready or abandoned. The first transaction that changes its row
- * decides; the second one finds it no longer `creating`.
+ * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. The
+ * first transaction that changes its row decides which; a second transaction finds that the row is no longer
+ * `creating`.
  */
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

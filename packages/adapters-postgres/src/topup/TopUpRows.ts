@@ -1,5 +1,5 @@
 /**
- * Top-up orders as rows: the ordered amount, the payment instructions, and the status.
+ * Reads and writes the rows of top-up orders: the ordered amount, the payment instructions and the status.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -16,7 +16,7 @@ import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import { jsonText } from "../client/SqlValues.ts"
 
-/** The ordered amount. Every order has these columns, drafts included. */
+/** The columns that every order has, including drafts. */
 export interface DraftRow {
   readonly id: OrderId
   readonly reseller_id: ResellerId
@@ -32,7 +32,7 @@ export interface DraftRow {
   readonly created_at: Date
 }
 
-/** An order that is `ready`. */
+/** The columns of a `ready` order. */
 export interface OrderRow extends DraftRow {
   readonly provider_payment_id: string
   readonly instructions: StoredInstructions
@@ -61,7 +61,7 @@ export const DRAFT = `o.id, o.reseller_id, o.method, o.provider, o.simulated, o.
   o.token_kind, o.quota_usd_micro, o.deposit_index, o.created_at`
 export const ORDER = `${DRAFT}, o.provider_payment_id, o.instructions, o.expires_at, o.status, o.received_raw,
   o.received_usd_micro, o.evidence, o.paid_at, o.credited_at, o.checked_at`
-/** Columns of the reseller of the order, under the alias `r`. */
+/** Columns of the order's reseller, under the alias `r`. */
 export const PAYER = "r.name AS payer_name, r.email AS payer_email"
 export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
 
@@ -112,7 +112,7 @@ export const fromAmount = (amount: TopUpAmount) =>
     ? { amount_idr: amount.amountIdr, fee_idr: amount.feeIdr, total_idr: amount.totalIdr, token_kind: null }
     : { amount_idr: null, fee_idr: null, total_idr: null, token_kind: amount.tokenKind }
 
-/** Writes the decided status of a locked order, and when it is due again. */
+/** Writes the decided status of a locked order, and the time of its next refresh. */
 export const writeStatus = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -128,7 +128,10 @@ export const writeStatus = (order: TopUpOrder, now: Date): Effect.Effect<void, S
       WHERE id = ${order.id}`
   })
 
-/** Payment instructions as `jsonText` writes them: raw amounts as digits, absent members left out. */
+/**
+ * Payment instructions in the form that `jsonText` writes: raw amounts are strings of digits, and absent members are
+ * omitted.
+ */
 type StoredInstructions = {
   [Tag in PaymentInstructions["_tag"]]: Stored<Extract<PaymentInstructions, { readonly _tag: Tag }>>
 }[PaymentInstructions["_tag"]]
