@@ -149,7 +149,8 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "units-are-conserved",
-    invariant: "In every unit, the net amount from system accounts equals the balances of all other accounts plus the paid usage.",
+    invariant:
+      "In every unit, the net amount from system accounts equals the balances of all other accounts plus the paid usage.",
     violations: `WITH outside AS (SELECT id FROM account WHERE kind = 'system'),
       flow AS (
         SELECT unit, amount FROM transfer WHERE debit_account IN (SELECT id FROM outside)

@@ -19,7 +19,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "cost-is-price",
-    invariant: "The cost of a settlement is the cost of its charged tokens at its price, and the price belongs to its model.",
+    invariant:
+      "The cost of a settlement is the cost of its charged tokens at its price, and the price belongs to its model.",
     violations: `SELECT count(*) FROM settlement s LEFT JOIN price p ON p.id = s.price_id AND p.model_id = s.model_id
       WHERE s.cost_pico IS DISTINCT FROM s.charged_input * p.input + s.charged_cache_write * p.cache_write
         + s.charged_cache_read * p.cache_read + s.charged_output * p.output`
@@ -44,7 +45,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "payers-are-owners",
-    invariant: "A settlement is paid only from its user's plan for its model and from its user's pay-as-you-go balance.",
+    invariant:
+      "A settlement is paid only from its user's plan for its model and from its user's pay-as-you-go balance.",
     violations: `SELECT count(*) FROM settlement s
       LEFT JOIN account plan ON plan.id = s.plan_account AND plan.kind = 'plan'
         AND plan.user_id = s.user_id AND plan.model_id = s.model_id
@@ -91,7 +93,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "images-are-accounted",
-    invariant: "An ended image request has a settlement; a running image request has a hold, or a settlement if its node died.",
+    invariant:
+      "An ended image request has a settlement; a running image request has a hold, or a settlement if its node died.",
     violations: `SELECT count(*) FROM image_request i
       LEFT JOIN settlement s ON s.request_id = i.request_id AND s.protocol = 'images' AND s.user_id = i.user_id
       LEFT JOIN inference_hold h ON h.request_id = i.request_id AND h.protocol = 'images' AND h.user_id = i.user_id
@@ -120,7 +123,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "images-are-reviewed",
-    invariant: "An image request has a review if and only if its state requires one, and the state is the reason of the review.",
+    invariant:
+      "An image request has a review if and only if its state requires one, and the state is the reason of the review.",
     violations: `SELECT count(*) FROM image_request i LEFT JOIN image_review r USING (request_id)
       WHERE r.reason IS DISTINCT FROM CASE WHEN i.state IN ${IN_REVIEW} THEN i.state END`
   },
@@ -145,7 +149,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "usage-is-settled",
-    invariant: "For every model, minute, hour and day, the counted tokens, folded or not, equal those of the settlements.",
+    invariant:
+      "For every model, minute, hour and day, the counted tokens, folded or not, equal those of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongTokens({
         settled: "true",
@@ -155,7 +160,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "speeds-are-settled",
-    invariant: "For every model, minute, hour and day of the last week, the counted speeds equal those of the settlements.",
+    invariant:
+      "For every model, minute, hour and day of the last week, the counted speeds equal those of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongSpeeds({
         settled: `settled_at >= ${SPEEDS_FROM}`,
