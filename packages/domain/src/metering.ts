@@ -1,18 +1,18 @@
 /**
- * Metering of one inference request: one import for a service that bills streams by the rules of this gateway.
+ * Meters one inference request. A service that bills streams by the same rules as this gateway imports only this file.
  *
- *     startMeter ─▶ meterEvent, once for each event the client received ─▶ chargeOf ─▶ decideSettlement
+ *     startMeter ─▶ meterEvent, once per event that the client received ─▶ chargeOf ─▶ decideSettlement
  *
  * A stream that is cut after k deltas is charged for the prompt and those k deltas, never more output than was delivered.
- * A stream that delivered nothing costs nothing. A complete stream is charged the usage that the provider reported, also
- * when it reported zero, and a local count of the tokens when it reported none.
+ * A stream that delivered nothing costs nothing. A complete stream is charged the usage that the provider reported, even
+ * if that usage is zero, or a local token count if the provider reported no usage.
  *
  *     let meter = startMeter("chat")
  *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }
  *     const charge = chargeOf(meter, ending, { requestBody, countTokens })
  *     const { settlement } = decideSettlement(hold, charge, price, balances)
  *
- * Everything here is pure: the caller reads the stream, counts tokens, and stores holds and balances in a transaction.
+ * All functions are pure: the caller reads the stream, counts tokens, and stores holds and balances in a transaction.
  */
 import { chargeFor, type Ending, type Outcome } from "./inference/Charge.ts"
 import * as Chat from "./inference/ChatDelivered.ts"
@@ -43,14 +43,14 @@ export type MeteredProtocol = "chat" | "messages" | "responses"
 /** The state of a meter: the content that the client received and the usage that the provider reported. */
 export interface Meter {
   readonly protocol: MeteredProtocol
-  /** The delivered content by index of the choice; messages and responses have choice 0 only. */
+  /** The delivered content by choice index; the messages and responses protocols have choice 0 only. */
   readonly contents: ReadonlyMap<number, string>
   /** The number of delivered events with content. */
   readonly deltas: number
   readonly reported: ReportedUsage.ReportedUsage
-  /** The value of `deltas` when the provider last reported the output. */
+  /** The value of `deltas` when the provider last reported output usage. */
   readonly deltasAtLastOutputReport: number
-  /** The usage figures of a messages stream, which arrive in several events. */
+  /** The usage figures of a messages stream, merged from several events. */
   readonly figures: Messages.Figures
 }
 
@@ -65,7 +65,7 @@ export const startMeter = (protocol: MeteredProtocol): Meter => ({
 
 /**
  * Counts an event that the client received: the parsed `data` of one stream event, or the parsed body of a response that was
- * not streamed. `[DONE]` and other values that are not objects count nothing.
+ * not streamed. Ignores `[DONE]` and other values that are not objects.
  */
 export const meterEvent = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
@@ -76,21 +76,21 @@ export const meterEvent = (meter: Meter, data: unknown): Meter => {
   return withReport(delivered, event)
 }
 
-/** Counts an event that arrived from the provider but did not reach the client: only its usage report. */
+/** Counts only the usage report of an event that arrived from the provider but did not reach the client. */
 export const meterUndelivered = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
   return event === undefined ? meter : withReport(meter, event)
 }
 
-/** The counts that no provider reported, evaluated only when the charge needs them. */
+/** The input of a local token count, which runs only when the charge needs a count that the provider did not report. */
 export interface LocalCount {
-  /** The parsed body of the request, for the size of the prompt. */
+  /** The parsed request body, from which the prompt is counted. */
   readonly requestBody: unknown
-  /** The number of tokens in a text, by the tokenizer of the caller's choice. */
+  /** Returns the number of tokens in a text, by a tokenizer that the caller chooses. */
   readonly countTokens: (text: string) => number
 }
 
-/** The charge of a request that ended so. */
+/** Returns the charge of a request that ended in this way. */
 export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countTokens }: LocalCount): Charge => {
   const { contents, deltas, deltasAtLastOutputReport, protocol, reported } = meter
   const count = (text: string) => Tokens.fromCount(countTokens(text))
@@ -104,7 +104,7 @@ export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countToken
   })
 }
 
-/** The exact list price of a charge, before it is split between plan and pay-as-you-go. */
+/** Returns the exact cost of a charge at list price, before the settlement splits it between plan and pay-as-you-go. */
 export const costOf = (charge: Charge, price: Price): UsdPico => cost(price, charge.charged)
 
 const promptTexts: Record<MeteredProtocol, (body: unknown) => PromptText> = {
@@ -118,7 +118,7 @@ interface ChoiceContent {
   readonly text: string
 }
 
-/** The content of an event by choice, without empty texts. */
+/** Returns the texts that an event delivers, one per choice, without empty texts. */
 const contentsOf = (meter: Meter, event: JsonObject): ReadonlyArray<ChoiceContent> => {
   const contents = meter.protocol === "chat" ? chatContents(event) : [{ choice: 0, text: contentOf(meter, event) }]
   return contents.filter(({ text }) => text !== "")
@@ -138,7 +138,7 @@ const contentOf = ({ protocol, deltas }: Meter, event: JsonObject): string => {
   if (event.object === "response") return Responses.contentOfResponse(event)
   const completed = FINAL_EVENTS.has(asText(event.type)) ? asObject(event.response) : undefined
   if (completed === undefined) return Responses.contentOfEvent(event)
-  // The last event repeats the whole content: it delivers content only in a stream without deltas.
+  // The last event repeats the whole content, so its content counts only in a stream without deltas.
   return deltas === 0 ? Responses.contentOfResponse(completed) : ""
 }
 

@@ -91,7 +91,7 @@ describe("reading usage page by page", () => {
   it.effect("refuses a cursor that this installation did not seal", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
-      expect(refused.details).toEqual([{ path: "cursor", message: "no cursor of ours" }])
+      expect(refused.details).toEqual([{ path: "cursor", message: "not a cursor issued by this server" }])
     }).pipe(Effect.provide(usageOf([])))
   )
 })

@@ -62,15 +62,15 @@ describe("a catalog file", () => {
       file([model("x", { routes: [{ provider: "b", upstream_model: "m" }] })]),
       'no provider "b"'
     ],
-    ["two models of one name", file([model("x"), model("x")]), "stands twice"],
-    ["plain http to elsewhere", file([], [provider("a", { base_url: "http://api.example.com" })]), "plain http"],
+    ["two models with one name", file([model("x"), model("x")]), "duplicate name"],
+    ["unencrypted http to another machine", file([], [provider("a", { base_url: "http://api.example.com" })]), "unencrypted http"],
     [
       "a host that only looks like loopback",
       file([], [provider("a", { base_url: "http://127.0.0.1.evil.com" })]),
-      "plain http"
+      "unencrypted http"
     ],
     [
-      "two tiers of one price",
+      "two tiers with one price",
       file([model("x", { tiers: [1, 2].map((granted_tokens) => ({ tier_usd_cents: 5, granted_tokens })) })]),
       "two tiers"
     ],

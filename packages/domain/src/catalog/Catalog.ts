@@ -15,7 +15,7 @@ export interface Catalog {
 
 export const empty: Catalog = { version: 0, models: new Map(), providers: new Map() }
 
-/** A route with its provider: one that a request can try. */
+/** A route to a model, together with its provider. */
 export interface Candidate {
   readonly route: Route
   readonly provider: Provider
@@ -26,7 +26,7 @@ export interface Callable {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** The model of this name. A hidden or retired model is not found. */
+/** Returns the model with this public name. A hidden or retired model is not found. */
 export const known = (catalog: Catalog, publicName: string): Either.Either<Model, ModelNotFound> => {
   const model = catalog.models.get(publicName)
   return model === undefined || model.hidden || model.retired
@@ -34,14 +34,14 @@ export const known = (catalog: Catalog, publicName: string): Either.Either<Model
     : Either.right(model)
 }
 
-/** The routes of a model whose provider speaks the protocol. */
+/** Returns the model's routes to providers that support the protocol. */
 export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol): ReadonlyArray<Candidate> =>
   model.routes.flatMap((route) => {
     const provider = catalog.providers.get(route.provider)
     return provider?.protocols.includes(protocol) ? [{ route, provider }] : []
   })
 
-/** The model of this name and its routes for the protocol. A model without such a route is not found. */
+/** Returns the model with this public name and its routes for the protocol. A model without such a route is not found. */
 export const callable = (
   catalog: Catalog,
   publicName: string,
@@ -56,7 +56,7 @@ export const callable = (
 }
 
 /**
- * The callable models, higher discovery rank first, then alphabetically by public name
+ * Returns the callable models: the highest discovery rank first, then alphabetically by public name
  * (docs/reference/inference.md#model-2).
  */
 export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
@@ -69,21 +69,21 @@ const hasRoute = (catalog: Catalog, model: Model): boolean =>
 
 const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
 
-/** Ignores case, and does not depend on the machine's locale. */
+/** Compares without regard to case, independently of the machine's locale. */
 const alphabetically = (a: string, b: string): number => {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
   return lowerA === lowerB ? (a < b ? -1 : 1) : lowerA < lowerB ? -1 : 1
 }
 
 /**
- * The order in which to try routes: by priority, and within one priority at random by weight, so that load is shared.
- * `draws` are random numbers from 0 up to 1, one a candidate.
+ * Sorts candidates in the order to try them: by priority, and within one priority at random by weight, so that the routes
+ * share the load. `draws` holds one random number per candidate, at least 0 and below 1.
  */
 export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,
   draws: ReadonlyArray<number>
 ): ReadonlyArray<Candidate> =>
-  // An exponential race: the first to finish is each candidate with a probability proportional to its weight.
+  // An exponential race: each candidate finishes first with a probability proportional to its weight.
   candidates
     .map((candidate, i) => ({ candidate, finish: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
     .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.finish - b.finish)

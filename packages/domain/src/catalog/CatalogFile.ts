@@ -1,8 +1,8 @@
 /**
- * The catalog file an operator writes: providers, models, prices, routes and tiers.
+ * The catalog file that an operator writes: providers, models, prices, routes and tiers.
  *
- * Refused: unknown members, a route to a provider that is not in the file, a model without a price, two models of one name,
- * and plain http to another machine. The whole file applies or nothing does.
+ * The parser rejects unknown members, a route to a provider that is not in the file, a model without a price, two models with
+ * one name, and unencrypted HTTP to another machine unless `allow_http` is set. An invalid file changes nothing.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -16,7 +16,7 @@ import { type Provider, ProviderName } from "./Provider.ts"
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
-/** Micro-USD per million tokens, which is pico-USD per token. */
+/** Micro-USD per million tokens: the same integer as pico-USD per token. */
 const PriceMember = Schema.Int.pipe(Schema.between(0, 1_000_000_000))
 
 const TimeoutsMember = Schema.Struct({
@@ -78,13 +78,13 @@ const ModelMember = Schema.Struct({
 
 const FileSchema = Schema.Struct({ providers: Schema.Array(ProviderMember), models: Schema.Array(ModelMember) })
 
-/** The content of the file as domain types. */
+/** The content of a catalog file as domain types. */
 export interface CatalogTerms {
   readonly providers: ReadonlyArray<Provider>
   readonly models: ReadonlyArray<ModelTerms & { readonly tiers: ReadonlyArray<TierTerms> }>
 }
 
-/** The file cannot be used; each issue says where and why. */
+/** The file is invalid; each issue names the member and the reason. */
 export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()("CatalogFileInvalid", {
   issues: Schema.Array(Schema.String)
 }) {}
@@ -108,13 +108,13 @@ type File = typeof FileSchema.Type
 const contradictions = (file: File): ReadonlyArray<string> => {
   const issues: Array<string> = []
   const providers = new Set(file.providers.map(({ name }) => name))
-  for (const name of repeated(file.providers.map(({ name }) => name))) issues.push(`providers: "${name}" stands twice`)
+  for (const name of repeated(file.providers.map(({ name }) => name))) issues.push(`providers: duplicate name "${name}"`)
   for (const name of repeated(file.models.map((model) => model.public_name))) {
-    issues.push(`models: "${name}" stands twice`)
+    issues.push(`models: duplicate name "${name}"`)
   }
   for (const { name, base_url, allow_http } of file.providers) {
     if (!allow_http && base_url.startsWith("http://") && !isLoopback(base_url)) {
-      issues.push(`providers "${name}": plain http goes to this machine only; use https, or say "allow_http": true`)
+      issues.push(`providers "${name}": unencrypted http is allowed to this machine only; use https or set "allow_http": true`)
     }
   }
   for (const model of file.models) {
@@ -123,13 +123,13 @@ const contradictions = (file: File): ReadonlyArray<string> => {
       if (!providers.has(route.provider)) issues.push(`${at}: no provider "${route.provider}" in this file`)
     }
     for (const key of repeated(model.routes.map((route) => `${route.provider} / ${route.upstream_model}`))) {
-      issues.push(`${at}: the route ${key} stands twice`)
+      issues.push(`${at}: duplicate route ${key}`)
     }
     for (const cents of repeated(model.tiers.map((tier) => String(tier.tier_usd_cents)))) {
-      issues.push(`${at}: two tiers at ${cents} cents`)
+      issues.push(`${at}: two tiers with the price ${cents} cents`)
     }
     if (!hasCapabilities(model.kind) && model.capabilities.length > 0) {
-      issues.push(`${at}: capabilities are for image models`)
+      issues.push(`${at}: only image models have capabilities`)
     }
     if (hasCapabilities(model.kind) && model.capabilities.length === 0) {
       issues.push(`${at}: an image model needs capabilities ("generate", "edit")`)

@@ -13,7 +13,7 @@ export const ModelId = Brand.nominal<ModelId>()
 export type PriceId = string & Brand.Brand<"PriceId">
 export const PriceId = Brand.nominal<PriceId>()
 
-/** One way to reach a model. Lower priorities are tried first; within one, weights share the load. */
+/** A route to a model at one provider. Lower priorities are tried first; within one priority, the weights share the load. */
 export interface Route {
   readonly provider: ProviderName
   readonly upstreamModel: string
@@ -23,31 +23,31 @@ export interface Route {
 
 export type ImageCapability = "generate" | "edit"
 
-/** A model as a catalog describes it, before it is stored. */
+/** A model as the catalog file describes it. */
 export interface ModelTerms {
   readonly publicName: string
   readonly displayName: string
   readonly author: string
   readonly kind: ModelKind
   readonly discoveryRank: number
-  /** Not listed and not callable. */
+  /** Whether the model is neither listed nor callable. */
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
   readonly price: Price
   readonly routes: ReadonlyArray<Route>
 }
 
-/** A tier as a catalog describes it: a number of tokens of one model for a price. */
+/** A tier as the catalog file describes it: a number of tokens of one model for a price. */
 export interface TierTerms {
   readonly tierUsdCents: UsdCents
   readonly grantedTokens: Tokens
   readonly forSale: boolean
 }
 
-/** A model as it is stored. Its id stays the same when its name leaves the catalog and returns. */
+/** A stored model. The id stays the same when the model's name is removed from the catalog and added again. */
 export interface Model extends ModelTerms {
   readonly id: ModelId
   readonly priceId: PriceId
-  /** No longer in the catalog: the history is kept, the model cannot be called. */
+  /** Whether the model was removed from the catalog: its history is kept, but it cannot be called. */
   readonly retired: boolean
 }

@@ -1,7 +1,7 @@
 /**
- * A provider that runs models: its address, protocols, timeouts and concurrency limit.
+ * A provider that runs models: its base URL, protocols, timeouts and concurrency limit.
  *
- * The API key itself is not part of it: `apiKeyEnv` names the environment variable that holds the key.
+ * `apiKeyEnv` names the environment variable that holds the API key; the key itself is not stored.
  */
 import * as Brand from "effect/Brand"
 import type { BreakerSettings } from "../inference/Breaker.ts"

@@ -25,7 +25,7 @@ export interface ApiKey {
   readonly revokedAt: Date | undefined
 }
 
-/** The key and the user that an authenticated request acts for. */
+/** The API key of an authenticated request, and the user that the request acts for. */
 export interface Principal {
   readonly keyId: ApiKeyId
   readonly userId: UserId
@@ -34,7 +34,7 @@ export interface Principal {
 /** No key has this id. */
 export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", { keyId: Schema.String }) {}
 
-/** A key as presented or minted: the public id finds it, the secret part proves it. */
+/** The two parts of a key: the public id selects the stored key, the secret part proves possession of the key. */
 export interface KeyMaterial {
   readonly publicId: string
   readonly secretPart: Redacted.Redacted<string>
@@ -43,7 +43,7 @@ export interface KeyMaterial {
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const digitOf = new Map([...DIGITS].map((digit, value) => [BigInt(value), digit]))
 
-/** The lowest `width` digits of a number in base 62. */
+/** Returns the lowest `width` base-62 digits of a number. */
 export const fixedWidth = (value: bigint, width: number): string => {
   let rest = value
   let text = ""
@@ -60,7 +60,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc >>> 0
 })
 
-/** CRC-32 (IEEE 802.3). */
+/** Computes the CRC-32 checksum (IEEE 802.3). */
 export const crc32 = (data: string | Uint8Array): number => {
   let crc = 0xffffffff
   for (const byte of typeof data === "string" ? new TextEncoder().encode(data) : data)
@@ -75,18 +75,18 @@ export const MAX_LENGTH = 512
 const checksum = (prefix: string, publicId: string, random: string): string =>
   fixedWidth(BigInt(crc32(`${prefix}_${publicId}_${random}`)), 6)
 
-/** The text of a key, as the customer keeps it. */
+/** Returns the text of a key in the form that the customer receives. */
 export const render = (prefix: string, key: KeyMaterial): Redacted.Redacted<string> =>
   Redacted.make(`${prefix}_${key.publicId}_${Redacted.value(key.secretPart)}`)
 
-/** A new key from 44 random bytes. */
+/** Creates a key from 44 random bytes. */
 export const mint = (prefix: string, random: Uint8Array): KeyMaterial => {
   const publicId = fixedWidth(toInteger(random.subarray(0, 12)), 17).slice(-16)
   const secret = fixedWidth(toInteger(random.subarray(12, 44)), 43)
   return { publicId, secretPart: Redacted.make(secret + checksum(prefix, publicId, secret)) }
 }
 
-/** Refuses a text that does not have the form, or has a wrong checksum. */
+/** Parses the text of a key; rejects a text with the wrong form or a wrong checksum. */
 export const parse = (prefix: string, text: string): Either.Either<KeyMaterial, "malformed"> => {
   if (text.length > MAX_LENGTH || !text.startsWith(`${prefix}_`)) return Either.left("malformed")
   const [publicId = "", secretPart = "", ...more] = text.slice(prefix.length + 1).split("_")

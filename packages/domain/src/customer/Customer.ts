@@ -1,5 +1,5 @@
 /**
- * A customer of a reseller: a user linked to it, with one pay-as-you-go balance and one plan per model.
+ * A reseller's customer: a user linked to the reseller, with one pay-as-you-go balance and one plan per model.
  *
  * A link lets the reseller create keys that spend the user's balance, so knowledge of an email address is not enough to
  * create a link (docs/reference/reseller.md#e4).
@@ -17,7 +17,7 @@ export interface Customer {
   readonly email: Email
 }
 
-/** The bodies that create a customer, and a key for one. */
+/** The request bodies that create a customer and a customer's API key. */
 export const CustomerRequest = Schema.Struct({ email: Email })
 export const CustomerKeyRequest = Schema.Struct({ name: Name })
 
@@ -35,7 +35,7 @@ export interface CustomerBalances {
   readonly plans: ReadonlyArray<TokenPlan>
 }
 
-/** A plan as its owner sees it: open holds are not counted. */
+/** Returns a plan as its owner sees it: tokens reserved by open holds count as remaining. */
 export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
   model,
   purchased: account.creditsPosted,
@@ -44,10 +44,10 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
   status: remaining(account) > 0n ? "active" : "exhausted"
 })
 
-/** `closed`: a reseller is linked only to users it creates. `open`: also to existing users, by their email address. */
+/** `closed`: a reseller is linked only to users that it creates. `open`: also to existing users with the requested email. */
 export type LinkPolicy = "closed" | "open"
 
-/** The owner of a requested email address: no user, a user not linked to this reseller, or its customer. */
+/** The owner of a requested email: no user, a user not linked to this reseller, or a customer of this reseller. */
 export type EmailOwner = "none" | "unlinked_user" | "customer"
 
 export interface LinkDecision {

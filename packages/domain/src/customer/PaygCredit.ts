@@ -1,5 +1,5 @@
 /**
- * An operator's credit to a pay-as-you-go balance: moved once per operation id.
+ * An operator's credit to a pay-as-you-go balance: booked once per operation id.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,14 +12,14 @@ export class CreditConflict extends Schema.TaggedError<CreditConflict>()("Credit
   operationId: Schema.String
 }) {}
 
-/** The first credit under this operation id. */
+/** The credit that was booked under this operation id before. */
 export interface EarlierCredit {
   readonly userId: UserId
   readonly amountPico: bigint
 }
 
 export interface CreditDecision {
-  /** The amount to book; undefined on a repeat. */
+  /** The amount to book in pico-USD; undefined when the operation is a repeat. */
   readonly creditPico: UsdPico | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Settled usage as a reseller reads it: items, newest first, in pages (docs/reference/balances-and-usage.md#bal-6,
+ * Settled usage as a reseller reads it: pages of items, newest first (docs/reference/balances-and-usage.md#bal-6,
  * docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
@@ -13,10 +13,10 @@ import { type FieldIssue, ValidationFailed } from "../validation/Validation.ts"
 import type { UserId } from "./User.ts"
 
 /**
- * The place of an item in the order of settlement: by time, then by request.
+ * The position of an item in settlement order: by settlement time, then by request id.
  *
- * The time has the microseconds of the database. Rounded to milliseconds, a page that begins after an item would omit or
- * repeat the items next to it.
+ * The time has microseconds, like in the database. If it were rounded to milliseconds, a page could omit or repeat items
+ * that were settled in the same millisecond.
  */
 export interface UsagePosition {
   /** Microseconds since 1970. */
@@ -29,14 +29,14 @@ export interface UsageItem {
   readonly position: UsagePosition
   readonly userId: UserId
   readonly model: string
-  /** All four classes of tokens (docs/reference/billing.md#c5). */
+  /** The sum of all four token classes (docs/reference/billing.md#c5). */
   readonly totalTokens: Tokens
-  /** The list price of the whole request, whichever balance paid for it (docs/reference/balances-and-usage.md#c3). */
+  /** The cost of the whole request at list price, in pico-USD (docs/reference/balances-and-usage.md#c3). */
   readonly costPico: UsdPico
   readonly settledAt: Date
 }
 
-/** Query parameters as received. */
+/** The query parameters as received. */
 export interface UsageQuery {
   readonly limit?: string | undefined
   readonly cursor?: string | undefined
@@ -44,16 +44,16 @@ export interface UsageQuery {
 
 export interface UsagePage {
   readonly limit: number
-  /** The page begins after this item; at the newest when absent. */
+  /** The position of the item before the page; undefined for the first page. */
   readonly after: UsagePosition | undefined
 }
 
-/** Exact, as decimal digits: `"0.5"`, `"1234.25"`. */
+/** Returns the exact cost in micro-USD as a decimal string: `"0.5"`, `"1234.25"`. */
 export const displayCostUsdMicroOf = ({ costPico }: UsageItem): string => toExactUsdMicro(costPico)
 
 const VERSION = "u1"
 
-/** The text of a position, which a cursor seals. */
+/** Returns a position as text, which the caller signs and sends as a cursor. */
 export const positionToText = ({ settledAtMicros, requestId }: UsagePosition): string =>
   `${VERSION} ${settledAtMicros} ${requestId}`
 
@@ -66,7 +66,7 @@ export const positionFromText = (text: string): Option.Option<UsagePosition> => 
     : Option.none()
 }
 
-/** `openCursor` returns the text sealed in a genuine cursor, and none for any other. */
+/** Reads the query of a usage page. `openCursor` returns the text inside a cursor that this server issued, otherwise none. */
 export const readUsagePage = (
   { limit, cursor }: UsageQuery,
   openCursor: (cursor: string) => Option.Option<string>
@@ -74,7 +74,7 @@ export const readUsagePage = (
   const size = readWhole("limit", limit, { default: 50, min: 1, max: 100 })
   const after = cursor === undefined ? Option.none() : Option.flatMap(openCursor(cursor), positionFromText)
   const forged: ReadonlyArray<FieldIssue> =
-    cursor !== undefined && Option.isNone(after) ? [{ path: "cursor", message: "no cursor of ours" }] : []
+    cursor !== undefined && Option.isNone(after) ? [{ path: "cursor", message: "not a cursor issued by this server" }] : []
   return Either.isRight(size) && forged.length === 0
     ? Either.right({ limit: size.right, after: Option.getOrUndefined(after) })
     : Either.left(new ValidationFailed({ details: [...(Either.isLeft(size) ? [size.left] : []), ...forged] }))

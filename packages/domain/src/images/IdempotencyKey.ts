@@ -1,8 +1,8 @@
 /**
- * A customer's name for one image request, so that a repeated request cannot be charged again
+ * An idempotency key: identifies one image request, so that a repeated request cannot be charged again
  * (docs/reference/images.md#g3).
  *
- * A key has 1 to 255 visible ASCII characters. It belongs to the customer, and is the same for all its API keys.
+ * A key has 1 to 255 visible ASCII characters. Keys are unique per customer, across all of the customer's API keys.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -14,7 +14,7 @@ export const IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 
 const FORM = /^[\x21-\x7e]{1,255}$/
 
-/** Reads the header; undefined when it was not sent. */
+/** Reads the header; returns undefined when the header was not sent. */
 export const idempotencyKey = (
   header: string | undefined
 ): Either.Either<IdempotencyKey | undefined, InvalidRequest> => {

@@ -3,13 +3,13 @@
  */
 import * as Schema from "effect/Schema"
 
-/** A field or a value that is not supported. */
+/** The request has a field or a value that is not supported. */
 export class UnsupportedParameter extends Schema.TaggedError<UnsupportedParameter>()("UnsupportedParameter", {
   message: Schema.String,
   param: Schema.String
 }) {}
 
-/** The model does not support the operation: it makes no images, or it does not edit them. */
+/** The model does not support the operation: it is not an image model, or cannot generate or cannot edit. */
 export class UnsupportedEndpoint extends Schema.TaggedError<UnsupportedEndpoint>()("UnsupportedEndpoint", {
   message: Schema.String
 }) {}
@@ -19,7 +19,7 @@ export class ContentPolicyViolation extends Schema.TaggedError<ContentPolicyViol
   message: Schema.String
 }) {}
 
-/** The source image, or the form that carries it, exceeds its limit in bytes or in pixels. */
+/** The source image exceeds its limit in bytes or pixels, or the form exceeds its limit in bytes. */
 export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageTooLarge", {
   message: Schema.String
 }) {}
@@ -27,10 +27,10 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
 /** The image was not ready in time. */
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
-/** The key was used for a dispatched request. Its response is not stored, so it cannot be returned again. */
+/** The key was used for a request that was sent to a provider. The response is not stored, so it cannot be returned again. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
 
-/** Another image request of the account is running, on this node or another. */
+/** The account already has a running image request, on this node or another. */
 export class ImageConcurrencyLimit extends Schema.TaggedError<ImageConcurrencyLimit>()("ImageConcurrencyLimit", {
   retryAfterSeconds: Schema.Number
 }) {}

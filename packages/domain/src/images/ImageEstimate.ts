@@ -1,8 +1,8 @@
 /**
- * The estimate of an image request's usage, before anything is sent.
+ * Estimates the usage of an image request before it is sent to a provider.
  *
- * Providers count the tokens of an image by its area and its quality. The figures err high: settlement releases the unused
- * part of the hold. A refusal depends on the prompt alone, whose floor errs low.
+ * Providers count the tokens of an image by area and quality. The estimate of the image errs high, because settlement releases
+ * the unused part of the hold. A refusal depends only on the prompt's floor, which errs low.
  */
 
 import { estimatePrompt } from "../inference/Estimate.ts"
@@ -14,12 +14,12 @@ export type ImageEstimateFacts = Pick<ImageRequest, "prompt" | "size" | "quality
   readonly source: object | undefined
 }
 
-/** With size "auto", a provider makes an image of at most 1024 by 1536. */
+/** The largest image, 1024 x 1536 pixels, that a provider makes for the size "auto". */
 const AUTO_PIXELS = 1024 * 1536
 
 const PIXELS_PER_TOKEN = { low: 3_800, medium: 980, high: 250, auto: 250 } as const
 
-/** Providers scale a source image down before they process it, so it counts for at most this. */
+/** The maximum tokens of a source image: providers scale the image down before they process it. */
 const TOKENS_PER_SOURCE = 6_500
 
 export const estimateImage = ({ prompt, size, quality, source }: ImageEstimateFacts): Estimate => {
@@ -34,7 +34,7 @@ const utf8Length = (text: string): number => {
   let bytes = 0
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
-    // Half of a surrogate pair is half of four bytes.
+    // A surrogate pair has four UTF-8 bytes: two for each half.
     bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 2 : 3
   }
   return bytes

@@ -1,9 +1,9 @@
 /**
- * Every field of an image request: its values, its operations, and whether it is sent to the provider
+ * The table of the fields of an image request: allowed values, operations, and whether the field is sent to the provider
  * (docs/reference/images.md).
  *
- * Generations arrive as JSON and edits as a form, whose values are all text; each row reads both. `null` in JSON means not
- * sent, as in official clients. A field without a row is refused.
+ * A generation arrives as JSON and an edit as a form, in which all values are text; each row reads both. `null` in JSON
+ * means that the field was not sent, as in official clients. A field without a row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -14,27 +14,27 @@ export const MAX_PROMPT_CHARACTERS = 32_000
 export const MAX_EDGE_PX = 4_096
 export const MAX_AREA_PX = 16_777_216
 
-/** Whether a requested size or the size of a source image is within the limits. */
+/** Returns whether a size, requested or of a source image, is within the limits. */
 export const isWithinLimits = (widthPx: number, heightPx: number): boolean =>
   widthPx <= MAX_EDGE_PX && heightPx <= MAX_EDGE_PX && widthPx * heightPx <= MAX_AREA_PX
 
-/** The value of a field; undefined when it is not sent to the provider. */
+/** The value of a field; undefined when the field is not sent to the provider. */
 export type Member = string | number | undefined
 
 export type FieldError = InvalidRequest | UnsupportedParameter
 
 interface Row {
-  /** The only operation with this field; both when absent. */
+  /** The only operation that has this field; both operations have it when absent. */
   readonly only?: ImageOperation
   readonly read: (given: unknown, name: string) => Either.Either<Member, FieldError>
 }
 
-/** A supported field: a wrong value is an invalid request. */
+/** Returns the row of a supported field: a wrong value is an invalid request. */
 const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })
 
-/** A field accepted only with the harmless values that official clients send; never sent to the provider. */
+/** Returns the row of a field that is accepted only with values without effect, and is never sent to the provider. */
 const tolerated = (harmless: ReadonlyArray<unknown>, why: string): Row => ({
   read: (given, name) =>
     harmless.includes(given)
@@ -51,7 +51,7 @@ const oneOf = (...allowed: ReadonlyArray<string>): Row =>
 
 const isFilled = (given: unknown): given is string => typeof given === "string" && given !== ""
 
-/** Counts code points: a surrogate pair is one character. */
+/** Returns whether the value is a prompt of allowed length in code points: a surrogate pair is one character. */
 const isPrompt = (given: unknown): given is string => {
   if (!isFilled(given) || given.length > 2 * MAX_PROMPT_CHARACTERS) return false
   let characters = 0
@@ -78,20 +78,20 @@ const isSize = (given: unknown): given is string => {
   return given === "auto" || (edges !== undefined && isWithinLimits(...edges))
 }
 
-/** The size in a value that passed its row. */
+/** Returns the size in a value that its row has accepted. */
 export const sizeOf = (given: unknown) => {
   const edges = edgesOf(given)
   return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }
 }
 
-const NO_STREAM = "Images are not streamed. Leave this out."
+const NO_STREAM = "Images are not streamed. Omit this field."
 
 export const rows = {
   model: supported("the public name of an image model", isFilled),
   prompt: supported(`text of 1 to ${MAX_PROMPT_CHARACTERS} characters`, isPrompt),
   n: supported("1: every request makes one image", isOne),
   size: supported(
-    `'auto' or '<width>x<height>', each edge 1 to ${MAX_EDGE_PX} and both together at most ${MAX_AREA_PX} pixels`,
+    `'auto' or '<width>x<height>', with edges of 1 to ${MAX_EDGE_PX} pixels and an area of at most ${MAX_AREA_PX} pixels`,
     isSize
   ),
   quality: oneOf("auto", "low", "medium", "high"),
@@ -100,30 +100,30 @@ export const rows = {
   background: oneOf("auto", "opaque", "transparent"),
   image: {
     only: "edit",
-    read: (_, name) => Either.left(invalid(name, "a file of the form, not text: no address is fetched"))
+    read: (_, name) => Either.left(invalid(name, "a file in the form, not text or a URL"))
   },
-  response_format: tolerated(["b64_json"], "Images are returned inline only, as 'b64_json'; nothing is hosted."),
+  response_format: tolerated(["b64_json"], "Images are returned inline only, as 'b64_json', not as a URL."),
   stream: tolerated([false, "false"], NO_STREAM),
   partial_images: unsupported(NO_STREAM),
-  mask: unsupported("Masks are not supported. Describe in the prompt what is to change.")
+  mask: unsupported("Masks are not supported. Describe the change in the prompt.")
 } as const satisfies { readonly [name: string]: Row }
 
 export type FieldName = keyof typeof rows
 
-/** The known fields, including those that are refused by name. */
+/** The names of the known fields, including the unsupported ones. */
 export const fieldNames = Object.keys(rows) as ReadonlyArray<FieldName>
 
-/** Whether a field of this name is supported at all on this operation. */
+/** Returns the row of a field, or refuses a name that this operation does not know. */
 export const fieldOf = (operation: ImageOperation, name: string): Either.Either<Row, UnsupportedParameter> => {
   const row: Row | undefined = Object.hasOwn(rows, name) ? rows[name as FieldName] : undefined
   if (row !== undefined && (row.only ?? operation) === operation) return Either.right(row)
   const shown = name.length > MAX_SHOWN_CHARACTERS ? `${name.slice(0, MAX_SHOWN_CHARACTERS)}...` : name
   return Either.left(
-    new UnsupportedParameter({ message: `'${shown}' is not supported here. Leave it out.`, param: shown })
+    new UnsupportedParameter({ message: `'${shown}' is not supported for this operation. Omit this field.`, param: shown })
   )
 }
 
-/** One field by its row. Numbers of a form are text, those of JSON are not. */
+/** Reads one field by its row. A number is text in a form, but must not be text in JSON. */
 export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldError> =>
   Either.flatMap(fieldOf(operation, name), (row) => {
     if (given === null) return Either.right(undefined)

@@ -1,5 +1,5 @@
 /**
- * The end of an image request: its charge, the state of its row, and the response to its client.
+ * Decides how an image request ends: its charge, the state of its database row, and the response to its client.
  *
  *   event                               state       charged         response                  review
  *   an image with reported usage        settled     that usage      200, billing settled
@@ -7,8 +7,8 @@
  *   the provider declined               declined    nothing         content_policy_violation
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
  *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
- *   the client or its node is gone      abandoned   nothing         none                      abandoned
- *   no provider could serve it          failed      nothing         the provider's failure
+ *   client disconnected or node died    abandoned   nothing         none                      abandoned
+ *   all providers failed                failed      nothing         the provider's failure
  *
  * When nothing was sent to a provider, the state is `failed` and there is no review.
  */
@@ -30,13 +30,13 @@ import { type ContentPolicyViolation, ImageTimeout, ImageWithheld } from "./Imag
 import type { ReviewReason } from "./ImageReview.ts"
 
 export type EndState = "settled" | "unmetered" | "declined" | "timeout" | "withheld" | "failed" | "abandoned"
-/** The state of the request's row. */
+/** The state of the request's database row. */
 export type ImageState = "running" | EndState
 
 /** The value of the billing header. */
 export type Billing = "settled" | "unmetered"
 
-/** The failures of the providers, and of the attempt to reach one. */
+/** The failures of the attempts to serve a request by a provider. */
 export type ProviderFailure =
   | UpstreamFailed
   | UpstreamRejected
@@ -45,13 +45,13 @@ export type ProviderFailure =
   | Overloaded
   | CircuitOpen
 
-/** The end of a request with a hold. */
+/** How a request with a hold ended. */
 export type ImageEnd =
   | { readonly _tag: "Completed"; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
   | { readonly _tag: "TimedOut" }
-  /** With the reported usage when the image had already arrived. */
+  /** `usage` is present when the image had already arrived. */
   | { readonly _tag: "ClientGone"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Failed"; readonly error: ProviderFailure }
 
@@ -68,7 +68,7 @@ export interface ImageOutcome {
   readonly ending: Ending
   readonly charge: Charge
   readonly response: ImageResponse
-  /** The request was sent to a provider. If not, the idempotency key may be used again. */
+  /** Whether the request was sent to a provider. If not, the idempotency key may be used again. */
   readonly dispatched: boolean
 }
 
@@ -101,7 +101,7 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
 
 const free = { ending: "failed", charge: nothing } as const
 
-/** An image is charged its reported usage; a reported 0 is 0. Usage that is not reported is not estimated. */
+/** Charges the reported usage, also when it is 0. Unreported usage is not estimated and not charged. */
 const chargeForImage = (usage: ReportedUsage): Charge => {
   const consumed = asUsage(usage)
   return usage.output === undefined ? { ...nothing, consumed } : { charged: consumed, consumed, source: "upstream" }
@@ -113,6 +113,6 @@ const asUsage = ({ prompt, output }: ReportedUsage): TokenUsage.TokenUsage => ({
   output: output ?? Tokens.zero
 })
 
-/** The reason for an operator's review of a request in this state; undefined when it needs none. */
+/** Returns the reason why an operator must review a request in this state; undefined when no review is needed. */
 export const reviewOf = (state: EndState): ReviewReason | undefined =>
   state === "unmetered" || state === "timeout" || state === "withheld" || state === "abandoned" ? state : undefined

@@ -1,5 +1,5 @@
 /**
- * A customer's request for an image, made from a prompt or edited by one, and the models that can serve it
+ * A customer's request to generate or edit an image, and the choice of a model that can serve the request
  * (docs/reference/inference.md#f2).
  */
 import * as Either from "effect/Either"
@@ -12,7 +12,7 @@ export type ImageOperation = ImageCapability
 
 export type SourceFormat = "png" | "jpeg" | "webp"
 
-/** The image to edit, as its bytes describe it. Never kept longer than its request. */
+/** The image to edit; format and size are read from its bytes. It is discarded when the request ends. */
 export interface SourceImage {
   readonly format: SourceFormat
   readonly widthPx: number
@@ -31,26 +31,26 @@ export interface ImageRequest {
   readonly prompt: string
   readonly size: ImageSize | "auto"
   readonly quality: "auto" | "low" | "medium" | "high"
-  /** Present on an edit only. */
+  /** Present only for an edit. */
   readonly source: SourceImage | undefined
-  /** Every supported member but `model`, as received: exactly these are sent to the provider. */
+  /** All supported members except `model`, as received. Only these members are sent to the provider. */
   readonly members: Readonly<Record<string, string | number>>
 }
 
-/** A hidden model is not found; a visible one that does not support the operation is refused with the reason. */
+/** Returns the model and its image routes. A hidden model is not found; a model without the operation is refused. */
 export const capableOf = (
   catalog: Catalog,
   publicName: string,
   operation: ImageOperation
 ): Either.Either<Callable, ModelNotFound | UnsupportedEndpoint> =>
   Either.flatMap(known(catalog, publicName), (model): Either.Either<Callable, UnsupportedEndpoint> => {
-    if (model.kind !== "image") return unsupported(`${publicName} makes no images`)
+    if (model.kind !== "image") return unsupported(`${publicName} is not an image model`)
     if (!model.capabilities.includes(operation)) {
       return unsupported(`${publicName} does not ${operation === "edit" ? "edit" : "generate"} images`)
     }
     const candidates = candidatesOf(catalog, model, "images")
     return candidates.length === 0
-      ? unsupported(`${publicName} does not serve images at the moment`)
+      ? unsupported(`${publicName} has no provider for images now`)
       : Either.right({ model, candidates })
   })
 

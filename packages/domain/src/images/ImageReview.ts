@@ -1,5 +1,5 @@
 /**
- * The review of an image request by an operator, who waives the charge or charges an amount
+ * The review of an image request: an operator waives the charge or charges an amount
  * (docs/reference/images.md#g8).
  */
 import * as Either from "effect/Either"
@@ -10,20 +10,23 @@ import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 
-/** `unmetered`: delivered without usage. `withheld`: too large to deliver. `abandoned`: the client or its node is gone. */
+/**
+ * `unmetered`: delivered without reported usage. `withheld`: too large to deliver. `timeout`: not ready in time. `abandoned`:
+ * the client disconnected or the node died.
+ */
 export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
 
 export type Resolution =
   | { readonly _tag: "Waived" }
-  /** Taken from the customer's pay-as-you-go balance. */
+  /** The amount is debited from the customer's pay-as-you-go balance. */
   | { readonly _tag: "Charged"; readonly amount: UsdMicro }
 
-/** The review queue has no image request of this id. */
+/** The review queue has no image request with this id. */
 export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("ReviewNotFound", {
   requestId: Schema.String
 }) {}
 
-/** The review is already resolved. */
+/** The review was resolved before. */
 export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("ReviewResolved", {
   requestId: Schema.String,
   resolution: Schema.Literal("waived", "charged")
@@ -31,11 +34,11 @@ export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("Review
 
 export interface Resolved {
   readonly payg: Account.PaygAccount | undefined
-  /** The transfer to book; undefined when the request is waived. */
+  /** The transfer to book; undefined when the charge is waived. */
   readonly booking: Booking | undefined
 }
 
-/** Charges all of the amount, or refuses when the customer's balance does not cover it. */
+/** Waives the charge, or charges the whole amount; refuses an amount that the customer's balance does not cover. */
 export const decideResolution = (
   requestId: RequestId,
   resolution: Resolution,

@@ -6,7 +6,7 @@ import { InvalidRequest } from "../inference/InferenceErrors.ts"
 import { type FieldError, type Member, readField, sizeOf } from "./ImageFields.ts"
 import type { ImageOperation, ImageRequest, SourceImage } from "./ImageRequest.ts"
 
-/** The JSON values of a generation or the form texts of an edit, by name. */
+/** The members of a request by name: JSON values for a generation, form texts for an edit. */
 export type GivenMembers = ReadonlyMap<string, unknown>
 
 export const readImageRequest = (
@@ -34,7 +34,7 @@ export const readImageRequest = (
   })
 }
 
-/** The error of a combination of members: one is missing, or two contradict each other. */
+/** Returns the error for a missing member or two members that contradict each other; undefined when there is none. */
 const combinationError = (
   operation: ImageOperation,
   { model, prompt, output_format: format, output_compression: compression, background }: { [name: string]: Member },
@@ -43,13 +43,13 @@ const combinationError = (
   if (model === undefined) return refuse("model", "'model' is required.")
   if (prompt === undefined) return refuse("prompt", "'prompt' is required.")
   if (compression !== undefined && format !== "jpeg" && format !== "webp") {
-    return refuse("output_compression", "'output_compression' goes only with the output formats 'jpeg' and 'webp'.")
+    return refuse("output_compression", "'output_compression' is supported only with the output formats 'jpeg' and 'webp'.")
   }
   if (background === "transparent" && format === "jpeg") {
-    return refuse("background", "A JPEG cannot be transparent. Take 'png' or 'webp' as 'output_format'.")
+    return refuse("background", "A JPEG cannot be transparent. Use 'output_format' 'png' or 'webp'.")
   }
   return operation === "edit" && source === undefined
-    ? refuse("image", "'image' is required: one file, a PNG, JPEG or WebP.")
+    ? refuse("image", "'image' is required: one PNG, JPEG or WebP file.")
     : undefined
 }
 

@@ -1,11 +1,12 @@
 /**
- * A circuit breaker: sends no requests to a failing provider for a while.
+ * A circuit breaker: stops requests to a failing provider for `openMillis`.
  *
- *     closed ──too many failures in the window──▶ open ──time is up──▶ half open ──probe served──▶ closed
- *                                                  ▲                      └──probe failed──┐
- *                                                  └────────────────────────────────────────┘
+ *     closed ──too many failures in the window──▶ open ──openMillis pass──▶ half open ──probe served──▶ closed
+ *                                                  ▲                           └──probe failed──┐
+ *                                                  └─────────────────────────────────────────────┘
  *
- * Half open admits one request, the probe. Pure: the caller keeps the state and passes the time.
+ * In the state half open, one request is admitted: the probe. All functions are pure: the caller stores the state and passes
+ * the time.
  */
 export interface BreakerSettings {
   readonly failures: number
@@ -20,7 +21,7 @@ export type Breaker =
 
 export const closed: Breaker = { state: "closed", failedAtMillis: [] }
 
-/** Whether a request is admitted, with the state to keep; a refusal says after how long to retry. */
+/** The decision about one request: admitted with the state to store, or refused with the time until a retry. */
 export type Passage =
   | { readonly admitted: true; readonly breaker: Breaker }
   | { readonly admitted: false; readonly retryAfterMillis: number }
@@ -48,6 +49,6 @@ export const failed = (breaker: Breaker, settings: BreakerSettings, nowMillis: n
   return recent.length >= settings.failures ? open : { state: "closed", failedAtMillis: recent }
 }
 
-/** The probe ended without a result because its client left: the next request is the probe. */
+/** Returns the state after the probe's client disconnected, so the probe has no result: the next request is the probe. */
 export const undecided = (breaker: Breaker, nowMillis: number): Breaker =>
   breaker.state === "half_open" ? { state: "open", untilMillis: nowMillis } : breaker

@@ -1,25 +1,25 @@
 /**
- * The charge of a request, decided by its ending and by the content that reached the client
+ * Decides the charge of a request from its ending and the content that reached the client
  * (docs/reference/billing.md#c11).
  *
- *   complete, usage reported      that usage; an explicit 0 is 0
- *   complete, none reported       local count of the prompt and of the output
- *   cut after at least one delta  the prompt (reported, else counted) and the local count of the delivered output, but no
- *                                 more than the provider generated
- *   nothing delivered             nothing, unless complete with usage: then all output was hidden reasoning
+ *   complete, usage reported      the reported usage; a reported 0 is charged as 0
+ *   complete, usage unreported    local count of the prompt and the output
+ *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered output,
+ *                                 at most the output that the provider generated
+ *   nothing delivered             nothing, unless complete with reported output: that output was hidden reasoning
  *
- * The usage that the provider consumed is recorded beside the charge: the difference is the operator's loss.
+ * The usage that the provider consumed is recorded beside the charge: the operator bears the difference.
  */
 import type { Charge, UsageSource } from "../ledger/Settlement.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts"
 
-/** How a request ended, as seen from the client's socket. */
+/** How the response to a request ended. */
 export type Ending =
   /** The provider finished and every byte was delivered to the client. */
   | "complete"
-  /** The client left first. */
+  /** The client disconnected before the end. */
   | "client_gone"
   /** The provider disconnected, stalled or sent an error after the response had begun. */
   | "upstream_cut"
@@ -32,9 +32,9 @@ export type Ending =
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
-  /** Content deltas delivered to the client; a response that is not streamed is one. */
+  /** The number of content deltas delivered to the client; a response that is not streamed counts as one. */
   readonly deltas: number
-  /** The number of content deltas sent when the provider last reported an output. */
+  /** The number of content deltas sent when the provider last reported output usage. */
   readonly deltasAtLastOutputReport: number
 }
 
@@ -46,23 +46,23 @@ export interface LocalCounts {
 
 export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }
 
-/** Whether {@link chargeFor} evaluates a local count, so that the tokenizer is loaded only then. */
+/** Returns whether {@link chargeFor} evaluates a local count, so that the caller loads the tokenizer only when needed. */
 export const needsLocalCount = (outcome: Outcome): boolean =>
   isChargeable(outcome) &&
   (outcome.ending !== "complete" || outcome.reported.output === undefined || reportedPrompt(outcome) === undefined)
 
-/** A complete response without deltas is charged when usage is reported: its output was hidden reasoning. */
+/** A complete response without deltas is charged when output was reported: that output was hidden reasoning. */
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 
-/** The reported prompt. In a stream that was cut, zeros are a placeholder for a figure that never arrived. */
+/** Returns the reported prompt usage. In a cut stream, all zeros are a placeholder for figures that never arrived. */
 export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
- * The output that the provider generated of a stream that was cut, when it is known. A figure reported before the last
- * deltas does not include them, unless it is at least the number of deltas: each delta has at least one token. 0 is a
- * placeholder for a figure that never arrived.
+ * Returns the output tokens that the provider generated for a cut stream; undefined when unknown. A figure reported before
+ * the last deltas does not include these deltas, so it is used only if it is at least the number of deltas, because each
+ * delta has at least one token. 0 is a placeholder for a figure that never arrived.
  */
 const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported

@@ -1,8 +1,8 @@
 /**
- * The content that a chat completion delivers, chunk by chunk or as a whole, and the usage reported in it.
+ * Reads the delivered content and the reported usage from a chat completion: from each chunk, or from a whole completion.
  *
- * Content is: text, refusals, reasoning, and the names and arguments of tool calls (decision
- * docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.
+ * Content is: text, refusals, reasoning, and the names and arguments of tool calls
+ * (docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -16,7 +16,7 @@ export interface ChatDelivered {
 
 export const initial: ChatDelivered = { text: "", deltas: 0, reported: ReportedUsage.unreported }
 
-/** Folds one chunk of a stream, or one whole completion. */
+/** Adds one chunk of a stream, or one whole completion, to the state. */
 export const fold = (state: ChatDelivered, frame: JsonObject): ChatDelivered => {
   const content = contentOf(frame)
   return {
@@ -26,7 +26,7 @@ export const fold = (state: ChatDelivered, frame: JsonObject): ChatDelivered => 
   }
 }
 
-/** The content of one chunk (`delta`) or one completion (`message`), all choices together. */
+/** Returns the content of all choices of one chunk (`delta`) or one completion (`message`). */
 export const contentOf = (frame: JsonObject): string => {
   let text = ""
   for (const item of asArray(frame.choices)) {
@@ -37,7 +37,7 @@ export const contentOf = (frame: JsonObject): string => {
   return text
 }
 
-/** The content of one delta or message. */
+/** Returns the content of one delta or message. */
 export const deltaContent = (delta: JsonObject): string => {
   const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning) || detailsOf(delta.reasoning_details)
   let text = textOf(delta.content) + asText(delta.refusal) + reasoning
@@ -48,7 +48,7 @@ export const deltaContent = (delta: JsonObject): string => {
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
 }
 
-/** Reasoning as a list of parts. A plain text beside it has the same content. */
+/** Returns reasoning sent as a list of parts, which counts only without plain reasoning text because it repeats that text. */
 const detailsOf = (details: unknown): string => {
   let text = ""
   for (const item of asArray(details)) {
@@ -58,7 +58,7 @@ const detailsOf = (details: unknown): string => {
   return text
 }
 
-/** Some providers send content in parts, and reasoning as parts inside one of them. */
+/** Returns the text of `content`. Some providers send content as a list of parts, and reasoning as parts inside one part. */
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""
@@ -70,13 +70,13 @@ const textOf = (content: unknown): string => {
   return text
 }
 
-/** A function call has arguments, a custom one has input. */
+/** Returns the content of a tool call. A function call has arguments, a custom tool call has input. */
 const callContent = (call: JsonObject | undefined): string =>
   call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
- * The `usage` member of a chunk or completion. Where the total is larger than prompt plus completion, the provider
- * counts reasoning separately: it belongs to the completion.
+ * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, the provider counts
+ * reasoning separately, and the excess is added to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

@@ -1,10 +1,10 @@
 /**
- * The prompt of a chat request: messages, tool definitions and the response format.
+ * Extracts the prompt of a chat request: messages, tool definitions and the response format.
  */
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-/** Reads a parsed request body. Base64 is never counted. */
+/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const parts: Array<string> = []

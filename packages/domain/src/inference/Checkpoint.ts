@@ -1,10 +1,10 @@
 /**
- * A checkpoint of a running request: the tokens it has delivered, stored on its hold so that another node can settle it when
- * this node dies.
+ * A checkpoint of a running request: the number of delivered tokens, stored with the hold so that another node can settle the
+ * request when this node dies.
  *
- * A checkpoint must never claim more than the client received, and is taken for thousands of streams at once, so it does
- * not tokenize. A delta has at least one token, and a token is seldom shorter than four characters: the output is the smaller
- * of the two counts.
+ * A checkpoint must not claim more than the client received. It is taken for thousands of streams at once, so it does not
+ * tokenize. A delta has at least one token, and most tokens have at least four characters. The output is therefore the smaller
+ * of the number of deltas and a quarter of the number of characters.
  */
 
 import type { Charge } from "../ledger/Settlement.ts"
@@ -18,7 +18,7 @@ export interface Checkpoint {
 
 const CHARACTERS_PER_TOKEN = 4
 
-/** Zero before the first delta: the prompt is charged only together with output. */
+/** Returns the checkpoint. It is zero before the first delta, because the prompt is charged only together with output. */
 export const checkpoint = (delivered: {
   readonly deltas: number
   readonly characters: number
@@ -33,7 +33,7 @@ export const checkpoint = (delivered: {
         )
       }
 
-/** The charge of a request whose node died. */
+/** Returns the charge of a request whose node died. */
 export const chargeAtCheckpoint = ({ input, output }: Checkpoint): Charge => {
   const usage = TokenUsage.plain(input, output)
   return { charged: usage, consumed: usage, source: output > 0n ? "checkpoint" : "none" }

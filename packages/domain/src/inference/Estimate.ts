@@ -1,26 +1,26 @@
 /**
- * The estimate of a request's usage from the size of its body, before anything is sent.
+ * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
- * The floor decides whether the request is refused, so it errs low (long runs of one character have eight bytes per token).
- * The ceiling and the output decide the hold, so they err high. They are capped: coding agents send very large limits, which
- * must not lock a customer's whole balance.
+ * The input floor decides whether the request is refused, so it errs low: long runs of one character have eight bytes per
+ * token. The input ceiling and the output decide the hold, so they err high. The output is capped, because coding agents send
+ * very large limits, which must not reserve a customer's whole balance.
  */
 import type { Estimate } from "../ledger/Hold.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
 export interface RequestSize {
-  /** Bytes of text in the body, without embedded images and sounds. */
+  /** The UTF-8 bytes of text in the body, without embedded images and sounds. */
   readonly textBytes: number
-  /** Tokens that the body contains as numbers, so that their count is exact. */
+  /** The number of prompt tokens that the body contains as token ids; this count is exact. */
   readonly countedTokens?: number
-  /** Images, sounds and files in the body, embedded or linked. */
+  /** The number of images, sounds and files in the body, embedded or linked. */
   readonly attachments: number
-  /** The caller's limit on the output, when given. */
+  /** The caller's limit on output tokens; undefined when the caller sets none. */
   readonly maxOutputTokens: number | undefined
   /** The number of requested choices (`n`). */
   readonly choices: number
-  /** The response contains no generated tokens: only the prompt is reserved. */
+  /** True when the response contains no generated tokens: only the prompt is reserved. */
   readonly promptOnly?: true
 }
 
@@ -30,7 +30,7 @@ const MIN_BYTES_PER_TOKEN = 3
 const DEFAULT_OUTPUT = 1_024
 const MAX_HELD_OUTPUT = 8_192
 
-/** The bounds of a prompt of this many bytes of text and tokens that are not text. */
+/** Estimates the tokens of a prompt from its UTF-8 bytes of text and its tokens that are not text. */
 export const estimatePrompt = (
   textBytes: number,
   otherTokens: number

@@ -1,10 +1,10 @@
 /**
- * The failures of an inference request. The HTTP adapter has one table per protocol that decides their wire form; there are
- * no statuses or codes here.
+ * The failures of an inference request. The HTTP adapter has one table per protocol that maps each failure to its HTTP status
+ * and error code.
  */
 import * as Schema from "effect/Schema"
 
-/** The body is not valid for the protocol. `param` names the member at fault. */
+/** The body is not valid for the protocol. `param` names the invalid member. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
@@ -15,30 +15,30 @@ export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidA
   reason: Schema.Literal("missing", "conflicting", "unknown")
 }) {}
 
-/** No model of this name can be called with this protocol: unknown, hidden, retired, or without a route. */
+/** No model with this name can be called with this protocol: it is unknown, hidden, retired, or has no route. */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", {
   model: Schema.String
 }) {}
 
-/** The body exceeds the limit of the surface or of the model. The limit is null when the provider refused: it is unknown. */
+/** The body exceeds the size limit of the API or the provider. `limitBytes` is null when the provider's limit is unknown. */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
   limitBytes: Schema.NullOr(Schema.Number)
 }) {}
 
-/** The provider declined the request; its message is passed on without the provider's names. */
+/** The provider declined the request. `message` is the provider's text without the names of provider and upstream model. */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** The provider rate-limits the gateway. Not a limit of this service. */
+/** The provider rate-limits the gateway. This is not a rate limit of the gateway. */
 export class TechnicalLimit extends Schema.TaggedError<TechnicalLimit>()("TechnicalLimit", {
   retryAfterSeconds: Schema.Number
 }) {}
 
 /** The provider failed: connection refused, timeout, disconnect, or an invalid response. */
 export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("UpstreamFailed", {
-  /** For the log only; never shown. */
+  /** The cause for the log; not sent to the client. */
   cause: Schema.String
 }) {}
 

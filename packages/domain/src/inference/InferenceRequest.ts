@@ -1,28 +1,28 @@
 /**
- * An inference request: the id that names it everywhere, the wire protocol it uses, and the kind of model it calls.
+ * The properties of every inference request: its id, its wire protocol, and the kind of its model.
  */
 import * as Brand from "effect/Brand"
 
 /**
- * Made by the gateway; the same in the response headers, the hold, the usage row and the log line. A UUID of version 7, so
- * that rows are inserted in time order. It knows no protocol: each protocol derives the ids of its own objects from it.
+ * The id that the gateway gives a request, used in the response headers, the hold, the usage row and the log line. It is a
+ * UUID of version 7, so that rows are inserted in time order. Each protocol derives the ids of its objects from this id.
  */
 export type RequestId = string & Brand.Brand<"RequestId">
 export const RequestId = Brand.nominal<RequestId>()
 
-/** The 32 hexadecimal digits of an id: protocols put their own prefix before them. */
+/** Returns the 32 hexadecimal digits of an id, to which each protocol adds its prefix. */
 export const withoutHyphens = (id: RequestId): string => id.replaceAll("-", "")
 
 interface ModelKindRules {
   /** The wire protocols that call models of this kind. No protocol calls models of two kinds. */
   readonly protocols: ReadonlyArray<string>
-  /** A model of this kind needs capabilities, and no other model has any. */
+  /** Whether a model of this kind must have capabilities; a model of another kind must have none. */
   readonly hasCapabilities: boolean
-  /** Its usage is tokens of text, which the rankings count. */
+  /** Whether the rankings count the usage of models of this kind. */
   readonly isRanked: boolean
 }
 
-/** The one list of model kinds and wire protocols. The database has the same names in CHECKs: a new name needs a migration. */
+/** All model kinds and wire protocols. CHECK constraints in the database repeat the names: a new name needs a migration. */
 const modelKinds = {
   text: { protocols: ["chat", "messages", "responses"], hasCapabilities: false, isRanked: true },
   image: { protocols: ["images"], hasCapabilities: true, isRanked: false },

@@ -1,5 +1,5 @@
 /**
- * Readers of parsed JSON of unknown shape: a member of the wrong type reads as absent.
+ * Reads parsed JSON of unknown shape. A member of the wrong type is treated as absent.
  */
 export type JsonObject = { readonly [member: string]: unknown }
 

@@ -1,15 +1,15 @@
 /**
- * The content that a message delivers, event by event or as a whole, and the usage reported in it.
+ * Reads the delivered content and the reported usage from a message: from each stream event, or from a whole message.
  *
  * Content is: text, thinking, summaries, and the names and inputs of tool calls (docs/reference/billing.md#c10).
- * Signatures, citations, encrypted thinking and the results of hosted tools are not. `message_start` reports the
- * prompt and a placeholder output; `message_delta` reports the running totals of both.
+ * Signatures, citations, encrypted thinking and the results of hosted tools are not content. `message_start` reports the
+ * prompt usage and a placeholder for the output; `message_delta` reports the running totals of both.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** The content of one stream event. */
+/** Returns the content of one stream event. */
 export const contentOfEvent = (event: JsonObject): string => {
   if (event.type === "content_block_start") return contentOfBlock(asObject(event.content_block) ?? {})
   const delta = event.type === "content_block_delta" ? asObject(event.delta) : undefined
@@ -17,7 +17,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return asText(delta.text) + asText(delta.thinking) + asText(delta.partial_json) + summaryIn(delta, "compaction_delta")
 }
 
-/** The content of a whole message, equal to the content of its stream. */
+/** Returns the content of a whole message, equal to the content of the message's stream. */
 export const contentOfMessage = (message: JsonObject): string =>
   asArray(message.content)
     .map((block) => contentOfBlock(asObject(block) ?? {}))
@@ -26,20 +26,20 @@ export const contentOfMessage = (message: JsonObject): string =>
 const contentOfBlock = (block: JsonObject): string =>
   asText(block.text) + asText(block.thinking) + asText(block.name) + inputOf(block) + summaryIn(block, "compaction")
 
-/** An empty input is a placeholder for the pieces that follow. */
+/** Returns the input of a tool call as JSON. An empty input is a placeholder: the deltas that follow contain the input. */
 const inputOf = ({ input }: JsonObject): string =>
   input === undefined || input === null || Object.keys(input).length === 0 ? "" : JSON.stringify(input)
 
 const summaryIn = (part: JsonObject, type: string): string => (part.type === type ? asText(part.content) : "")
 
-/** The reported figures of a message, by their wire names; absent is not 0. */
+/** The reported token counts of a message, by wire name. An absent count is unreported, which differs from 0. */
 export type Figures = { readonly [Name in (typeof FIGURES)[number]]?: number }
 
 const FIGURES = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] as const
 
 export const noFigures: Figures = {}
 
-/** The figures after this event; the same object when it reported nothing new. */
+/** Returns the figures after this event; the same object when the event reported nothing new. */
 export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   if (event.type === "message_delta") return withFigures(known, event.usage)
   if (event.type !== "message_start") return known
@@ -47,7 +47,7 @@ export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   return withFigures(known, prompt)
 }
 
-/** Figures are totals, reported in parts and repeatedly: the last report of each is used, except a fall back to 0. */
+/** Merges a usage report. Each figure is a running total: the last report is used, except 0 after a figure above 0. */
 export const withFigures = (known: Figures, member: unknown): Figures => {
   const usage = asObject(member)
   if (usage === undefined) return known
@@ -60,15 +60,15 @@ export const withFigures = (known: Figures, member: unknown): Figures => {
   return figures
 }
 
-/** The compaction of a conversation is a separate generation whose tokens are in no total (Anthropic's documentation). */
+/** Returns the tokens of compactions, separate generations that the totals exclude (Anthropic's documentation). */
 const compactionIn = ({ iterations }: JsonObject, name: string): number =>
   asArray(iterations)
     .map((item) => asObject(item))
     .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.figureOf(item[name]) ?? 0) : 0), 0)
 
 /**
- * The usage in these figures. Cached tokens are beside the input, not inside it. No prompt is empty, so zeros alone are a
- * placeholder for later figures, until a total of the output arrives with them.
+ * Returns the usage in these figures. `input_tokens` excludes cached tokens. No prompt is empty, so prompt figures that are
+ * all zero are a placeholder for later figures, until the output is reported too.
  */
 export const reportedBy = (figures: Figures): ReportedUsage.ReportedUsage => {
   const { input_tokens: input, cache_creation_input_tokens: written = 0, cache_read_input_tokens: read = 0 } = figures

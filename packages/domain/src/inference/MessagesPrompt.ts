@@ -1,10 +1,10 @@
 /**
- * The prompt of a messages request: system prompt, messages, tool definitions and the requested format.
+ * Extracts the prompt of a messages request: system prompt, messages, tool definitions and the requested format.
  */
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-/** Reads a parsed request body. Base64 is never counted. */
+/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = asArray(request?.messages)
@@ -23,7 +23,7 @@ export const promptText = (body: unknown): PromptText => {
   }
 }
 
-/** Content is a text or blocks. Tool results, documents and search results contain content themselves. */
+/** Returns the texts in content, which is a text or blocks. Tool results, documents and search results contain blocks too. */
 const textsIn = (content: unknown): ReadonlyArray<string> =>
   typeof content === "string"
     ? [content]
@@ -40,7 +40,7 @@ const textsIn = (content: unknown): ReadonlyArray<string> =>
         ]
       })
 
-/** The content of a document that is given as text or as blocks. */
+/** Returns the content of a document that is sent as text or as blocks. */
 const sourceOf = (block: JsonObject): unknown => {
   const source = asObject(block.source)
   return source?.type === "text" ? source.data : source?.type === "content" ? source.content : undefined

@@ -1,7 +1,7 @@
 /**
- * Usage as a provider reports it, merged over a stream.
+ * The usage that a provider reports, merged over all events of a stream.
  *
- * A member that was not reported is absent, which differs from 0. Providers repeat usage, report it in parts, or send zeros
+ * An unreported member is undefined, which differs from 0. Providers repeat usage, report it in parts, or send zeros
  * until the last frame: a later figure replaces an earlier one, except 0 after a figure above 0.
  */
 
@@ -25,18 +25,18 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 
 export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
-/** More than any model reads or writes in one request. A larger figure is an error and is ignored. */
+/** The largest accepted figure in tokens, above the limits of all models. A larger figure is an error and is ignored. */
 const MAX_FIGURE = 10_000_000
 
-/** A usage figure from the wire; undefined when it is not a count, or too large. */
+/** Returns a usage figure from the wire; undefined when the member is not a count or is too large. */
 export const figureOf = (member: unknown): number | undefined => {
   const count = asCount(member)
   return count !== undefined && count <= MAX_FIGURE ? count : undefined
 }
 
 /**
- * The output when a provider may count reasoning separately: the excess of the total over prompt and completion belongs to
- * the completion. Without the prompt, the total is not used.
+ * Returns the output tokens. If the total exceeds prompt plus completion, the provider counts reasoning separately, and the
+ * excess is part of the output. If the prompt is unreported, the total is not used.
  */
 export const outputWithin = (
   prompt: number | undefined,
@@ -48,8 +48,8 @@ export const outputWithin = (
     : Tokens.fromCount(Math.max(completion, prompt === undefined ? 0 : (total ?? 0) - prompt))
 
 /**
- * A prompt in parts: read from a cache, written to a cache, and the rest. The provider counts the cached parts inside the
- * prompt, like OpenAI. Parts larger than the prompt are cut to it.
+ * Splits a prompt count into tokens read from a cache, tokens written to a cache, and the rest. For providers whose prompt
+ * count includes the cached tokens, like OpenAI. Cached counts are limited to the prompt count.
  */
 export const promptIncludingCached = (
   prompt: Tokens.Tokens,

@@ -1,5 +1,5 @@
 /**
- * The content that a response delivers, event by event or as a whole, and the usage reported at its end.
+ * Reads the delivered content and the reported usage from a response: from each stream event, or from a whole response.
  *
  * Content is: text, refusals, reasoning, and the names and arguments of calls (docs/reference/billing.md#c10). A stream
  * sends content in deltas and repeats it in the `*.done` events, which therefore do not count. Encrypted reasoning and the
@@ -9,20 +9,20 @@ import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** Sound as base64; its transcript arrives in events of its own. */
+/** The event type of base64 sound. The transcript of the sound arrives in separate events. */
 const SOUND = "response.audio.delta"
 
-/** The events that end a stream. Earlier events have a `usage` too, but providers fill it with zeros. */
+/** The types of events that end a stream. Earlier events have a `usage` too, but providers fill it with zeros. */
 const ENDINGS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"])
 
-/** The content of one stream event. */
+/** Returns the content of one stream event. */
 export const contentOfEvent = (event: JsonObject): string => {
   const type = asText(event.type)
   if (type.endsWith(".delta")) return type === SOUND ? "" : asText(event.delta)
   return type === "response.output_item.added" ? asText(asObject(event.item)?.name) : ""
 }
 
-/** The content of a whole response, equal to the content of its stream. */
+/** Returns the content of a whole response, equal to the content of the response's stream. */
 export const contentOfResponse = (response: JsonObject): string =>
   asArray(response.output)
     .map((item) => contentOfItem(asObject(item) ?? {}))
@@ -41,13 +41,13 @@ const textOf = (content: unknown): string => {
   return text
 }
 
-/** The usage an event reports, if it is one that ends the stream: as it should, cut short, or failed. */
+/** Returns the usage that an event reports; unreported for events that do not end the stream. */
 export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
   ENDINGS.has(asText(event.type)) ? usageOf(asObject(event.response)?.usage) : ReportedUsage.unreported
 
 /**
- * The `usage` member of a response. What was read from a cache, or written to one, stands inside the input; where the
- * total is larger than input plus output, the provider counts reasoning separately: it belongs to the output.
+ * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache. If the
+ * total is larger than input plus output, the provider counts reasoning separately, and the excess is added to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

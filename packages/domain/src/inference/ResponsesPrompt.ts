@@ -1,8 +1,8 @@
 /**
- * The prompt of a responses request: instructions, input, tool definitions and the requested format.
+ * Extracts the prompt of a responses request: instructions, input, tool definitions and the requested format.
  *
- * Input items have many shapes, and new ones appear: every text in an item is counted, except in members known to be for
- * programs only.
+ * Input items have many shapes, and providers add new ones. Therefore every text in an item is counted, except in members
+ * that models do not read.
  */
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
@@ -18,7 +18,7 @@ const UNCOUNTED: ReadonlySet<string> = new Set([
   "status",
   "type"
 ])
-/** Images, sounds and files, embedded or linked. */
+/** The types of items that are images, sounds or files, embedded or linked. */
 const ATTACHMENTS: ReadonlySet<string> = new Set([
   "computer_screenshot",
   "image_generation_call",
@@ -27,7 +27,7 @@ const ATTACHMENTS: ReadonlySet<string> = new Set([
   "input_image"
 ])
 
-/** Reads a parsed request body. Base64 is never counted. */
+/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = [...messagesOf("system", request?.instructions), ...messagesOf("user", request?.input)]
@@ -37,7 +37,7 @@ export const promptText = (body: unknown): PromptText => {
   }
 }
 
-/** A plain string stands for one message. */
+/** Returns the messages of a member; a plain string is one message. */
 const messagesOf = (role: string, member: unknown): ReadonlyArray<unknown> =>
   typeof member === "string" ? [{ role, content: member }] : asArray(member)
 

@@ -1,10 +1,10 @@
 /**
- * A balance of the ledger: all credits, all debits, and the amounts that open holds reserve.
+ * A ledger account: the sums of its credits, its debits, and the amounts that open holds reserve.
  *
  *     available = credits posted - debits posted - debits pending >= 0
  *
- * Credits and debits only grow. A plan counts tokens (credits are `purchased_tokens`, debits `used_tokens`), a
- * pay-as-you-go account counts pico-USD, a reseller's quota micro-USD.
+ * Credits and debits posted never decrease. A plan is in tokens (credits are `purchased_tokens`, debits are `used_tokens`), a
+ * pay-as-you-go account is in pico-USD, and a reseller's quota is in micro-USD.
  */
 import * as Brand from "effect/Brand"
 import type { Tokens } from "../money/Tokens.ts"
@@ -25,15 +25,15 @@ export type PlanAccount = Account<Tokens>
 export type PaygAccount = Account<UsdPico>
 export type QuotaAccount = Account<UsdMicro>
 
-/** The amount that a new hold may reserve. */
+/** Returns the amount that a new hold may reserve. */
 export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, debitsPending }: Account<Unit>): Unit =>
   minus(minus(creditsPosted, debitsPosted), debitsPending)
 
-/** The balance a customer sees: open holds are not subtracted. */
+/** Returns the balance that a customer sees, from which open holds are not subtracted. */
 export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
   minus(creditsPosted, debitsPosted)
 
-// Written out where a spread would be shorter: `reserve` and `post` run in every request, and a spread is slow.
+// `reserve` and `post` run for every request: they list all members because object spread is slower.
 
 /** Adds an amount to the open holds. */
 export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
@@ -56,12 +56,12 @@ export const credit = <Unit extends bigint>(account: Account<Unit>, amount: Unit
   creditsPosted: plus(account.creditsPosted, amount)
 })
 
-/** The caller checks first that the amount is available. */
+/** Debits an amount. The caller checks before that the amount is available. */
 export const debit = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   ...account,
   debitsPosted: plus(account.debitsPosted, amount)
 })
 
-// Sums and differences of one unit stay in that unit, which the compiler cannot see for a type parameter.
+// The casts are safe: sums and differences of one unit have the same unit, which the compiler cannot infer for `Unit`.
 const plus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a + b) as Unit
 const minus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a - b) as Unit

@@ -1,8 +1,8 @@
 /**
- * A hold: money and tokens reserved for one request before it is sent to a provider.
+ * A hold: the plan tokens and the money reserved for one request before it is sent to a provider.
  *
- * A hold is never larger than what is available, and a request whose smallest possible use is not covered is
- * refused: the plan first, then pay-as-you-go.
+ * A hold never exceeds the available balances. It reserves plan tokens first, then pay-as-you-go money. A request is refused
+ * if the balances do not cover its smallest possible usage.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,16 +12,16 @@ import * as Account from "./Account.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** Neither the plan for this model nor pay-as-you-go covers the smallest possible use. */
+/** The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
-/** The expected usage of a request, from its body alone. */
+/** The expected usage of a request in tokens, estimated from the request body only. */
 export interface Estimate {
-  /** The prompt has at least this many tokens. */
+  /** The minimum number of prompt tokens. */
   readonly inputFloor: Tokens.Tokens
-  /** The prompt has at most this many tokens, except for unusual text. */
+  /** The maximum number of prompt tokens, except for unusual text. */
   readonly inputCeiling: Tokens.Tokens
-  /** The output to reserve: the caller's limit or the default, capped. */
+  /** The number of output tokens to reserve: the caller's limit or the default, capped. */
   readonly output: Tokens.Tokens
 }
 
@@ -36,7 +36,7 @@ export interface Held {
   readonly payg: Account.PaygAccount | undefined
 }
 
-/** The balances a customer has for one model. Either may not exist yet. */
+/** A customer's balances for one model: the plan and the pay-as-you-go balance. Either can be missing. */
 export interface Balances {
   readonly plan: Account.PlanAccount | undefined
   readonly payg: Account.PaygAccount | undefined
@@ -45,8 +45,8 @@ export interface Balances {
 const ONE = Tokens.Tokens(1n)
 
 /**
- * Reserves the whole estimate where it is available, less where it is not, nothing where not even the smallest
- * use is covered: the input floor, and one token of output unless the request generates none.
+ * Reserves the whole estimate if it is available, otherwise the available part. Refuses if the balances do not cover the
+ * smallest usage: the input floor, and one output token unless the request generates no output.
  */
 export const decideHold = (
   estimate: Estimate,

@@ -1,8 +1,8 @@
 /**
- * The price of a model's tokens in each class.
+ * The price of a model per token class.
  *
- * The unit is pico-USD per token, which is the same integer as micro-USD per million tokens. A price is never
- * changed: a new one is a new row, and a hold names the price it was admitted at.
+ * The unit is pico-USD per token, which is the same integer as micro-USD per million tokens. A stored
+ * price never changes: a new price is a new row, and a hold references the price at its admission.
  */
 import * as Brand from "effect/Brand"
 import type { Tokens } from "../money/Tokens.ts"
@@ -10,11 +10,11 @@ import { UsdPico } from "../money/UsdPico.ts"
 import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PicoPerToken = bigint & Brand.Brand<"PicoPerToken">
-/** At most 1,000 USD per million tokens, so that no request's cost can leave a 64-bit integer. */
+/** The maximum price, 1,000 USD per million tokens, so that the cost of any request fits a 64-bit integer. */
 export const MAX_PICO_PER_TOKEN = 1_000_000_000n
 export const PicoPerToken = Brand.refined<PicoPerToken>(
   (n) => n >= 0n && n <= MAX_PICO_PER_TOKEN,
-  (n) => Brand.error(`a price is 0 to ${MAX_PICO_PER_TOKEN} pico-USD per token, got ${n}`)
+  (n) => Brand.error(`a price must be 0 to ${MAX_PICO_PER_TOKEN} pico-USD per token, got ${n}`)
 )
 
 export interface Price {
@@ -24,7 +24,7 @@ export interface Price {
   readonly output: PicoPerToken
 }
 
-/** The exact cost of a usage. */
+/** Returns the exact cost of a usage in pico-USD. */
 export const cost = (price: Price, usage: TokenUsage): UsdPico =>
   UsdPico(
     usage.input * price.input +
@@ -34,8 +34,8 @@ export const cost = (price: Price, usage: TokenUsage): UsdPico =>
   )
 
 /**
- * The cost of the first `count` tokens of a usage, in the order a plan covers them: input, cache write, cache
- * read, output. Grows with `count`, and is the whole cost from the usage's total on.
+ * Returns the cost in pico-USD of the first `count` tokens of a usage, in the order in which a plan covers them: input, cache
+ * write, cache read, output. The result never decreases with `count`; if `count` is at least the total, it is the whole cost.
  */
 export const prefixCost = (price: Price, usage: TokenUsage, count: Tokens): UsdPico => {
   let left: bigint = count

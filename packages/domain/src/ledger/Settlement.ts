@@ -3,9 +3,9 @@
  *
  *     plan value + pay-as-you-go + write-off = cost
  *
- * The split is decided when the request is settled, over both balances at once: the plan covers the first tokens
- * (input, cache write, cache read, output), pay-as-you-go pays the rest by class. The rest is written
- * off and reported; a settlement never fails for lack of money and no balance goes below zero.
+ * The split is decided over both balances at the time of settlement. The plan covers the first tokens, in the order input,
+ * cache write, cache read, output. Pay-as-you-go pays the remaining tokens at the price of their class. Any unpaid amount is
+ * written off and reported: a settlement never fails for lack of money, and no balance becomes negative.
  */
 
 import * as Tokens from "../money/Tokens.ts"
@@ -15,7 +15,7 @@ import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** The origin of the charged figures. */
+/** The origin of the charged token counts. */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
 /** The usage that a request is charged for, and the usage that the provider consumed. */
@@ -37,7 +37,7 @@ export interface Settled extends Balances {
   readonly settlement: Settlement
 }
 
-/** Releases the hold and debits the charge from the available balances, which then include the released hold. */
+/** Releases the hold, and debits the charge from the available balances including the released amounts. */
 export const decideSettlement = (hold: Hold, charge: Charge, price: Price.Price, balances: Balances): Settled => {
   const { plan, payg } = balances
   const planLeft = plan === undefined ? 0n : Account.available(plan) + hold.planTokens

@@ -1,8 +1,8 @@
 /**
- * How many tokens a request used, in the four classes that have a price of their own.
+ * The number of tokens that a request used, per token class. Each class has a separate price.
  *
- * The classes are disjoint: `input` is what was neither read from nor written to a prompt cache, and `output`
- * includes reasoning. Each protocol is brought to this form where it enters.
+ * The classes are disjoint: `input` excludes tokens read from or written to a prompt cache, and `output` includes reasoning.
+ * Each protocol's usage report is converted to this form when it is read.
  */
 import * as Tokens from "../money/Tokens.ts"
 
@@ -22,9 +22,9 @@ export const none: TokenUsage = {
 
 export const plain = (input: Tokens.Tokens, output: Tokens.Tokens): TokenUsage => ({ ...none, input, output })
 
-/** All four classes: what a plan is debited and `total_tokens` shows. */
+/** Returns the sum of all four classes, which is debited from a plan and shown as `total_tokens`. */
 export const total = (usage: TokenUsage): Tokens.Tokens =>
   Tokens.Tokens(usage.input + usage.cacheWrite + usage.cacheRead + usage.output)
 
-/** What the rankings count: cache reads are left out (docs/reference/rankings.md#rank-11). */
+/** Returns the tokens that the rankings count: all classes except cache reads (docs/reference/rankings.md#rank-11). */
 export const ranked = (usage: TokenUsage): Tokens.Tokens => Tokens.Tokens(usage.input + usage.cacheWrite + usage.output)

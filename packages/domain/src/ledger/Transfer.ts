@@ -1,9 +1,8 @@
 /**
- * A rare movement of value (a top-up, a mint, a credit by an operator): one amount from one account to another.
+ * A transfer: a top-up, a mint, an operator's credit or another rare booking of one amount from one account to another.
  *
- * Both sides stand in one row with one amount in one unit, so an unbalanced movement cannot be written down, and
- * a business event has at most one transfer of each code. Requests are not transfers: their journal is the
- * settlements.
+ * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. A business event has at
+ * most one transfer per code. The charge of a request is not a transfer: it is recorded as a settlement.
  */
 import * as Brand from "effect/Brand"
 import type { AccountId } from "./Account.ts"
@@ -17,7 +16,7 @@ export const TransferId = Brand.nominal<TransferId>()
 export interface Transfer {
   readonly id: TransferId
   readonly code: TransferCode
-  /** The business event: with the code, unique. */
+  /** The id of the business event, unique together with the code. */
   readonly ref: string
   readonly unit: LedgerUnit
   readonly debit: AccountId
@@ -25,12 +24,12 @@ export interface Transfer {
   readonly amount: bigint
 }
 
-/** A transfer as it is decided: its row gets its id when it is written. */
+/** A transfer before it is stored; the id is assigned when the row is written. */
 export type Booking = Omit<Transfer, "id">
 
 /**
- * The accounts outside: where value comes from and goes to. No balance of theirs is stored (it is the sum of the
- * journal), so no row is touched by every request.
+ * The accounts outside the ledger that are the other side of transfers. Their balance is not stored, because it is the sum of
+ * their transfers; a stored balance would be one row that every transfer must lock.
  */
 export const systemAccounts = {
   externalPayments: "00000000-0000-0000-0000-000000000001" as AccountId,

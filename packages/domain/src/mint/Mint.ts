@@ -1,10 +1,11 @@
 /**
- * A mint sells a tier to a customer: the reseller's quota pays and the customer's plan grows, both or neither
+ * A mint sells a tier to a customer: it debits the reseller's quota and credits the customer's plan, both or neither
  * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
- * An operation id mints once. A repeat with the same customer and tier returns the first result, whatever has happened to
- * tier, quota and limit since; a repeat with another payload is a conflict. A refused mint leaves its id free.
+ * Each operation id mints at most once. A repeat with the same customer and tier returns the first result, also if the tier,
+ * the quota or the rate limit would now refuse the mint. A repeat with another payload is a conflict. The operation id of a
+ * refused mint can be used again.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -28,7 +29,7 @@ import { isAvailable, priceUsdMicroOf, type Tier, TierNotAvailable } from "./Tie
 export type MintId = string & Brand.Brand<"MintId">
 export const MintId = Brand.nominal<MintId>()
 
-/** Any text is accepted: a text that names no tier is refused as not available. */
+/** Not limited to UUIDs: a text that is not the id of a tier is refused as {@link TierNotAvailable}. */
 const PlanTierId = Schema.Trim.pipe(
   Schema.compose(Schema.Lowercase),
   Schema.filter((s) => (s.length >= 1 && s.length <= 128) || "1 to 128 characters"),
@@ -49,7 +50,7 @@ export const MintFingerprint = Brand.nominal<MintFingerprint>()
 export const fingerprintOf = ({ customerEmail, planTierId }: MintRequest): MintFingerprint =>
   MintFingerprint(JSON.stringify([customerEmail, planTierId]))
 
-/** The result of a mint; kept as long as the ledger. */
+/** The result of a mint, which is never deleted. */
 export interface Mint {
   readonly id: MintId
   readonly resellerId: ResellerId
@@ -60,7 +61,7 @@ export interface Mint {
   readonly planTierId: string
   readonly grantedTokens: Tokens
   readonly priceUsdMicro: UsdMicro
-  /** The reseller's quota right after it. */
+  /** The reseller's quota immediately after the mint. */
   readonly balanceAfter: UsdMicro
   readonly mintedAt: Date
 }
@@ -74,20 +75,20 @@ export interface MintResult {
 }
 
 /**
- * 30 in any 60 seconds for one reseller, over all nodes (docs/reference/reseller.md#e2). Replays and refused mints do
- * not count.
+ * The rate limit of mints per reseller, across all nodes: 30 in any 60 seconds (docs/reference/reseller.md#e2). Replays and
+ * refused mints do not count.
  */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
-/** The state that a mint is decided on. */
+/** The stored state from which a mint is decided. */
 export interface MintBasis {
-  /** Absent when no user has this email. */
+  /** Undefined when no user has this email. */
   readonly customer: UserId | undefined
   readonly tier: Tier | undefined
   readonly quota: Account.QuotaAccount
-  /** The customer's plan for the tier's model; absent when tier or customer is. */
+  /** The customer's plan for the tier's model; undefined when the tier or the customer is. */
   readonly plan: Account.PlanAccount | undefined
-  /** The times of this reseller's recent mints, at least those within the window of the limit. */
+  /** The times of this reseller's recent mints, at least all within the rate limit's window. */
   readonly recent: ReadonlyArray<Date>
 }
 
@@ -98,16 +99,16 @@ export interface Minted {
   readonly bookings: readonly [pay: Booking, grant: Booking]
 }
 
-/** Plans are shown as JSON numbers, which are exact up to here. */
+/** The maximum tokens of a plan. Plans are returned as JSON numbers, which are exact only up to this integer. */
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** The first result for a repeat of the same payload, or a conflict. Decided before all other rules. */
+/** Returns the first result for a repeat with the same payload, otherwise a conflict. Applies before all other rules. */
 export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
   earlier.fingerprint === fingerprintOf(request)
     ? Either.right({ mint: earlier, alreadyApplied: true })
     : Either.left(new IdempotencyConflict())
 
-/** Decides a mint under an operation id that has not minted yet. */
+/** Decides a mint whose operation id has not been used by a successful mint. */
 export const decideMint = (
   { resellerId, request, id }: { readonly resellerId: ResellerId; readonly request: MintRequest; readonly id: MintId },
   { customer, tier, quota, plan, recent }: MintBasis,

@@ -1,5 +1,5 @@
 /**
- * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price in quota
+ * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price that is debited from quota
  * (docs/reference/reseller.md#mint-1).
  */
 import * as Schema from "effect/Schema"
@@ -15,22 +15,22 @@ export interface Tier extends TierTerms {
   readonly id: TierId
   readonly modelId: ModelId
   readonly modelName: string
-  /** The model is neither hidden nor retired. */
+  /** Whether the model is neither hidden nor retired. */
   readonly modelCallable: boolean
 }
 
-/** The tier is unknown, not for sale, or of a model that cannot be called. */
+/** The tier is unknown or not for sale, its model cannot be called, or the plan would exceed its maximum. */
 export class TierNotAvailable extends Schema.TaggedError<TierNotAvailable>()("TierNotAvailable", {}) {}
 
 export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsdCents)
 
-/** The top-up in rupiah that covers the tier, without the QRIS fee. */
+/** Returns the top-up in rupiah, without the QRIS fee, that pays for the tier. */
 export const topupIdrRequiredOf = (tier: Tier): Idr => toTopupIdr(tier.tierUsdCents)
 
-/** A plan of a model that cannot be called is not sold (docs/reference/reseller.md#e6). */
+/** Returns whether the tier can be minted: it is for sale and its model can be called (docs/reference/reseller.md#e6). */
 export const isAvailable = (tier: Tier): boolean => tier.forSale && tier.modelCallable
 
-/** The price list: price ascending, then model name ascending. */
+/** Returns the available tiers by ascending price, then by model name. */
 export const priceList = (tiers: ReadonlyArray<Tier>): ReadonlyArray<Tier> =>
   tiers.filter(isAvailable).sort((a, b) => compare(a.tierUsdCents, b.tierUsdCents) || compare(a.modelName, b.modelName))
 

@@ -1,5 +1,5 @@
 /**
- * Indonesian rupiah, whole. Converted to quota at the fixed rate of 10,000 IDR per USD
+ * An amount in whole Indonesian rupiah. It is converted to quota at the fixed rate of 10,000 IDR per USD
  * (docs/reference/reseller.md#top-2).
  */
 import * as Brand from "effect/Brand"
@@ -8,11 +8,11 @@ import { UsdMicro } from "./UsdMicro.ts"
 export type Idr = bigint & Brand.Brand<"Idr">
 export const Idr = Brand.refined<Idr>(
   (n) => n >= 0n,
-  (n) => Brand.error(`an amount of IDR is never negative, got ${n}`)
+  (n) => Brand.error(`an IDR amount must not be negative, got ${n}`)
 )
 
-/** The quota this principal buys: 1 IDR = 100 micro-USD; exact. */
+/** Returns the quota that this principal buys, exactly: 1 IDR buys 100 micro-USD. */
 export const toQuotaUsdMicro = (principal: Idr): UsdMicro => UsdMicro(principal * 100n)
 
-/** The QRIS processing fee: 5 % of the principal, rounded up to a whole rupiah. Never credited. */
+/** Returns the QRIS processing fee: 5 % of the principal, rounded up to a whole rupiah. The fee is never credited. */
 export const ceilQrisFee = (principal: Idr): Idr => Idr((principal * 5n + 99n) / 100n)

@@ -1,5 +1,5 @@
 /**
- * The smallest unit of a dollar token with 18 decimals: 10^18 of them are one token, 10^12 are one micro-USD.
+ * An amount in the smallest unit of a dollar token with 18 decimals: 10^18 units are one token, 10^12 are one micro-USD.
  */
 import * as Brand from "effect/Brand"
 import { UsdMicro } from "./UsdMicro.ts"
@@ -7,13 +7,13 @@ import { UsdMicro } from "./UsdMicro.ts"
 export type TokenRaw = bigint & Brand.Brand<"TokenRaw">
 export const TokenRaw = Brand.refined<TokenRaw>(
   (n) => n >= 0n,
-  (n) => Brand.error(`an amount of raw tokens is never negative, got ${n}`)
+  (n) => Brand.error(`a raw token amount must not be negative, got ${n}`)
 )
 
 const RAW_PER_MICRO = 10n ** 12n
 
-/** Exact: the amount to send for this quota. */
+/** Returns the exact raw amount that pays for this quota. */
 export const tokenRawOf = (amount: UsdMicro): TokenRaw => TokenRaw(amount * RAW_PER_MICRO)
 
-/** The received amount in whole micro-USD, rounded down. */
+/** Returns a raw amount in whole micro-USD, rounded down. */
 export const floorToUsdMicro = (amount: TokenRaw): UsdMicro => UsdMicro(amount / RAW_PER_MICRO)

@@ -1,22 +1,22 @@
 /**
- * A number of tokens: what models consume and plans hold.
+ * A number of tokens, the unit of usage and of plans.
  */
 import * as Brand from "effect/Brand"
 
 export type Tokens = bigint & Brand.Brand<"Tokens">
 export const Tokens = Brand.refined<Tokens>(
   (n) => n >= 0n,
-  (n) => Brand.error(`a number of tokens is never negative, got ${n}`)
+  (n) => Brand.error(`a number of tokens must not be negative, got ${n}`)
 )
 
 export const zero: Tokens = Tokens(0n)
 
-/** No request is billed for more tokens of one class than this; the database has the same bound. */
+/** The maximum number of tokens per class that a request is billed for; the database has the same bound. */
 export const MAX_PER_CLASS = 1_000_000_000n
 
 /**
- * A count from the wire or from a tokenizer. A value that is not a whole number from 0 to
- * {@link MAX_PER_CLASS} is brought into that range: an invalid count must not stop a settlement.
+ * Converts a count from the wire or from a tokenizer. Truncates fractions and limits the count to 0 to
+ * {@link MAX_PER_CLASS}, because an invalid count must not stop a settlement.
  */
 export const fromCount = (count: number): Tokens => {
   if (!(count > 0)) return zero

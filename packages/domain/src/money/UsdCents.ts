@@ -8,11 +8,11 @@ import { UsdMicro } from "./UsdMicro.ts"
 export type UsdCents = bigint & Brand.Brand<"UsdCents">
 export const UsdCents = Brand.refined<UsdCents>(
   (n) => n > 0n && n <= 100_000_000n,
-  (n) => Brand.error(`a tier costs 1 to 100,000,000 cents, got ${n}`)
+  (n) => Brand.error(`the price of a tier must be 1 to 100,000,000 cents, got ${n}`)
 )
 
-/** 1 cent = 10,000 micro-USD; exact. */
+/** Returns the same amount in micro-USD, exactly: 1 cent is 10,000 micro-USD. */
 export const toUsdMicro = (cents: UsdCents): UsdMicro => UsdMicro(cents * 10_000n)
 
-/** The top-up in IDR that buys this quota at the fixed 10,000 IDR per USD, without the QRIS fee; exact. */
+/** Returns the exact top-up in IDR, without the QRIS fee, that buys this quota at the fixed 10,000 IDR per USD. */
 export const toTopupIdr = (cents: UsdCents): Idr => Idr(cents * 100n)

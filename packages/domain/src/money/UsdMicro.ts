@@ -9,11 +9,11 @@ import { UsdPico } from "./UsdPico.ts"
 export type UsdMicro = bigint & Brand.Brand<"UsdMicro">
 export const UsdMicro = Brand.refined<UsdMicro>(
   (n) => n >= 0n,
-  (n) => Brand.error(`an amount of micro-USD is never negative, got ${n}`)
+  (n) => Brand.error(`a micro-USD amount must not be negative, got ${n}`)
 )
 
-/** The form of amounts that are strings on the wire: decimal digits (docs/reference/README.md#a4). */
+/** The schema of amounts that are sent as strings of decimal digits (docs/reference/README.md#a4). */
 export const UsdMicroFromDigits = Schema.BigInt.pipe(Schema.fromBrand(UsdMicro))
 
-/** The same amount on the finer scale; exact. */
+/** Returns the same amount in pico-USD, exactly. */
 export const toUsdPico = (amount: UsdMicro): UsdPico => UsdPico(amount * 1_000_000n)

@@ -2,14 +2,14 @@
  * Pico-USD: the unit of pay-as-you-go balances and of request cost. 1 micro-USD = 1,000,000 pico-USD.
  *
  * A price in micro-USD per million tokens is the same integer as pico-USD per token, so a cost is a sum of
- * products and nothing is ever rounded before it is shown.
+ * products, and no amount is rounded before it is shown.
  */
 import * as Brand from "effect/Brand"
 
 export type UsdPico = bigint & Brand.Brand<"UsdPico">
 export const UsdPico = Brand.refined<UsdPico>(
   (n) => n >= 0n,
-  (n) => Brand.error(`an amount of pico-USD is never negative, got ${n}`)
+  (n) => Brand.error(`a pico-USD amount must not be negative, got ${n}`)
 )
 
 export const zero: UsdPico = UsdPico(0n)
@@ -18,7 +18,7 @@ const PICO_PER_MICRO = 1_000_000n
 const MICRO_PER_USD = 1_000_000n
 
 /**
- * The exact amount in micro-USD as a decimal string without trailing zeros: `"0.5"`, `"1234.25"`, `"3"`.
+ * Returns the exact amount in micro-USD as a decimal string without trailing zeros: `"0.5"`, `"1234.25"`, `"3"`.
  * Used for `display_cost_usd_micro`.
  */
 export const toExactUsdMicro = (amount: UsdPico): string => {
@@ -28,7 +28,7 @@ export const toExactUsdMicro = (amount: UsdPico): string => {
 }
 
 /**
- * The amount in USD with six decimals, rounded down to a whole micro-USD: never more than the customer has.
+ * Returns the amount in USD with six decimals, rounded down so that it is never more than the balance.
  * Used for `payg.balance`.
  */
 export const floorToUsd = (amount: UsdPico): string => {
@@ -36,5 +36,5 @@ export const floorToUsd = (amount: UsdPico): string => {
   return `${micro / MICRO_PER_USD}.${(micro % MICRO_PER_USD).toString().padStart(6, "0")}`
 }
 
-/** The same in whole micro-USD, as digits. */
+/** Returns the amount in whole micro-USD as decimal digits, rounded down. */
 export const floorToUsdMicro = (amount: UsdPico): string => (amount / PICO_PER_MICRO).toString()

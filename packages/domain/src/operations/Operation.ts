@@ -1,10 +1,10 @@
 /**
- * A command that moves money or rights: the id that makes it safe to repeat, and the operator who gives it.
+ * A command that changes balances or permissions: the operation id that makes it safe to repeat, and its operator.
  */
 import * as Schema from "effect/Schema"
 import { charactersWithin, noHalfSurrogate, noNul } from "../validation/Text.ts"
 
-/** The caller's idempotency key for one movement of money. 1 to 128 characters (docs/reference/reseller.md#mint-2). */
+/** The caller's idempotency key for one change of a balance: 1 to 128 characters (docs/reference/reseller.md#mint-2). */
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),
   Schema.filter(noNul),
@@ -14,9 +14,9 @@ export const OperationId = Schema.String.pipe(
 )
 export type OperationId = typeof OperationId.Type
 
-/** The author of a manual command and its reason. Every such command leaves an entry in the audit log. */
+/** The operator of a manual command and the reason for it. Each manual command is recorded in the audit log. */
 export interface Operator {
-  /** The name of the operating system's user at the command line. */
+  /** The operating system user that runs the command. */
   readonly actor: string
   readonly reason: string
 }

@@ -1,7 +1,7 @@
 /**
- * UUIDs of version 7 (RFC 9562): they sort by the time they were made, so new rows land at the end of an index.
+ * Creates UUIDs of version 7 (RFC 9562). They sort by creation time, so new rows are inserted at the end of an index.
  *
- * A pure function of the time and of random bytes that the caller draws.
+ * The UUID is a pure function of the time and of random bytes that the caller generates.
  */
 
 export const RANDOM_BYTES_PER_UUID = 10
@@ -10,7 +10,7 @@ const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte
 
 const hex = (random: Uint8Array, at: number): string => HEX[random[at] as number] as string
 
-/** Reads {@link RANDOM_BYTES_PER_UUID} bytes from `offset` on, so that a caller can draw bytes for many ids at once. */
+/** Uses {@link RANDOM_BYTES_PER_UUID} bytes from `offset` on, so that a caller can generate the bytes for many ids at once. */
 export const uuidV7 = (unixMillis: number, random: Uint8Array, offset = 0): string => {
   const time = unixMillis.toString(16).padStart(12, "0")
   const a = (HEX[0x70 | ((random[offset] as number) & 0x0f)] as string) + hex(random, offset + 1)

@@ -1,9 +1,9 @@
 /**
- * Each author's share of the tokens of visible models, in basis points that add up to exactly 10,000
+ * Computes each author's share of the tokens of all visible models, in basis points that add up to exactly 10,000
  * (docs/reference/rankings.md#h4).
  *
- * The method is the largest remainder: each author gets its whole basis points, and the remaining ones go, one each, to the
- * authors with the largest fractions.
+ * Uses the largest-remainder method: each share is rounded down to whole basis points, and each remaining basis point is
+ * added to a different share, largest remainders first.
  */
 import * as Order from "effect/Order"
 import * as Tokens from "../money/Tokens.ts"
@@ -12,7 +12,7 @@ import type { AuthorShare } from "./Rankings.ts"
 
 const WHOLE_BP = 10_000n
 
-/** Most tokens first; equals by name. Empty when there are no tokens to share. */
+/** Returns the shares, most tokens first, ties by author name. Empty when visible models used no tokens. */
 export const authorSharesOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<AuthorShare> => {
   const byAuthor = new Map<string, Tokens.Tokens>()
   for (const { model, tokens } of usages) {
@@ -41,7 +41,7 @@ interface Remainder {
 
 const byRemainder: Order.Order<Remainder> = Order.reverse(Order.mapInput(Order.bigint, ({ remainder }) => remainder))
 
-/** Among equal remainders, the earlier part comes first. */
+/** Splits {@link WHOLE_BP} in proportion to the parts. Among equal remainders, the earlier part is rounded up first. */
 const largestRemainder = (parts: ReadonlyArray<bigint>): ReadonlyArray<bigint> => {
   const sum = parts.reduce((a, b) => a + b, 0n)
   const whole = parts.map((part) => (part * WHOLE_BP) / sum)

@@ -1,5 +1,5 @@
 /**
- * The models whose streams deliver most tokens per second, among those with enough samples for a median
+ * Ranks models by the median output tokens per second of their streams; models with too few samples are left out
  * (docs/reference/rankings.md#h8).
  */
 import * as Order from "effect/Order"
@@ -7,7 +7,7 @@ import { byName, isListed, named } from "./ModelUsage.ts"
 import type { FastestEntry, SamplesBucket } from "./Rankings.ts"
 import { MIN_SAMPLES, type ModelHistory, type ModelSpeed } from "./UsageHistory.ts"
 
-/** Fastest first; equals by public name. */
+/** Returns the listed models with enough samples, fastest first, ties by public name. */
 export const fastestOf = (models: ReadonlyArray<ModelHistory>): ReadonlyArray<FastestEntry> =>
   models
     .flatMap((model) =>

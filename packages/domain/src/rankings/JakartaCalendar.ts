@@ -1,5 +1,5 @@
 /**
- * Hours, days and weeks in Jakarta time: seven hours ahead of UTC all year, weeks begin on Monday.
+ * Computes hours, days and weeks in Jakarta time, which is seven hours ahead of UTC all year. Weeks begin on Monday.
  */
 import * as Schema from "effect/Schema"
 
@@ -12,22 +12,25 @@ export const DAY_MILLIS = 24 * HOUR_MILLIS
 
 const UTC_OFFSET_MILLIS = 7 * HOUR_MILLIS
 const WEEK_MILLIS = 7 * DAY_MILLIS
-/** 1970 began on a Thursday, three days after a Monday. */
+/** 1970-01-01 was a Thursday, three days after a Monday. */
 const EPOCH_AFTER_MONDAY_MILLIS = 3 * DAY_MILLIS
 
-/** The milliseconds since the last whole step. Steps are counted from 1970; the result is positive before 1970 too. */
+/**
+ * Returns the milliseconds since the last multiple of `step`, counted from 1970-01-01 UTC. The result is at least 0, also
+ * for times before 1970.
+ */
 export const sinceLastStep = (millis: number, step: number): number => ((millis % step) + step) % step
 
 const LENGTHS: Record<CalendarUnit, number> = { hour: HOUR_MILLIS, day: DAY_MILLIS, week: WEEK_MILLIS }
 
-/** The start of the hour, day or week of this instant. */
+/** Returns the start of the hour, day or week that contains `at`. */
 export const startOf = (unit: CalendarUnit, at: Date): Date => {
   const shifted = at.getTime() + UTC_OFFSET_MILLIS + (unit === "week" ? EPOCH_AFTER_MONDAY_MILLIS : 0)
   return new Date(at.getTime() - sinceLastStep(shifted, LENGTHS[unit]))
 }
 
-/** The end of the hour, day or week that begins at `start`. */
+/** Returns the end of the hour, day or week that begins at `start`. */
 export const endOf = (unit: CalendarUnit, start: Date): Date => new Date(start.getTime() + LENGTHS[unit])
 
-/** The calendar date of this instant, `YYYY-MM-DD`. */
+/** Returns the calendar date of `at` in Jakarta, as `YYYY-MM-DD`. */
 export const dateOf = (at: Date): string => new Date(at.getTime() + UTC_OFFSET_MILLIS).toISOString().slice(0, 10)

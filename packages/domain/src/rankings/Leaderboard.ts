@@ -1,5 +1,5 @@
 /**
- * The models with most tokens in a window (docs/reference/rankings.md#h1), and their usage bucket by bucket
+ * Ranks the models with the most tokens in a window (docs/reference/rankings.md#h1), and computes their usage per bucket
  * (docs/reference/rankings.md#h2).
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -10,10 +10,10 @@ import type { Bucket } from "./Window.ts"
 
 const MAX_LEADERS = 50
 
-/** The number of models with a line of their own in the series. */
+/** The maximum number of models that the series shows separately; `other` contains the rest. */
 export const MAX_SERIES_KEYS = 8
 
-/** The models that are shown, most tokens first. A model without tokens in the window is left out. */
+/** Returns the models on the leaderboard, most tokens first. A model without tokens in the window is left out. */
 export const leadersOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<ModelUsage> =>
   usages
     .filter(({ model, tokens }) => isVisible(model) && tokens > 0n)
@@ -30,7 +30,7 @@ export const leaderboardOf = (leaders: ReadonlyArray<ModelUsage>): ReadonlyArray
     ...changeSince(previousTokens, tokens)
   }))
 
-/** The series. Each point adds up to the usage of all models in its bucket, hidden ones included. */
+/** Returns the points of the series. Each point adds up to the usage of all models in its bucket, including hidden models. */
 export const pointsOf = (
   buckets: ReadonlyArray<Bucket>,
   keys: ReadonlyArray<ModelHistory>,

@@ -1,8 +1,8 @@
 /**
- * The usage of one model in a window: its visibility, its rank order, and its change since the comparison period.
+ * The usage of one model in a window, with the rules for visibility, sort order and change since the comparison period.
  *
- *     visible   not hidden: named in the leaderboard, the series and by its author, also when retired
- *     listed    visible and not retired: can be called, so it can trend and be fastest
+ *     visible   not hidden: named in the leaderboard and series, and counted for its author, also when retired
+ *     listed    visible and not retired: can appear in `trending` and `fastest`
  */
 import * as Order from "effect/Order"
 import type { Tokens } from "../money/Tokens.ts"
@@ -11,22 +11,22 @@ import { divideHalfUp, type ModelHistory } from "./UsageHistory.ts"
 export interface ModelUsage {
   readonly model: ModelHistory
   readonly tokens: Tokens
-  /** Tokens of the comparison period; null when nothing is compared. */
+  /** The tokens in the comparison period; null when the window has no comparison period. */
   readonly previousTokens: Tokens | null
 }
 
 /**
- * The usage compared with that of the preceding period of equal length (docs/reference/rankings.md#h3,
+ * The change of usage since the preceding period of equal length (docs/reference/rankings.md#h3,
  * docs/reference/rankings.md#h6).
  */
 export interface Change {
-  /** Whole percent, rounded half away from zero; null when there is nothing to compare with. */
+  /** The change in whole percent, rounded half away from zero; null without earlier usage or a comparison period. */
   readonly changePct: bigint | null
-  /** The model has usage now and had none in the comparison period. */
+  /** Whether the model has usage now and had none in the comparison period. */
   readonly isNew: boolean
 }
 
-/** The largest integer that every JSON reader reads exactly. */
+/** The largest integer that every JSON parser represents exactly, 2^53 - 1. */
 export const MAX_JSON_INTEGER = 9_007_199_254_740_991n
 
 export const isVisible = ({ hidden }: ModelHistory): boolean => !hidden
@@ -43,13 +43,13 @@ interface Used extends Named {
 
 export const byName: Order.Order<Named> = Order.mapInput(Order.string, ({ model }) => model.publicName)
 
-/** Most tokens first; equals by public name, so that the order is the same on every node. */
+/** Sorts by tokens, largest first, ties by public name, so that the order is the same on every node. */
 export const byTokens: Order.Order<Used> = Order.combine(
   Order.reverse(Order.mapInput(Order.bigint, ({ tokens }: Used) => tokens)),
   byName
 )
 
-/** `previous` is null when nothing is compared. */
+/** Returns the change from `previous` to `tokens`. `previous` is null when the window has no comparison period. */
 export const changeSince = (previous: Tokens | null, tokens: Tokens): Change => {
   if (previous === null) return { changePct: null, isNew: false }
   if (previous === 0n) return { changePct: null, isNew: tokens > 0n }

@@ -1,5 +1,5 @@
 /**
- * The rankings of a window, computed from the usage history for one instant.
+ * Computes the rankings of each window from the usage history, for one instant.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { authorSharesOf } from "./AuthorShares.ts"
@@ -11,10 +11,10 @@ import { trendingOf } from "./Trending.ts"
 import { RECENT_DAYS, tokensOver, type UsageHistory } from "./UsageHistory.ts"
 import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** The rankings of one instant. A window with a count that JSON cannot represent exactly is left out. */
+/** The rankings by window for one instant. A window with a count that JSON cannot represent exactly is left out. */
 export type RankingsByWindow = ReadonlyMap<Window, Rankings>
 
-/** `history` is the result of `historyQueryFor` this instant. */
+/** Computes the rankings of all windows at `now` from the history that `historyQueryFor(now)` requests. */
 export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow =>
   new Map(
     Window.literals
@@ -22,7 +22,7 @@ export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow 
       .filter(([, rankings]) => fitsJson(rankings))
   )
 
-/** `history` is the result of `historyQueryFor` this instant. */
+/** Computes the rankings of one window at `now` from the history that `historyQueryFor(now)` requests. */
 export const rankUsage = (history: UsageHistory, window: Window, now: Date): Rankings => {
   const range = rangeOf(window, now, history.firstUse)
   const { from, to, previousFrom, dataSince } = range
@@ -66,7 +66,7 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
   }
 }
 
-/** Whether every JSON reader reads every count exactly. */
+/** Returns whether JSON can represent every count of the document exactly. */
 export const fitsJson = ({ totals, trending }: Rankings): boolean =>
   [totals, ...trending].every(({ tokens }) => tokens <= MAX_JSON_INTEGER) &&
   (totals.previousTokens ?? 0n) <= MAX_JSON_INTEGER

@@ -3,8 +3,8 @@
  *
  *     totals.tokens = leaderboard + other = all points of the series
  *
- * Hidden models count in `other` and are named nowhere. The schema is the stored form of a document: dates and integers as
- * text, so that no number is rounded.
+ * Hidden models count in `other` and are named nowhere. The schema describes the stored form of a document, in which dates and
+ * token counts are strings, so that no count is rounded.
  */
 import * as Schema from "effect/Schema"
 import { Tokens } from "../money/Tokens.ts"
@@ -18,10 +18,10 @@ const named = { publicName: Schema.String, displayName: Schema.String, author: S
 export const LeaderboardEntry = Schema.Struct({
   rank: Schema.Int,
   ...named,
-  /** The model can be called. A retired model keeps its history and is not listed. */
+  /** Whether the model is in the catalog. A retired model keeps its history, but is not listed. */
   listed: Schema.Boolean,
   tokens: TokenCount,
-  /** Null for `all`, like the change. */
+  /** The tokens in the comparison period; null for the window `all`, which has none. */
   previousTokens: Schema.NullOr(TokenCount),
   changePct: Schema.NullOr(Percent),
   isNew: Schema.Boolean
@@ -29,10 +29,10 @@ export const LeaderboardEntry = Schema.Struct({
 export type LeaderboardEntry = typeof LeaderboardEntry.Type
 
 export const Point = Schema.Struct({
-  /** Start of the whole bucket, which may be before the window. */
+  /** The start of the whole bucket, which may be before the window. */
   start: Schema.Date,
   partial: Schema.Boolean,
-  /** Tokens of each key of the series, in its order. */
+  /** The tokens per model, in the order of `series.keys`. */
   values: Schema.Array(TokenCount),
   other: TokenCount
 })
@@ -54,7 +54,7 @@ export type SamplesBucket = typeof SamplesBucket.Type
 
 export const FastestEntry = Schema.Struct({
   ...named,
-  /** With at most one decimal. */
+  /** The median of output tokens per second, with at most one decimal. */
   tpsP50: Schema.Number,
   ttftP50Millis: Schema.Int,
   samplesBucket: SamplesBucket
@@ -70,7 +70,7 @@ export const Rankings = Schema.Struct({
     from: Schema.Date,
     to: Schema.Date,
     previousFrom: Schema.NullOr(Schema.Date),
-    /** `YYYY-MM-DD`, in Jakarta. */
+    /** The date in Jakarta of the first recorded usage, `YYYY-MM-DD`; null without usage. */
     dataSince: Schema.NullOr(Schema.String)
   }),
   totals: Schema.Struct({ tokens: TokenCount, previousTokens: Schema.NullOr(TokenCount) }),

@@ -1,26 +1,26 @@
 /**
- * Reading the public rankings: the query, by default the week's, and its failures. The wire form of each failure is decided
- * in one table of the HTTP adapter.
+ * The query for the public rankings, by default for the window `week`, and its failures. One table in the HTTP adapter
+ * decides the wire form of each failure.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Modality, Window } from "./Window.ts"
 
-/** This installation publishes no rankings. */
+/** This deployment publishes no rankings. */
 export class RankingsDisabled extends Schema.TaggedError<RankingsDisabled>()("RankingsDisabled", {}) {}
 
-/** There is no such window or modality. */
+/** The requested window or modality does not exist. */
 export class InvalidWindow extends Schema.TaggedError<InvalidWindow>()("InvalidWindow", {
   param: Schema.Literal("window", "modality"),
   allowed: Schema.Array(Schema.String)
 }) {}
 
-/** The history could not be read or the document not made; the reason is for the log. */
+/** The usage history could not be read, or the document could not be computed. `reason` is for the log. */
 export class RankingsUnavailable extends Schema.TaggedError<RankingsUnavailable>()("RankingsUnavailable", {
   reason: Schema.String
 }) {}
 
-/** Query parameters as received. */
+/** The query parameters as received. */
 export interface RankingsQuery {
   readonly window?: string | undefined
   readonly modality?: string | undefined

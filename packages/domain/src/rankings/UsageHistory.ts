@@ -1,75 +1,75 @@
 /**
- * The input of the rankings: the tokens of each text model between instants, and the speed of its streams.
+ * The input of the rankings: the tokens of each text model in consecutive time intervals, and the speed of its streams.
  *
  *     cuts    c0      c1      c2      c3
- *     tokens  | t0    | t1    | t2    |        t0 was settled from c0 up to, not including, c1
+ *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
  *
- * The query names the cuts, so that every bucket and comparison period of every window is a sum of whole pieces, and one
- * query is enough for all rankings of an instant.
+ * Every bucket and comparison period of every window begins and ends at a cut, so each is a sum of whole intervals, and one
+ * query is enough for all rankings of one instant.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
 import { bucketsOf, daysBefore, type Interval, minuteOf, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** The history that the rankings of one instant need. */
+/** The query for the history that the rankings of one instant need. */
 export interface HistoryQuery {
-  /** Whole minutes, ascending and different, at least two; the last one is the snapshot's minute. */
+  /** At least two different whole minutes, ascending. The last cut is the snapshot's minute. */
   readonly cuts: ReadonlyArray<Date>
-  /** Streams settled in this interval count for speed: the seven days before the snapshot's minute. */
+  /** The seven days before the snapshot's minute: streams settled in this interval are speed samples. */
   readonly speeds: Interval
 }
 
 /**
- * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. Medians are
- * over all samples, the lower of the middle two: at least half of the samples are at or below it.
+ * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. Of an even number
+ * of samples, the median is the lower of the two middle ones.
  */
 export interface ModelSpeed {
   readonly samples: number
-  /** Median of output tokens per second in tenths, each from acceptance to the end (see {@link decitokensPerSecond}). */
+  /** The median of {@link decitokensPerSecond}; each duration is from acceptance to the end of the stream. */
   readonly decitokensPerSecondP50: number
-  /** Median of the milliseconds from acceptance to the first delta. */
+  /** The median of the milliseconds from acceptance to the first delta. */
   readonly ttftMillisP50: number
 }
 
-/** A text model and its part of the history. Names are those of the current catalog. */
+/** The history of one text model. The names are those of the current catalog. */
 export interface ModelHistory {
   readonly publicName: string
   readonly displayName: string
   readonly author: string
-  /** Never named in rankings. */
+  /** Whether the model is hidden: its name does not appear in rankings. */
   readonly hidden: boolean
   readonly retired: boolean
-  /** One figure between each two cuts; `TokenUsage.ranked` of the consumed tokens. */
+  /** The consumed tokens (`TokenUsage.ranked`) per interval between two consecutive cuts. */
   readonly tokens: ReadonlyArray<Tokens.Tokens>
-  /** Absent when there was no sample; may be absent below {@link MIN_SAMPLES}. */
+  /** Undefined when there was no sample; may be undefined when there are fewer than {@link MIN_SAMPLES}. */
   readonly speed: ModelSpeed | undefined
 }
 
 export interface UsageHistory {
   /**
-   * The minute in which the first tokens of any text model were settled. When that is months ago, the beginning of its day
-   * in Jakarta. Absent when no tokens were settled before the last cut.
+   * The minute in which tokens of a text model were first settled. If that is months ago, the start of that day in Jakarta.
+   * Undefined when no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
-  /** Each model at most once; those without any figure may be left out. */
+  /** Contains each model at most once; may leave out models without tokens and samples. */
   readonly models: ReadonlyArray<ModelHistory>
 }
 
-/** The speed of a model with fewer samples is not shown (docs/reference/rankings.md#rank-10). */
+/** The minimum number of samples: the speed of a model with fewer samples is not shown (docs/reference/rankings.md#rank-10). */
 export const MIN_SAMPLES = 200
 
-/** The period of trending and speed in days, the same for every window. */
+/** The number of days that `trending` and `fastest` cover, the same for every window. */
 export const RECENT_DAYS = 7
 
-/** The quotient of two amounts that are not negative, rounded half up to an integer. */
+/** Divides two non-negative amounts and rounds the quotient half up to an integer. */
 export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** The speed of one stream: output tokens per second, in tenths. A duration below one millisecond counts as one. */
+/** Returns the speed of one stream in tenths of an output token per second. A shorter duration counts as one millisecond. */
 export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number): bigint =>
   divideHalfUp(outputTokens * 10_000n, BigInt(Math.max(durationMillis, 1)))
 
-/** The query for the rankings of all windows at this instant. */
+/** Returns the query for the rankings of all windows at `now`. */
 export const historyQueryFor = (now: Date, firstUse: Date | undefined): HistoryQuery => {
   const to = minuteOf(now)
   const recent = daysBefore(to, RECENT_DAYS)
@@ -84,7 +84,7 @@ export const historyQueryFor = (now: Date, firstUse: Date | undefined): HistoryQ
   }
 }
 
-/** The tokens of a model over an interval that begins and ends at cuts. */
+/** Returns the tokens of a model in an interval that begins and ends at cuts. */
 export type TokensOver = (interval: Interval, model: Pick<ModelHistory, "tokens">) => Tokens.Tokens
 
 export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => {
@@ -93,7 +93,10 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
   return ({ from, to }, { tokens }) => Tokens.sum(tokens.slice(position(from), position(to)))
 }
 
-/** The hours or days with a cut inside: their sums do not separate the tokens before the cut from those after it. */
+/**
+ * Returns the hours, days or weeks with a cut inside. The stored sum of such a unit does not separate the tokens before the cut
+ * from the tokens after the cut.
+ */
 export const bucketsSplitBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(
     cuts

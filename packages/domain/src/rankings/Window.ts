@@ -1,10 +1,10 @@
 /**
  * The time window of a ranking, its comparison period, and its buckets.
  *
- *     day    24 hours   by the hour    compared with the 24 hours before
- *     week    7 days    by the day     compared with the 7 days before
- *     month  30 days    by the day     compared with the 30 days before
- *     all    since the first recorded day, by the week, compared with nothing
+ *     day    24 hours   hour buckets   compared with the preceding 24 hours
+ *     week    7 days    day buckets    compared with the preceding 7 days
+ *     month  30 days    day buckets    compared with the preceding 30 days
+ *     all    since the first recorded day, week buckets, no comparison period
  *
  * Windows end at the snapshot's minute and are half-open: usage settled at `to` is not included.
  */
@@ -18,20 +18,20 @@ export type Window = typeof Window.Type
 export const Modality = Schema.Literal("text")
 export type Modality = typeof Modality.Type
 
-/** From its first instant up to, not including, its last. */
+/** A half-open interval: includes `from`, excludes `to`. */
 export interface Interval {
   readonly from: Date
   readonly to: Date
 }
 
 export interface WindowRange extends Interval {
-  /** Start of the comparison period, which ends at `from`. Null when nothing is compared. */
+  /** The start of the comparison period, which ends at `from`; null when there is no comparison period. */
   readonly previousFrom: Date | null
-  /** The first day with recorded usage, in Jakarta; null without any. */
+  /** The first day with recorded usage, in Jakarta; null without usage. */
   readonly dataSince: string | null
 }
 
-/** One step of a chart. `start` is the start of the whole bucket, also when the window cuts it. */
+/** One bucket of a chart. `start` is the start of the whole bucket, also when only part of the bucket is in the window. */
 export interface Bucket extends Interval {
   readonly start: Date
   readonly partial: boolean
@@ -42,13 +42,13 @@ const UNITS: Record<Window, Jakarta.CalendarUnit> = { day: "hour", week: "day", 
 
 export const unitOf = (window: Window): Jakarta.CalendarUnit => UNITS[window]
 
-/** The minute of a snapshot taken now. */
+/** Returns the start of the minute that contains `now`: the snapshot's minute. */
 export const minuteOf = (now: Date): Date =>
   new Date(now.getTime() - Jakarta.sinceLastStep(now.getTime(), Jakarta.MINUTE_MILLIS))
 
 export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY_MILLIS)
 
-/** The range for a snapshot taken now. `firstUse` is the time of the first usage; without it, `all` is empty. */
+/** Returns the range of a window for a snapshot at `now`. `all` is empty without `firstUse`, the time of the first usage. */
 export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): WindowRange => {
   const to = minuteOf(now)
   const first = firstUse !== undefined && firstUse < to ? firstUse : undefined
@@ -59,7 +59,7 @@ export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): 
   return { from: daysBefore(to, DAYS[window]), to, previousFrom: daysBefore(to, 2 * DAYS[window]), dataSince }
 }
 
-/** The buckets that cover an interval, each cut to the part inside; none when it is empty. */
+/** Returns the buckets that cover an interval, each limited to the part inside; none for an empty interval. */
 export const bucketsOf = (unit: Jakarta.CalendarUnit, { from, to }: Interval): ReadonlyArray<Bucket> => {
   if (from >= to) return []
   const buckets: Array<Bucket> = []

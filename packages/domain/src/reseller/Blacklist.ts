@@ -1,8 +1,8 @@
 /**
- * Who may not sign up: one address, or everybody of a domain.
+ * The blacklist of reseller signup. A pattern blocks one email address or a whole domain:
  *
- *     bad@example.com      this address
- *     @example.com         every address at example.com, but not at sub.example.com
+ *     bad@example.com      this address only
+ *     @example.com         all addresses at example.com, but not at sub.example.com
  */
 import * as Schema from "effect/Schema"
 import { AddressText, Email } from "../validation/Email.ts"
@@ -10,7 +10,7 @@ import { AddressText, Email } from "../validation/Email.ts"
 const isAddress = Schema.is(Schema.typeSchema(Email))
 
 export const BlacklistPattern = AddressText.pipe(
-  Schema.filter((s) => isAddress(s.startsWith("@") ? `a${s}` : s) || "an address, or @ and a domain"),
+  Schema.filter((s) => isAddress(s.startsWith("@") ? `a${s}` : s) || "an email address, or @ followed by a domain"),
   Schema.brand("BlacklistPattern")
 )
 export type BlacklistPattern = typeof BlacklistPattern.Type
@@ -20,15 +20,15 @@ export interface BlacklistEntry {
   readonly createdAt: Date
 }
 
-/** This email, or its whole domain, may not sign up. */
+/** The email or its domain is on the blacklist. */
 export class EmailBlacklisted extends Schema.TaggedError<EmailBlacklisted>()("EmailBlacklisted", {}) {}
 
-/** The pattern is not on the list. */
+/** The pattern is not on the blacklist. */
 export class PatternNotListed extends Schema.TaggedError<PatternNotListed>()("PatternNotListed", {
   pattern: Schema.String
 }) {}
 
-/** The patterns that match this email. */
+/** Returns the two patterns that block this email: the address and its domain. */
 export const patternsAgainst = (email: Email): ReadonlyArray<BlacklistPattern> => [
   BlacklistPattern.make(email),
   BlacklistPattern.make(email.slice(email.lastIndexOf("@")))

@@ -1,8 +1,8 @@
 /**
  * The rate limits of login attempts (docs/reference/reseller.md#b6).
  *
- * Three limits apply: to an email from one client address, to an email from all addresses, and to an address with all
- * emails. An attempt is counted before the password is verified, and in all three windows or in none.
+ * Three limits apply: per email and client IP address, per email, and per client IP address. An attempt is counted before the
+ * password is verified, and in all of these windows or in none.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -10,12 +10,12 @@ import type { Email } from "../validation/Email.ts"
 import { RateLimited } from "../validation/RequestErrors.ts"
 import { decideHit, type Limit } from "./SlidingWindow.ts"
 
-/** The client's address, from the connection or from a trusted proxy; at most 64 characters. */
+/** The client's IP address, from the connection or from a trusted proxy; at most 64 characters. */
 export type ClientAddress = string & Brand.Brand<"ClientAddress">
 
 export interface LoginAttempt {
   readonly address: ClientAddress
-  /** Absent when the given text is not an email address. */
+  /** Undefined when the text in the request is not an email address. */
   readonly email: Email | undefined
 }
 
@@ -26,7 +26,7 @@ export interface LoginWindow extends Limit {
 
 const WINDOW_MILLIS = 60_000
 
-/** The windows that count an attempt, sorted by key: the order to lock them in. */
+/** Returns the windows that count an attempt, sorted by key, which is the order to lock them in. */
 export const windowsOf = ({ address, email }: LoginAttempt): ReadonlyArray<LoginWindow> => {
   const windows = [
     { key: `login from ${address}`, max: 60, windowMillis: WINDOW_MILLIS },
@@ -37,13 +37,13 @@ export const windowsOf = ({ address, email }: LoginAttempt): ReadonlyArray<Login
     : [{ key: `login as ${email}`, max: 20, windowMillis: WINDOW_MILLIS }, ...windows]
 }
 
-/** A window and the times it has counted so far. */
+/** A window and the times of the attempts that it has counted. */
 export interface CountedWindow {
   readonly window: LoginWindow
   readonly hits: ReadonlyArray<Date>
 }
 
-/** The windows after an allowed attempt. A refusal lasts until every window has room again. */
+/** Returns the windows after an allowed attempt. A refusal's `retryAfterSeconds` is the time until every window allows one. */
 export const decideAttempt = (
   windows: ReadonlyArray<CountedWindow>,
   now: Date

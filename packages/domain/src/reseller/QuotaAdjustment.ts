@@ -1,5 +1,5 @@
 /**
- * An operator's change to a reseller's quota, up or down: made once per operation id, and never below zero.
+ * An operator's increase or decrease of a reseller's quota: booked once per operation id, and never below zero.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -16,12 +16,12 @@ export class InsufficientQuota extends Schema.TaggedError<InsufficientQuota>()("
   neededUsdMicro: Schema.BigIntFromSelf
 }) {}
 
-/** Micro-USD to add, or to take when negative; not zero, and at most a thousand million USD. */
+/** The change in micro-USD: positive adds quota, negative removes quota. Not zero, at most 10^15 in either direction. */
 export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
 const MAX_CHANGE = 10n ** 15n
 export const QuotaChange = Brand.refined<QuotaChange>(
   (n) => n !== 0n && n >= -MAX_CHANGE && n <= MAX_CHANGE,
-  (n) => Brand.error(`a quota changes by 1 to ${MAX_CHANGE} micro-USD, up or down, got ${n}`)
+  (n) => Brand.error(`a quota change must be 1 to ${MAX_CHANGE} micro-USD, or the same range negative, got ${n}`)
 )
 
 /** The operation id was used for another reseller or another amount. */
@@ -35,7 +35,7 @@ export interface QuotaAdjustment {
   readonly operationId: OperationId
 }
 
-/** The first adjustment under this operation id. */
+/** The adjustment that was booked under this operation id before. */
 export interface EarlierAdjustment {
   readonly resellerId: ResellerId
   readonly change: bigint
@@ -43,7 +43,7 @@ export interface EarlierAdjustment {
 
 export interface Adjusted {
   readonly quota: Account.QuotaAccount
-  /** The transfer to book; undefined on a repeat. */
+  /** The transfer to book; undefined when the operation is a repeat. */
   readonly booking: Booking | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * A reseller: signs up, is reviewed, then tops up quota and mints plans to customers.
+ * A reseller: signs up, is reviewed by an operator, tops up quota, and mints plans to customers.
  *
  *     pending ──approve──▶ active ◀──reactivate── suspended
  *        │                  │ ▲ └────suspend────────▲
@@ -18,20 +18,20 @@ export interface Reseller {
   readonly id: ResellerId
   readonly email: Email
   readonly name: string
-  /** For the review by an operator; never returned. */
+  /** The WhatsApp number, for the operator's review; never returned by the API. */
   readonly waNumber: string
   readonly status: ResellerStatus
-  /** A token of another version is refused. */
+  /** The version that a login token must have to be accepted. */
   readonly tokenVersion: number
   readonly createdAt: Date
 }
 
-/** The password is right, but the reseller is not active. */
+/** The password is correct, but the reseller is not active. */
 export class ResellerNotActive extends Schema.TaggedError<ResellerNotActive>()("ResellerNotActive", {
   status: ResellerStatus
 }) {}
 
-/** No reseller has this id or email; for operators. */
+/** No reseller has this id or email. Only operators receive this error. */
 export class ResellerNotFound extends Schema.TaggedError<ResellerNotFound>()("ResellerNotFound", {
   reseller: Schema.String
 }) {}

@@ -1,9 +1,9 @@
 /**
- * A reseller's token: its claims, and the conditions under which it grants access (docs/reference/reseller.md#res-6,
+ * A reseller's login token: its claims, and the conditions under which it grants access (docs/reference/reseller.md#res-6,
  * docs/reference/reseller.md#b4).
  *
- * A valid signature alone is not enough: the reseller must be active now, and the token of its current version, so that a
- * suspension takes effect at once.
+ * A valid signature is not enough: the reseller must be active now and the token must have the reseller's current version, so
+ * that a suspension takes effect immediately.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,19 +12,19 @@ import type { Reseller, ResellerId } from "./Reseller.ts"
 export const AUDIENCE = "reseller"
 export const LIFETIME_SECONDS = 86_400
 
-/** Wrong email or password, or a token that is missing, wrong, expired or of a reseller that is not active any more. */
+/** The email or password is wrong, or the token is missing, invalid, expired, revoked, or of an inactive reseller. */
 export class InvalidCredentials extends Schema.TaggedError<InvalidCredentials>()("InvalidCredentials", {}) {}
 
 export interface ResellerClaims {
-  /** `sub` */
+  /** The `sub` claim. */
   readonly resellerId: ResellerId
-  /** `ver` */
+  /** The `ver` claim. */
   readonly tokenVersion: number
 }
 
 export const claimsOf = ({ id, tokenVersion }: Reseller): ResellerClaims => ({ resellerId: id, tokenVersion })
 
-/** Whether genuine claims still grant access; `reseller` is the one they name, as of now. */
+/** Decides whether verified claims grant access. `reseller` is the current state of the reseller in the claims. */
 export const decideAccess = (
   claims: ResellerClaims,
   reseller: Reseller | undefined

@@ -1,7 +1,7 @@
 /**
- * An operator's move of a reseller from one status to another (docs/reference/reseller.md#b8).
+ * An operator's change of a reseller's status (docs/reference/reseller.md#b8).
  *
- * A move to the current status changes nothing and is not refused, so that a command can be repeated.
+ * A change to the current status changes nothing and is not refused, so that a command can be repeated.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ import { type Reseller, ResellerStatus } from "./Reseller.ts"
 export const ReviewMove = Schema.Literal("approve", "reject", "suspend", "reactivate")
 export type ReviewMove = typeof ReviewMove.Type
 
-/** The move is not allowed from the reseller's status. */
+/** The change is not allowed from the reseller's current status. */
 export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRefused", {
   move: ReviewMove,
   status: ResellerStatus
@@ -18,7 +18,7 @@ export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRe
 
 export interface Reviewed {
   readonly reseller: Reseller
-  /** False when the reseller already had the status: nothing is written. */
+  /** False when the reseller already had the status, so that nothing needs to be written. */
   readonly changed: boolean
 }
 
@@ -29,7 +29,7 @@ const MOVES: Record<ReviewMove, { readonly from: ReadonlyArray<ResellerStatus>; 
   reactivate: { from: ["suspended"], to: "active" }
 }
 
-/** A suspension also revokes the tokens issued before it: a reactivation does not make them valid again. */
+/** Decides a status change. A suspension permanently revokes all earlier tokens: a reactivation does not make them valid. */
 export const decideReview = (reseller: Reseller, move: ReviewMove): Either.Either<Reviewed, ReviewRefused> => {
   const { from, to } = MOVES[move]
   if (reseller.status === to) return Either.right({ reseller, changed: false })

@@ -1,5 +1,5 @@
 /**
- * The bodies of a reseller's signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
+ * The request bodies of a reseller's signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  */
 import * as Schema from "effect/Schema"
 import { Email } from "../validation/Email.ts"
@@ -8,14 +8,14 @@ import { charactersWithin, Name } from "../validation/Text.ts"
 /** A reseller has this email already. */
 export class EmailExists extends Schema.TaggedError<EmailExists>()("EmailExists", {}) {}
 
-/** NFC: the same password typed on different keyboards is equal. */
+/** A password in Unicode normal form NFC, so that the same password typed on different keyboards is equal. */
 const PasswordText = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: (text) => text.normalize("NFC"),
   encode: (text) => text
 })
 
-/** 8 to 128 characters. */
+/** A new password: 8 to 128 characters. */
 export const NewPassword = Schema.Redacted(
   PasswordText.pipe(
     Schema.filter(charactersWithin(8, 128), {
@@ -24,12 +24,12 @@ export const NewPassword = Schema.Redacted(
   )
 )
 
-/** The password of a login attempt: any text, so that a refusal does not reveal the rules for new passwords. */
+/** The password of a login attempt. Any text is accepted, so that a refusal does not reveal the rules for new passwords. */
 export const ClaimedPassword = Schema.Redacted(PasswordText)
 
-/** A WhatsApp number with its country code. */
+/** A WhatsApp number: digits only, including the country code. */
 export const WaNumber = Schema.String.pipe(
-  Schema.pattern(/^[0-9]{7,15}$/, { message: () => "7 to 15 digits, country code included" })
+  Schema.pattern(/^[0-9]{7,15}$/, { message: () => "7 to 15 digits, including the country code" })
 )
 
 export const Signup = Schema.Struct({
@@ -40,6 +40,6 @@ export const Signup = Schema.Struct({
 })
 export type Signup = typeof Signup.Type
 
-/** Any text is accepted as an email: one that is not an address matches no reseller. */
+/** The body of a login. Any text is accepted as the email: a text that is not an address matches no reseller. */
 export const Login = Schema.Struct({ email: Schema.String, password: ClaimedPassword })
 export type Login = typeof Login.Type

@@ -1,8 +1,8 @@
 /**
- * A sliding-window rate limit: at most `max` events in any interval of `windowMillis`, exactly. The times of the events are
- * kept instead of a counter per minute.
+ * A sliding-window rate limit: at most `max` events in any interval of `windowMillis`. The limit is exact because it
+ * stores the times of the events, not a counter per minute.
  *
- * An event counts as long as it is not older than the window; a time in the future (clock skew) counts too.
+ * An event counts until it is older than the window. A time in the future, caused by clock skew, counts too.
  */
 import * as Either from "effect/Either"
 import { RateLimited, retryAfterSecondsOf } from "../validation/RequestErrors.ts"
@@ -12,11 +12,11 @@ export interface Limit {
   readonly windowMillis: number
 }
 
-/** The hits that still count, oldest first. */
+/** Returns the hits that count at `now`, oldest first. */
 export const counting = (hits: ReadonlyArray<Date>, { windowMillis }: Limit, now: Date): ReadonlyArray<Date> =>
   hits.filter((hit) => now.getTime() - hit.getTime() <= windowMillis).sort((a, b) => a.getTime() - b.getTime())
 
-/** The hits to keep when this one is allowed; a refused hit does not count. */
+/** Returns the hits to store if a hit at `now` is allowed. A refused hit does not count. */
 export const decideHit = (
   hits: ReadonlyArray<Date>,
   limit: Limit,

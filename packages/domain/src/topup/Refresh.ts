@@ -1,29 +1,30 @@
 /**
- * The next state of an order after its provider's report, and its crediting (docs/reference/reseller.md#top-8,
- * docs/reference/reseller.md#d5, docs/reference/reseller.md#d6, docs/reference/reseller.md#d8).
+ * Decides the next state of an order after an observation by its payment provider, and the crediting of a paid order
+ * (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5, docs/reference/reseller.md#d6,
+ * docs/reference/reseller.md#d8).
  *
- *   seen         order                              becomes
- *   Paid         pending, expired, failed           crediting: the payment wins, however late
+ *   observation  order status                       next status
+ *   Paid         pending, expired, failed           crediting, however late the payment is
  *   Pending      pending, well after its expiry     expired
  *   Expired      pending                            expired
  *   Failed       pending                            failed
- *   Suspicious   any                                what it was, with an alert; what arrived is kept all the same
- *   anything     crediting, credited                what it was
+ *   Suspicious   any                                unchanged, with an alert; the received amount is stored
+ *   any other    crediting, credited                unchanged
  *
- * A failed query is not an observation and changes nothing. Marking and crediting are two steps, so that a crash between them
- * leaves a `crediting` order, which the next refresh credits without a query to the provider.
+ * A failed query is not an observation and changes nothing. Marking an order as `crediting` and crediting it are two
+ * steps. A crash between the steps leaves a `crediting` order, which the next refresh credits without a query to the provider.
  */
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import type { PaymentEvidence, PaymentObservation, Received } from "./PaymentObservation.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
 
-/** A payment made in the last second needs a moment to show. */
+/** The time after expiry for the provider to report a payment that was made in the last second. */
 export const GRACE_MILLIS = 60_000
 
 export interface Refreshed {
   readonly order: TopUpOrder
-  /** The reason for an operator to inspect the order; for the log and the alarm. */
+  /** The reason why an operator must inspect the order, for the log and the alert; undefined when there is none. */
   readonly alert: string | undefined
 }
 
@@ -57,7 +58,7 @@ const movedBy = (
   }
 }
 
-/** A provider's clock is not ours: paid before the order was made, or not yet, cannot be. */
+/** Limits a provider's time of payment to the time from the order's creation until now, because the clocks can differ. */
 const between = (earliest: Date, time: Date, latest: Date): Date =>
   time.getTime() > latest.getTime() ? latest : time.getTime() < earliest.getTime() ? earliest : time
 
@@ -69,7 +70,7 @@ const mostOf = (before: Received, seen: Received | undefined): Received => ({
 const larger = <Amount extends bigint>(a: Amount | undefined, b: Amount | undefined): Amount | undefined =>
   a === undefined ? b : b === undefined || a > b ? a : b
 
-/** Bounds the stored evidence; the provider has the rest. */
+/** The maximum number of stored transactions and of stored remarks; the provider has the rest. */
 const MAX_EVIDENCE = 100
 
 const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
@@ -83,14 +84,14 @@ const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): Paym
 const union = (before: ReadonlyArray<string>, seen: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...new Set([...before, ...seen])].slice(0, MAX_EVIDENCE)
 
-/** A credited order with what to book for it. */
+/** A credited order, the new quota, and the transfer to book. */
 export interface Credited {
   readonly order: TopUpOrder
   readonly quota: Account.QuotaAccount
   readonly booking: Booking
 }
 
-/** Credits a paid order with exactly its quota; nothing when it is not, or not any more, to be credited. */
+/** Credits a `crediting` order with exactly its quota; returns undefined for an order with another status. */
 export const decideCrediting = (order: TopUpOrder, quota: Account.QuotaAccount, now: Date): Credited | undefined =>
   order.status !== "crediting"
     ? undefined

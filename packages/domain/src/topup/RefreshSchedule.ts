@@ -1,12 +1,12 @@
 /**
- * The schedule of background refreshes of an order (docs/reference/reseller.md#d10).
+ * Schedules the background refreshes of an order (docs/reference/reseller.md#d10).
  *
- * Open orders are refreshed until they close, expired and failed ones for a week more, because a late payment is credited.
- * The longer an order is past its expiry, the longer the pause.
+ * Open orders are refreshed until they close. Expired and failed orders are refreshed until one week after their expiry,
+ * because a late payment is credited. The pause grows with the time since expiry.
  *
- * Credited orders are refreshed for a week too, when more can arrive for them: it is not credited, but an operator must see
- * it (docs/reference/reseller.md#d8). The pause grows from a minute to six hours, some fifty refreshes in all, because
- * it is not urgent.
+ * Credited orders that can receive more money are also refreshed for one week: the excess is not credited, but an operator must
+ * see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause grows from one minute to six hours, for
+ * about fifty refreshes in total.
  */
 import { canReceiveMore } from "./PaymentMethod.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
@@ -14,20 +14,20 @@ import type { TopUpOrder } from "./TopUpOrder.ts"
 const MIN_PAUSE_MILLIS = 30_000
 const MAX_PAUSE_MILLIS = 3_600_000
 const REFRESHED_FOR_MILLIS = 7 * 24 * 3_600_000
-/** The pause is this fraction of the time since expiry: an hour after it, six minutes. */
+/** The pause is the time since expiry divided by this number: six minutes at one hour after expiry. */
 const PAUSES_PER_AGE = 10
 
 const CREDITED_MIN_PAUSE_MILLIS = 60_000
 const CREDITED_MAX_PAUSE_MILLIS = 6 * 3_600_000
-/** The pause is this fraction of the time since crediting: an hour after it, a quarter of an hour. */
+/** The pause is the time since crediting divided by this number: 15 minutes at one hour after crediting. */
 const CREDITED_PAUSES_PER_AGE = 4
 
 type Refreshed = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedAt">
 
-/** The first refresh of an order that was opened at `now`. */
+/** Returns the time of the first refresh of an order that was opened at `now`. */
 export const firstRefreshAt = (now: Date): Date => after(now, MIN_PAUSE_MILLIS)
 
-/** The next refresh after one at `now`; undefined when there is none. */
+/** Returns the time of the next refresh after a refresh at `now`; undefined when refreshes end. */
 export const nextRefreshAt = ({ method, status, expiresAt, creditedAt }: Refreshed, now: Date): Date | undefined => {
   if (status === "credited") {
     const creditedForMillis = now.getTime() - (creditedAt ?? now).getTime()

@@ -2,10 +2,10 @@
  * A reseller's order for quota: its price, its status and the payments received.
  *
  *     pending ──paid──▶ crediting ──booked──▶ credited
- *        └──▶ expired | failed ──paid after all──▶ crediting
+ *        └──▶ expired | failed ──paid late──▶ crediting
  *
- * An order begins as a draft, which the reseller does not see, and becomes visible when a provider has opened its payment.
- * The payment instructions never change from then on.
+ * An order begins as a draft, which the reseller does not see. It becomes visible when a provider has opened its payment; the
+ * payment instructions do not change after that.
  */
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -19,7 +19,7 @@ import type { PaymentEvidence, Received } from "./PaymentObservation.ts"
 export const OrderId = Schema.UUID.pipe(Schema.brand("OrderId"))
 export type OrderId = typeof OrderId.Type
 
-/** The name of an order at payment providers: `RTO-` followed by its id (docs/reference/reseller.md#top-ups). */
+/** The number of an order at payment providers: `RTO-` followed by the order id (docs/reference/reseller.md#top-ups). */
 export const OrderNumber = Schema.TemplateLiteral("RTO-", Schema.String).pipe(Schema.brand("OrderNumber"))
 export type OrderNumber = typeof OrderNumber.Type
 
@@ -32,12 +32,12 @@ export type PaymentStatus = "paid" | "pending" | "expired" | "failed"
 export type ProvisionState = "creating" | "ready" | "abandoned"
 
 export type TopUpAmount =
-  /** total = amount + fee; the fee is never credited. */
+  /** `totalIdr` is `amountIdr` plus `feeIdr`; the fee is never credited. */
   | { readonly _tag: "Rupiah"; readonly amountIdr: Idr; readonly feeIdr: Idr; readonly totalIdr: Idr }
-  /** Credited one for one. */
+  /** One token is credited as one USD of quota. */
   | { readonly _tag: "Dollars"; readonly tokenKind: TokenKind }
 
-/** A reseller's request after validation. */
+/** The terms of a top-up, from a reseller's valid request. */
 export interface TopUpTerms {
   readonly method: PaymentMethod
   readonly amount: TopUpAmount
@@ -48,11 +48,11 @@ export interface TopUpTerms {
 export interface TopUpDraft extends TopUpTerms {
   readonly id: OrderId
   readonly resellerId: ResellerId
-  /** The label of the provider that takes the payment, now and later. */
+  /** The label of the provider that opened the payment; it also answers later queries about the payment. */
   readonly provider: string
-  /** Not real money. */
+  /** Whether the payment is simulated, so that no real money is paid. */
   readonly simulated: boolean
-  /** Unique among all orders; present where the provider needs one. */
+  /** The index of the deposit address, unique among all orders; undefined when the provider needs none. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
@@ -62,9 +62,9 @@ export interface TopUpOrder extends TopUpDraft {
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
   readonly status: TopUpStatus
-  /** Only ever grows. */
+  /** The amounts received until now; they never decrease. */
   readonly received: Received
-  /** For operators; never returned to a reseller. */
+  /** Evidence for operators; never returned to a reseller. */
   readonly evidence: PaymentEvidence
   readonly paidAt: Date | undefined
   readonly creditedAt: Date | undefined
@@ -79,7 +79,7 @@ export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO
 
 const decodeId = Schema.decodeUnknownOption(OrderId)
 
-/** The id in a number as a provider returns it; none when the number is not one of this server. */
+/** Returns the order id in an order number from a provider; none when the text is not an order number. */
 export const orderIdOf = (number: string): Option.Option<OrderId> =>
   decodeId(number.startsWith("RTO-") ? number.slice(4).toLowerCase() : undefined)
 
@@ -90,11 +90,11 @@ export const noEvidence: PaymentEvidence = { transactions: [], remarks: [] }
 export const paymentStatusOf = ({ status }: Pick<TopUpOrder, "status">): PaymentStatus =>
   status === "crediting" || status === "credited" ? "paid" : status
 
-/** The received amount in whole micro-USD, where it is known; computed from the raw amount of a chain where there is one. */
+/** Returns the received amount in whole micro-USD, computed from the raw amount if there is one; undefined when unknown. */
 export const receivedUsdMicroOf = ({ received }: Pick<TopUpOrder, "received">): UsdMicro | undefined =>
   received.receivedRaw === undefined ? received.receivedUsdMicro : floorToUsdMicro(received.receivedRaw)
 
-/** The received amount beyond the ordered one. It is never credited; an operator must decide about it. */
+/** Returns the received amount above the ordered quota. It is never credited; an operator must decide about it. */
 export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdMicro">): UsdMicro => {
   const received = receivedUsdMicroOf(order) ?? 0n
   return UsdMicro(received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
@@ -102,7 +102,7 @@ export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdM
 
 export type TopUpAnomaly = "late" | "underpaid" | "overpaid"
 
-/** The reasons why an operator should inspect the order. */
+/** Returns the reasons why an operator should inspect the order. */
 export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   const received = receivedUsdMicroOf(order) ?? 0n
   const open = order.paidAt === undefined

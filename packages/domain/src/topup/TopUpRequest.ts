@@ -1,5 +1,5 @@
 /**
- * A reseller's request for quota, and the terms of an order that follow from it (docs/reference/reseller.md#top-1,
+ * A reseller's request for quota, and the terms of the resulting order (docs/reference/reseller.md#top-1,
  * docs/reference/reseller.md#d1, docs/reference/reseller.md#d2).
  */
 import * as Either from "effect/Either"
@@ -19,19 +19,19 @@ export const TopUpRequest = Schema.Struct({
   method: PaymentMethod,
   amount_idr: Amount,
   amount_usd_micro: Amount,
-  /** Read for `crypto_bep20` only; ignored for every other method. */
+  /** The token to pay with by `crypto_bep20`; ignored for all other methods. */
   token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } }))
 })
 export type TopUpRequest = typeof TopUpRequest.Type
 
-/** The smallest and largest accepted principal, in the unit of the method. */
+/** The smallest and largest accepted principal, in the unit of the method: IDR or micro-USD. */
 export interface Bounds {
   readonly min: bigint
   readonly max: bigint
 }
 export type TopUpBounds = Readonly<Record<PaymentMethod, Bounds>>
 
-/** In rupiah for the QRIS methods, in micro-USD for the others. */
+/** The default bounds: in IDR for the QRIS methods, in micro-USD for the crypto methods. */
 export const defaultBounds: TopUpBounds = {
   qris: { min: 10_000n, max: 9_500_000n },
   hosted_qris: { min: 10_000n, max: 5_000_000n },
@@ -39,7 +39,7 @@ export const defaultBounds: TopUpBounds = {
   crypto_bep20: { min: 1_000_000n, max: 50_000_000_000n }
 }
 
-/** The amount is a whole number outside the bounds. The bounds are null when the provider refused it: they are unknown. */
+/** The amount is outside the bounds. `bounds` is null when the provider refused the amount, because its bounds are unknown. */
 export class AmountOutOfRange extends Schema.TaggedError<AmountOutOfRange>()("AmountOutOfRange", {
   path: Schema.Literal("amount_idr", "amount_usd_micro"),
   bounds: Schema.NullOr(Schema.Struct({ min: Schema.BigIntFromSelf, max: Schema.BigIntFromSelf }))
@@ -47,7 +47,7 @@ export class AmountOutOfRange extends Schema.TaggedError<AmountOutOfRange>()("Am
 
 export type AmountPath = AmountOutOfRange["path"]
 
-/** The member that carries the amount of a method. */
+/** Returns the name of the request member that contains the amount for a method. */
 export const amountPathOf = (method: PaymentMethod): AmountPath =>
   method === "qris" || method === "hosted_qris" ? "amount_idr" : "amount_usd_micro"
 
@@ -59,8 +59,8 @@ export const decideTerms = (
   const path = amountPathOf(method)
   const other = path === "amount_idr" ? "amount_usd_micro" : "amount_idr"
   const given = request[path] ?? undefined
-  if (given === undefined) return Either.left(invalid(path, `is needed for ${method}`))
-  if ((request[other] ?? undefined) !== undefined) return Either.left(invalid(other, `does not go with ${method}`))
+  if (given === undefined) return Either.left(invalid(path, `is required for ${method}`))
+  if ((request[other] ?? undefined) !== undefined) return Either.left(invalid(other, `is not allowed with ${method}`))
   const tokenKind =
     method === "crypto_bep20" ? readTokenKind(request.token_kind ?? "usdt") : Either.right("usdt" as const)
   if (Either.isLeft(tokenKind)) return Either.left(tokenKind.left)

@@ -1,6 +1,6 @@
 /**
- * An email address in its stored form, so that one person is one user: trimmed, in lower case, normalized (NFKC), without
- * invisible characters.
+ * An email address in its stored form: trimmed, in lower case, normalized (NFKC), without invisible characters. Different
+ * spellings of one address are therefore one user.
  */
 import * as Schema from "effect/Schema"
 
@@ -10,7 +10,7 @@ const FORM = new RegExp(`^${OTHER}+@${LABEL}+(?:\\.${LABEL}+)+$`, "u")
 
 const normalized = (text: string): string => text.normalize("NFKC")
 
-/** A text to compare with addresses, in their stored form. */
+/** Converts a text to the stored form of an email address, so that it can be compared with addresses. */
 export const AddressText = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: normalized,

@@ -1,5 +1,5 @@
 /**
- * A page of a list by limit and offset (docs/reference/reseller.md#top-7, docs/reference/balances-and-usage.md#e5).
+ * Reads the `limit` and `offset` of a page in a list (docs/reference/reseller.md#top-7, docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
 import type { FieldIssue } from "./Validation.ts"
@@ -10,7 +10,7 @@ export interface Page {
   readonly offset: number
 }
 
-/** Query parameters as received. */
+/** The query parameters as received. */
 export interface PageQuery {
   readonly limit?: string | undefined
   readonly offset?: string | undefined
@@ -25,7 +25,7 @@ export interface Range {
 const TOPUP_LIMIT: Range = { default: 20, min: 1, max: 100 }
 const TOPUP_OFFSET: Range = { default: 0, min: 0, max: 2_147_483_647 }
 
-/** Reads a whole number within its range; the default when absent. */
+/** Reads a whole number within a range; returns the default when the text is absent. */
 export const readWhole = (path: string, text: string | undefined, range: Range): Either.Either<number, FieldIssue> => {
   if (text === undefined) return Either.right(range.default)
   const value = /^-?\d{1,15}$/.test(text) ? +text : Number.NaN

@@ -1,20 +1,20 @@
 /**
- * Refusals that several features of the reseller surface share.
+ * Refusals that several features of the reseller API share.
  */
 import * as Schema from "effect/Schema"
 
-/** Too many requests in too short a time. */
+/** The caller exceeds a rate limit. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   retryAfterSeconds: Schema.Int
 }) {}
 
 /**
- * This reseller has no such customer or key, or the server has no such webhook. The refusal is the same when another
- * reseller has it, so that it does not reveal other resellers' data.
+ * The reseller has no such customer or key, or the server has no such webhook. The refusal is the same when another reseller
+ * has the customer or key, so that it does not reveal other resellers' data.
  */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {
   what: Schema.Literal("customer", "key", "webhook")
 }) {}
 
-/** A delay as `retry-after` carries it: whole seconds, rounded up so that no retry is early, and at least one. */
+/** Converts a delay to whole seconds for `retry-after`: rounded up so that no retry is early, and at least 1. */
 export const retryAfterSecondsOf = (delayMillis: number): number => Math.max(1, Math.ceil(delayMillis / 1_000))

@@ -1,5 +1,5 @@
 /**
- * Conditions on texts that callers send: predicates for `Schema.filter`, which return the reason of a refusal.
+ * Conditions on texts that callers send: predicates for `Schema.filter` that return true or the expected form as text.
  *
  * Characters are Unicode code points: a surrogate pair counts as one.
  */
@@ -14,15 +14,15 @@ export const charactersWithin =
     return (count >= min && count <= max) || `${min} to ${max} characters`
   }
 
-/** Postgres cannot store a NUL character in a text. */
+/** Rejects NUL characters, which Postgres cannot store in a text. */
 export const noNul: Condition = (text) => !text.includes("\u0000") || "no NUL character"
 
-/** Half a surrogate pair has no UTF-8 form, so the database cannot store it unchanged. */
-export const noHalfSurrogate: Condition = (text) => !/\p{Surrogate}/u.test(text) || "no half surrogate pair"
+/** Rejects unpaired surrogates: they have no UTF-8 form, so the database cannot store them unchanged. */
+export const noHalfSurrogate: Condition = (text) => !/\p{Surrogate}/u.test(text) || "no unpaired surrogates"
 
 const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, no control characters"
 
-/** A name that a caller gives: 1 to 200 characters on one line, without white space around it. */
+/** A name that a caller gives: 1 to 200 characters on one line, without leading or trailing white space. */
 export const Name = Schema.Trim.pipe(
   Schema.filter(charactersWithin(1, 200)),
   Schema.filter(oneLine),

@@ -1,5 +1,5 @@
 /**
- * Reads a caller's input by a schema, or refuses it with the issues of each member.
+ * Decodes a caller's input with a schema, or refuses the input with an issue per invalid member.
  *
  * A refusal never repeats the input: it may contain a password.
  */
@@ -7,22 +7,22 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** The fault of one member of a body or query. */
+/** An issue with one member of a body or query: its path and its expected form. */
 export const FieldIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
 export type FieldIssue = typeof FieldIssue.Type
 
-/** Members are missing, malformed or contradict each other. */
+/** Members of the input are missing, malformed or contradictory. */
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", {
   details: Schema.Array(FieldIssue)
 }) {}
 
 const MAX_ISSUES = 20
 
-/** One member, one reason. */
+/** Returns a refusal with one issue. */
 export const invalid = (path: string, message: string): ValidationFailed =>
   new ValidationFailed({ details: [{ path, message }] })
 
-/** The issues of a schema in the form that callers receive: one per member, with all accepted forms. */
+/** Converts a parse error to a refusal with one issue per member, which names all accepted forms of the member. */
 export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
   const issues = ParseResult.isParseError(error)
     ? ParseResult.ArrayFormatter.formatErrorSync(error)
@@ -36,13 +36,13 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
 }
 
-/** Members the schema does not know are ignored. */
+/** Returns a decoder for a schema. It ignores members that the schema does not declare. */
 export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Either.Either<A, ValidationFailed>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
   return (input) => Either.mapLeft(decode(input), validationFailed)
 }
 
-/** `Expected string, actual "..."` becomes `a string`; messages of this codebase stay as they are. */
+/** Shortens a message of Effect, `Expected string, actual "..."`, to `a string`. Other messages stay unchanged. */
 const wordsFor = (message: string): string => {
   const actual = message.search(/,? ?actual /)
   const expected = (actual < 0 ? message : message.slice(0, actual)).replace(/^Expected /, "")
@@ -50,7 +50,7 @@ const wordsFor = (message: string): string => {
   return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
 }
 
-/** A present but wrong member is not described as optional. */
+/** Joins the accepted forms of a member. Leaves out null and undefined, because the member is present but wrong. */
 const eitherOf = (words: ReadonlyArray<string>): string => {
   const forms = words.filter((word) => word !== "null" && word !== "undefined")
   return (forms.length > 0 ? forms : words).join(" or ")
