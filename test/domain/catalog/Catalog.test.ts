@@ -63,7 +63,11 @@ describe("a catalog file", () => {
       'no provider "b"'
     ],
     ["two models with one name", file([model("x"), model("x")]), "duplicate name"],
-    ["unencrypted http to another machine", file([], [provider("a", { base_url: "http://api.example.com" })]), "unencrypted http"],
+    [
+      "unencrypted http to another machine",
+      file([], [provider("a", { base_url: "http://api.example.com" })]),
+      "unencrypted http"
+    ],
     [
       "a host that only looks like loopback",
       file([], [provider("a", { base_url: "http://127.0.0.1.evil.com" })]),

@@ -108,13 +108,16 @@ type File = typeof FileSchema.Type
 const contradictions = (file: File): ReadonlyArray<string> => {
   const issues: Array<string> = []
   const providers = new Set(file.providers.map(({ name }) => name))
-  for (const name of repeated(file.providers.map(({ name }) => name))) issues.push(`providers: duplicate name "${name}"`)
+  for (const name of repeated(file.providers.map(({ name }) => name)))
+    issues.push(`providers: duplicate name "${name}"`)
   for (const name of repeated(file.models.map((model) => model.public_name))) {
     issues.push(`models: duplicate name "${name}"`)
   }
   for (const { name, base_url, allow_http } of file.providers) {
     if (!allow_http && base_url.startsWith("http://") && !isLoopback(base_url)) {
-      issues.push(`providers "${name}": unencrypted http is allowed to this machine only; use https or set "allow_http": true`)
+      issues.push(
+        `providers "${name}": unencrypted http is allowed to this machine only; use https or set "allow_http": true`
+      )
     }
   }
   for (const model of file.models) {

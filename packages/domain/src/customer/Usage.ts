@@ -74,7 +74,9 @@ export const readUsagePage = (
   const size = readWhole("limit", limit, { default: 50, min: 1, max: 100 })
   const after = cursor === undefined ? Option.none() : Option.flatMap(openCursor(cursor), positionFromText)
   const forged: ReadonlyArray<FieldIssue> =
-    cursor !== undefined && Option.isNone(after) ? [{ path: "cursor", message: "not a cursor issued by this server" }] : []
+    cursor !== undefined && Option.isNone(after)
+      ? [{ path: "cursor", message: "not a cursor issued by this server" }]
+      : []
   return Either.isRight(size) && forged.length === 0
     ? Either.right({ limit: size.right, after: Option.getOrUndefined(after) })
     : Either.left(new ValidationFailed({ details: [...(Either.isLeft(size) ? [size.left] : []), ...forged] }))

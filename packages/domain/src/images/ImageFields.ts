@@ -119,7 +119,10 @@ export const fieldOf = (operation: ImageOperation, name: string): Either.Either<
   if (row !== undefined && (row.only ?? operation) === operation) return Either.right(row)
   const shown = name.length > MAX_SHOWN_CHARACTERS ? `${name.slice(0, MAX_SHOWN_CHARACTERS)}...` : name
   return Either.left(
-    new UnsupportedParameter({ message: `'${shown}' is not supported for this operation. Omit this field.`, param: shown })
+    new UnsupportedParameter({
+      message: `'${shown}' is not supported for this operation. Omit this field.`,
+      param: shown
+    })
   )
 }
 

@@ -43,7 +43,10 @@ const combinationError = (
   if (model === undefined) return refuse("model", "'model' is required.")
   if (prompt === undefined) return refuse("prompt", "'prompt' is required.")
   if (compression !== undefined && format !== "jpeg" && format !== "webp") {
-    return refuse("output_compression", "'output_compression' is supported only with the output formats 'jpeg' and 'webp'.")
+    return refuse(
+      "output_compression",
+      "'output_compression' is supported only with the output formats 'jpeg' and 'webp'."
+    )
   }
   if (background === "transparent" && format === "jpeg") {
     return refuse("background", "A JPEG cannot be transparent. Use 'output_format' 'png' or 'webp'.")
