@@ -119,6 +119,8 @@ class AdmittedRequest<Request extends InferenceRequest> {
   #tried = 0
   #clientLeft = false
   #error: AttemptError | undefined
+  /** The ledger has the settlement of this request. */
+  #settlementSent = false
 
   constructor(
     connection: RelayConnection<Request>,
@@ -197,6 +199,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     const clientGone = this.#delivery.outcome("client_gone")
     this.#count(complete, [content], (counts) => {
       const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
+      this.#settlementSent = true
       this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
         this.#step(() => {
           if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
@@ -224,6 +227,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
     this.#count(outcome, this.#delivery.text.texts, (counts) => {
       const measured = this.#delivery.measured(outcome, counts)
+      this.#settlementSent = true
       this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
       this.#finish(exit)
     })
@@ -234,19 +238,35 @@ class AdmittedRequest<Request extends InferenceRequest> {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
       this.#ports.run(localCounts(outcome, contents, this.#request, this.#ports.counter), (exit) => {
-        if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+        if (Exit.isFailure(exit)) this.#step(() => this.#settleAtCheckpoint(outcome.ending, exit.cause))
         else this.#step(() => then(exit.value))
       })
     }
   }
 
-  /** Runs a step. An exception ends the request, and settles it unless the settlement has begun. */
+  /**
+   * The settlement could not be measured. The request is settled like that of a dead node: at its checkpoint, which never
+   * claims more than the client received. A whole response has no checkpoint, is not written and costs nothing.
+   */
+  #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
+    this.#settlementSent = true
+    const { deltas } = this.#delivery.text
+    const { input, output } = this.#delivery.checkpoint
+    const outcome = this.#delivery.outcome(deltas > 0 ? ending : "failed")
+    const measured = this.#delivery.measured(outcome, { prompt: () => input, deliveredOutput: () => output })
+    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+    this.#finish(Exit.failCause(cause))
+  }
+
+  /** Runs a step. An exception ends the request, and settles it unless the ledger has its settlement. */
   #step(step: () => void): void {
     try {
       step()
     } catch (defect) {
       if (this.#phase === "trying") this.#step(() => this.#end(Exit.die(defect)))
-      else this.#finish(Exit.die(defect))
+      else if (this.#phase === "settling" && !this.#settlementSent) {
+        this.#step(() => this.#settleAtCheckpoint("upstream_cut", Cause.die(defect)))
+      } else this.#finish(Exit.die(defect))
     }
   }
 

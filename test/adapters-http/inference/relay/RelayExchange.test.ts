@@ -1,9 +1,11 @@
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { none } from "@tollgate/domain/ledger/TokenUsage"
+import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
-import { completion, errorBody, usage } from "../../../support/upstream/ChatWire.ts"
-import { json, silence } from "../../../support/upstream/Script.ts"
+import { chatFrames, completion, errorBody, usage } from "../../../support/upstream/ChatWire.ts"
+import { json, silence, stream } from "../../../support/upstream/Script.ts"
 import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { chatRequest, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
@@ -109,6 +111,30 @@ describe("a failure", () => {
     expect(await codeOf(response)).toBe("500 internal_error")
     await eventually(() => gateway.logged.length > 0, "the log line")
     expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
+  })
+
+  it("of the token counter settles the delivered part of a stream at its checkpoint", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(stream(chatFrames({ content: ["one ", "two ", "three"] })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    gateway.journal.beforeCounting = Effect.die("the vocabulary cannot be loaded")
+    await (await post(gateway.url, helloStream)).text()
+    await eventually(() => gateway.journal.settled.length > 0, "the settlement")
+    const [settled] = gateway.journal.settled
+    expect([settled?.ending, settled?.charge.charged.output, settled?.charge.source]).toEqual(["complete", 3n, "local"])
+    await upstream.close()
+  })
+
+  it("of the token counter withholds a whole response and charges nothing", async () => {
+    const upstream = await ScriptedUpstream.start()
+    upstream.next(json(completion({ content: ["hello"] })))
+    const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
+    gateway.journal.beforeCounting = Effect.die("the vocabulary cannot be loaded")
+    expect(await codeOf(await post(gateway.url, hello()))).toBe("500 internal_error")
+    await eventually(() => gateway.journal.settled.length > 0, "the settlement")
+    const [settled] = gateway.journal.settled
+    expect([settled?.ending, settled?.charge.source, settled?.charge.charged]).toEqual(["failed", "none", none])
+    await upstream.close()
   })
 
   it("of a provider is logged with its reason and reported without it", async () => {
