@@ -1,5 +1,6 @@
 /**
- * Field types of bodies and queries on the reseller and rankings routes. The same schemas document and type a response.
+ * Field types for the bodies and queries of the reseller and rankings routes. One schema both documents and types a
+ * response.
  */
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Either from "effect/Either"
@@ -9,12 +10,13 @@ export const text = (description: string, example: string) =>
   Schema.String.annotations({ description, examples: [example] })
 
 /**
- * A whole number as a JSON number: exact below 2^53, which every value shown this way is (docs/reference/README.md#a4).
+ * Declares a whole number as a JSON number. Such a number is exact below 2^53, and larger amounts are never encoded
+ * this way (docs/reference/README.md#a4).
  */
 export const integer = (description: string, example: number) =>
   Schema.Number.annotations({ jsonSchema: { type: "integer", description, examples: [example] } })
 
-/** An amount as decimal digits in a string. */
+/** Declares an amount as a string of decimal digits. */
 export const digits = (description: string, example: string) =>
   Schema.String.annotations({ jsonSchema: { type: "string", pattern: "^[0-9]+$", description, examples: [example] } })
 
@@ -24,34 +26,34 @@ export const uuid = (description: string, example: string) =>
 export const timestamp = (description: string, example: string) =>
   Schema.String.annotations({ jsonSchema: { type: "string", format: "date-time", description, examples: [example] } })
 
-/** Encodes an `integer`. A value that a JSON number would round must not be sent. */
+/** Encodes an `integer`. Throws for an amount that a JSON number would round. */
 export const wholeNumber = (amount: bigint): number => {
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError("an amount is too large for a JSON number")
   return Number(amount)
 }
 
-/** Encodes a `timestamp` (docs/reference/README.md#a3). */
+/** Encodes a `timestamp` in UTC with milliseconds (docs/reference/README.md#a3). */
 export const instant = (time: Date): string => time.toISOString()
 
-/** Unknown members of a body are ignored. */
+/** Lets a body have unknown members, which are ignored. */
 export const unknownMembers = { key: Schema.String, value: Schema.Unknown }
 
-/** Ties the document of a body to the domain's schema that reads it: all members of that schema, and no others. */
+/** Makes a documented body compile only if it has exactly the members of the domain's schema that reads the body. */
 export type MembersOf<Body extends Schema.Schema.Any> = {
   readonly [Name in keyof Body["Encoded"]]-?: Schema.Struct.Field
 }
 
 /**
- * A query parameter. The declaration documents it and accepts any text: the domain validates it after authentication, so
- * that an unauthenticated request always gets 401.
+ * Declares a query parameter that accepts any text. The domain validates the text after authentication, so that an
+ * unauthenticated request always gets 401.
  */
 export const parameter = (jsonSchema: object) =>
   Schema.optional(Schema.Array(Schema.String).annotations({ jsonSchema }))
 
-/** The values of one parameter, in the order of the query. */
+/** Values of one parameter, in the order of the query. */
 export type ParameterValues = ReadonlyArray<string> | undefined
 
-/** The text of each parameter; a parameter that is repeated is invalid. */
+/** Returns the text of each parameter; fails if a parameter is repeated. */
 export const singleValues = <Name extends string>(
   query: Readonly<Partial<Record<Name, ParameterValues>>>
 ): Either.Either<Partial<Record<Name, string>>, ValidationFailed> => {

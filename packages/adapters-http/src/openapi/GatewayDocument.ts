@@ -1,15 +1,20 @@
 /**
- * The part of the OpenAPI document that no single feature owns: title, security schemes, error responses.
+ * The parts of the OpenAPI document that belong to no single feature: title, security schemes and error responses.
  *
- * {@link gateway} has no groups. `server/GatewayApi.ts` adds all of them; a feature adds only its own group to implement
- * it, so that features do not import the server.
+ * {@link gateway} has no groups. `server/GatewayApi.ts` adds all groups to it; a feature adds only the group that the
+ * feature implements, so that features do not import the server.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 
 const SECURITY_SCHEMES = {
-  apiKey: { type: "http", scheme: "bearer", description: "A customer's API key." },
-  xApiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "The same API key in another header." },
+  apiKey: { type: "http", scheme: "bearer", description: "The API key of a customer." },
+  xApiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "The API key of a customer, in the header that Anthropic's clients use."
+  },
   resellerToken: {
     type: "http",
     scheme: "bearer",
@@ -19,15 +24,15 @@ const SECURITY_SCHEMES = {
 }
 
 /**
- * Marks an operation that needs an API key. For the document only: the library's own bearer scheme accepts any scheme, so
- * `auth/` reads the headers itself.
+ * Marks an operation in the document as one that needs an API key. The key itself is checked in `auth/`, because the
+ * library's bearer security accepts any authorization scheme.
  */
 export const requiresApiKey = { security: [{ apiKey: [] }, { xApiKey: [] }] }
 
-/** Marks an operation that needs a reseller's token. For the document only. */
+/** Marks an operation in the document as one that needs a reseller token. */
 export const requiresResellerToken = { security: [{ resellerToken: [] }] }
 
-/** The library adds this error to every operation. It is never sent: `server/Fallbacks.ts` writes decoding errors. */
+/** Error that the library adds to every operation. It is never sent, because `server/Fallbacks.ts` replaces it. */
 const LIBRARY_ERROR = "HttpApiDecodeError"
 const LIBRARY_SCHEMAS = [LIBRARY_ERROR, "Issue", "PropertyKey"]
 
@@ -83,9 +88,9 @@ export const gateway = HttpApi.make("gateway").annotateContext(
     title: "Inference gateway",
     version: "1",
     description:
-      "Drop-in replacement for the OpenAI and Anthropic APIs: change the base URL and the model name. Resellers sign up, " +
-      "top up quota and sell plans and API keys under `/api/reseller`. Every response carries its request id in " +
-      "`x-request-id`.",
+      "A drop-in replacement for the OpenAI and Anthropic APIs: change the base URL, the API key and the model name. " +
+      "Resellers use `/api/reseller` to sign up, top up their quota, and create token plans and API keys for their " +
+      "customers. Every response has its request id in the header `x-request-id`.",
     transform: completed
   })
 )

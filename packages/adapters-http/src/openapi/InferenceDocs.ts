@@ -1,6 +1,6 @@
 /**
- * OpenAPI declarations shared by the inference routes: their error body with its codes (docs/reference/errors.md#a6),
- * and event streams.
+ * OpenAPI declarations shared by the inference routes: the error body, the error codes
+ * (docs/reference/errors.md#a6), and event streams.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
@@ -9,10 +9,10 @@ const ErrorBody = Schema.Struct({
   type: Schema.Literal("error"),
   error: Schema.Struct({
     type: Schema.String,
-    code: Schema.String.annotations({ description: "What went wrong; for programs." }),
-    message: Schema.String.annotations({ description: "What went wrong, and what to do; for people." }),
+    code: Schema.String.annotations({ description: "The machine-readable error code." }),
+    message: Schema.String.annotations({ description: "The human-readable message: what went wrong and what to do." }),
     param: Schema.NullOr(Schema.String).annotations({
-      description: "The request member that caused the error, or null."
+      description: "The request member that caused the error; null if no single member caused it."
     }),
     details: Schema.Struct({ error_code: Schema.String })
   }),
@@ -36,27 +36,27 @@ const ErrorBody = Schema.Struct({
 
 const meanings = {
   invalid_request: "The body is malformed or invalid.",
-  unsupported_parameter: "A field outside the supported set was sent; see `param`.",
-  unsupported_endpoint: "The model cannot generate images, or cannot edit them.",
-  content_policy_violation: "The prompt or the image was declined by the model's content policy. Not charged.",
-  invalid_api_key: "The key is missing, wrong or revoked, or two different keys were sent.",
+  unsupported_parameter: "The request has a member that is not supported; see `param`.",
+  unsupported_endpoint: "The model cannot generate images or cannot edit images.",
+  content_policy_violation: "The model's content policy declined the prompt or the image. Nothing was charged.",
+  invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different keys.",
   insufficient_balance: "Neither the Token Plan for this model nor the pay-as-you-go balance covers the request.",
   model_not_found: "No model with this name is available on this route.",
-  request_timeout: "The image was not ready within 120 seconds. Not charged.",
+  request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
   idempotency_key_reused: "The `Idempotency-Key` was already used.",
-  image_too_large: "The source image or the form exceeds a limit in bytes or pixels.",
+  image_too_large: "The source image or the form is larger than a limit in bytes or pixels.",
   request_too_large: "The body exceeds the limit of the route.",
   image_concurrency_limit: "Another image request of the account is still running. See `retry-after`.",
-  technical_limit: "The provider limits requests; this is not a limit of this service. See `retry-after`.",
+  technical_limit: "The provider's rate limit is reached; this service itself sets no such limit. See `retry-after`.",
   upstream_error: "The provider failed.",
-  image_too_large_output: "The image is larger than 20 MiB and was withheld. Not charged.",
+  image_too_large_output: "The generated image is larger than 20 MiB and was withheld. Nothing was charged.",
   overloaded: "The service is at capacity or shutting down. See `retry-after`.",
   circuit_open: "The circuit breakers of the model's providers are open after failures. See `retry-after`."
 } as const
 
 export type RefusalCode = keyof typeof meanings
 
-/** The error response with this status, and the codes it can carry. */
+/** Declares the error response with this status and the codes that it can have. */
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
   ErrorBody.annotations(
     HttpApiSchema.annotations({
@@ -65,7 +65,7 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
     })
   )
 
-/** Every error response of a relayed request, in every protocol. */
+/** All error responses of a relayed request; they are the same in every protocol. */
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
@@ -77,7 +77,7 @@ export const relayRefusals = Schema.Union(
   refusal(503, "overloaded", "circuit_open")
 )
 
-/** Every error response of an image request; `tooLarge` is the code of its 413. */
+/** Returns all error responses of an image request; `tooLarge` is the code of its 413 response. */
 export const imageRefusals = (tooLarge: RefusalCode) =>
   Schema.Union(
     refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation"),
@@ -94,11 +94,11 @@ export const imageRefusals = (tooLarge: RefusalCode) =>
 
 export interface EventStreamDocs {
   readonly description: string
-  /** The events of a short stream, as they go over the wire, without the blank lines between them. */
+  /** Events of a short stream exactly as they are sent, without the blank lines between them. */
   readonly example: ReadonlyArray<string>
 }
 
-/** Adds `text/event-stream` beside JSON to the 200: the library declares one content type a status. */
+/** Adds `text/event-stream` to the 200 response, because the library declares only one content type per status. */
 export const withEventStream =
   ({ description, example }: EventStreamDocs) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {

@@ -1,5 +1,6 @@
 /**
- * OpenAPI declarations shared by the reseller routes: their error body and, from the error table, each error response.
+ * OpenAPI declarations shared by the reseller routes: the error body, and the error responses built from the error
+ * table.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -11,33 +12,35 @@ import { requiresResellerToken } from "./GatewayDocument.ts"
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const NAME = "ResellerError"
 
-/** Added to every group: it registers the error body among the schemas. */
+/** The error body. Every group adds it, so that the OpenAPI document contains its schema. */
 export const ResellerError = Schema.Struct({
   error: Schema.Struct({
-    code: Schema.String.annotations({ description: "What went wrong; for programs." }),
-    message: Schema.String.annotations({ description: "What went wrong, and what to do; for people." }),
+    code: Schema.String.annotations({ description: "The machine-readable error code." }),
+    message: Schema.String.annotations({ description: "The human-readable message: what went wrong and what to do." }),
     request_id: Schema.String.annotations({ description: "The id of the request, as in `x-request-id`." }),
     details: Schema.optional(
       Schema.Array(
         Schema.Struct({
-          path: Schema.String.annotations({ description: "The invalid member; empty for the whole body." }),
-          message: Schema.String.annotations({ description: "The rule that the member breaks." })
+          path: Schema.String.annotations({
+            description: "The path of the invalid member; empty if the whole body is invalid."
+          }),
+          message: Schema.String.annotations({ description: "The rule that the member violates." })
         })
-      ).annotations({ description: "Only with `validation_error` and `amount_out_of_range`." })
+      ).annotations({ description: "The invalid members; only with `validation_error` and `amount_out_of_range`." })
     )
   })
 }).annotations({
   identifier: NAME,
   ...HttpApiSchema.annotations({
     status: statusOf(internalError),
-    description: `\`${internalError.code}\`: An unexpected error of the service.`
+    description: `\`${internalError.code}\`: An unexpected error occurred in the service.`
   })
 })
 
 export interface RouteDocs {
   readonly summary: string
   readonly description?: string
-  /** The route needs no token. */
+  /** Whether the route needs no token. */
   readonly public?: true
   readonly errors: ReadonlyArray<ResellerErrorTag>
 }
@@ -69,7 +72,7 @@ interface DocumentedResponse {
   }
 }
 
-/** One response per status; errors of the same status share it. */
+/** Returns one response per status; errors with the same status share one response. */
 const errorResponses = (tags: ReadonlyArray<ResellerErrorTag>): Record<string, DocumentedResponse> => {
   const responses: Record<string, DocumentedResponse> = {}
   for (const tag of tags) {

@@ -1,5 +1,5 @@
 /**
- * The account of the calling reseller and its quota (docs/reference/reseller.md#res-5).
+ * Reads the account and the quota of the calling reseller (docs/reference/reseller.md#res-5).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -38,12 +38,12 @@ export const toAccount = ({ id, email, name, status }: Reseller): typeof Account
 })
 
 const QuotaBalance = Schema.Struct({
-  balance_usd_micro: digits("The prepaid quota in micro-USD; 1 USD is 1000000.", "25000000")
+  balance_usd_micro: digits("The remaining prepaid quota in micro-USD; 1 USD is 1000000 micro-USD.", "25000000")
 }).annotations({ identifier: "QuotaBalance", examples: [{ balance_usd_micro: "25000000" }] })
 
 const readAccount = HttpApiEndpoint.get("me", "/api/reseller/me")
   .addSuccess(AccountBody)
-  .annotateContext(documented({ summary: "Read the token's account", errors: [] }))
+  .annotateContext(documented({ summary: "Read the account that the token belongs to", errors: [] }))
 
 const readBalance = HttpApiEndpoint.get("balance", "/api/reseller/balance")
   .addSuccess(QuotaBalance)

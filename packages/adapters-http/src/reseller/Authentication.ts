@@ -1,5 +1,5 @@
 /**
- * Signup and login of resellers (docs/reference/reseller.md#accounts).
+ * Signs resellers up and logs them in (docs/reference/reseller.md#accounts).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -26,22 +26,22 @@ const pending = { ...exampleAccount, status: "pending" as const }
 
 const SignupBody = Schema.Struct(
   {
-    email: text("Trimmed and stored in lower case.", credentials.email),
+    email: text("The login email; it is trimmed and stored in lower case.", credentials.email),
     password: Schema.String.annotations({
       jsonSchema: {
         type: "string",
         minLength: 8,
         maxLength: 128,
-        description: "8 to 128 characters.",
+        description: "The password: 8 to 128 characters.",
         examples: [credentials.password]
       }
     }),
-    name: text("The display name; 1 to 200 characters.", exampleAccount.name),
+    name: text("The display name: 1 to 200 characters.", exampleAccount.name),
     wa_number: Schema.String.annotations({
       jsonSchema: {
         type: "string",
         pattern: "^[0-9]{7,15}$",
-        description: "A WhatsApp number: digits only, with the country code.",
+        description: "A WhatsApp number with the country code, digits only.",
         examples: ["628123456789"]
       }
     })
@@ -54,8 +54,8 @@ const SignupBody = Schema.Struct(
 
 const LoginBody = Schema.Struct(
   {
-    email: text("The email of the signup, in any case.", credentials.email),
-    password: text("The password of the signup.", credentials.password)
+    email: text("The email given at signup, in upper or lower case.", credentials.email),
+    password: text("The password given at signup.", credentials.password)
   } satisfies MembersOf<typeof Login>,
   unknownMembers
 ).annotations({ identifier: "Login", examples: [credentials] })
@@ -67,7 +67,7 @@ const SignedUp = Schema.Struct({ reseller: AccountBody }).annotations({
 
 const LoggedIn = Schema.Struct({
   token: text(
-    "Send it as `Authorization: Bearer <token>` on every other request; valid for 24 hours.",
+    "The token, valid for 24 hours; send it as `Authorization: Bearer <token>` on every other request.",
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6IjEifQ.eyJ2ZXIiOjB9.c2lnbmF0dXJl"
   ),
   reseller: AccountBody
@@ -92,8 +92,8 @@ const logIn = HttpApiEndpoint.post("logIn", "/api/reseller/auth/login")
     documented({
       summary: "Log in and get a token",
       description:
-        "At most 5 attempts a minute for one email from one address. The email and the address also have limits of " +
-        "their own.",
+        "At most 5 attempts per minute are accepted for one email from one IP address. Separate limits apply to each " +
+        "email and to each IP address.",
       public: true,
       errors: [...bodyErrors, "InvalidCredentials", "ResellerNotActive", "RateLimited"]
     })

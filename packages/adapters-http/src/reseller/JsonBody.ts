@@ -1,6 +1,6 @@
 /**
- * The JSON body of a request, read by a schema of the domain. Whatever is wrong with it is a `validation_error`: the
- * programme has no 400.
+ * Reads the JSON body of a request by a schema of the domain. Every fault in the body is reported as `validation_error`
+ * with status 422, because the reseller API never returns 400.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -17,10 +17,10 @@ export const jsonBody = <A, I>(schema: Schema.Schema<A, I>) => {
   return Effect.gen(function* () {
     const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
     if (!isDeclaredJson(request.headers)) {
-      return yield* invalid("", "send it as JSON, with 'content-type: application/json'")
+      return yield* invalid("", "send the body as JSON, with 'content-type: application/json'")
     }
     if (isEncoded(request.headers)) {
-      return yield* invalid("", "send it without content-encoding")
+      return yield* invalid("", "send the body without content-encoding")
     }
     const bytes = yield* (yield* SmallBodies).read(request)
     return yield* Either.flatMap(parsed(bytes), readBody)
@@ -32,5 +32,5 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 const parsed = (bytes: Uint8Array): Either.Either<unknown, ValidationFailed> =>
   Either.try({
     try: (): unknown => JSON.parse(utf8.decode(bytes)),
-    catch: () => invalid("", "it is not JSON in UTF-8")
+    catch: () => invalid("", "the body is not JSON in UTF-8")
   })

@@ -1,6 +1,6 @@
 /**
- * Webhooks of payment providers (docs/reference/reseller.md#d9). The body is passed on byte for byte, because the
- * signature covers the bytes.
+ * Receives the webhooks of payment providers (docs/reference/reseller.md#d9). The body is passed on as bytes, because
+ * the signature is computed over the bytes.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -18,7 +18,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const Notification = Schema.Unknown.annotations({
-  jsonSchema: { type: "object", description: "The provider's own format, with its signature." }
+  jsonSchema: { type: "object", description: "The notification in the provider's own format, with its signature." }
 })
 
 const Acknowledgement = Schema.Unknown.annotations({
@@ -33,8 +33,8 @@ const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payment
     documented({
       summary: "Receive a payment notification (for payment providers)",
       description:
-        "The notification only triggers a status request to the provider. Notifications of unknown orders are " +
-        "acknowledged like all others.",
+        "The notification only makes this service request the payment status from the provider. Notifications about " +
+        "unknown orders are acknowledged like all others.",
       public: true,
       errors: ["BadSignature", "NotFound", "RequestTooLarge", "Overloaded"]
     })

@@ -1,6 +1,6 @@
 /**
- * URLs of the QR pictures that this service draws. A browser loads a picture without a token, so a seal in the URL proves
- * that this service issued it.
+ * Issues the URLs of the QR pictures that this service draws. A browser loads a picture without a token, so a seal in
+ * the URL proves that this service issued the URL.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -14,21 +14,21 @@ import { TrustedProxies } from "../auth/TrustedProxies.ts"
 export class QrLinks extends Context.Tag("@tollgate/adapters-http/QrLinks")<
   QrLinks,
   {
-    /** The URL of an order's picture, on the address at which the client reached this service. */
+    /** Function that returns the URL of an order's picture on the configured base URL or the origin of the request. */
     readonly urlOf: Effect.Effect<(id: OrderId) => string, never, HttpServerRequest.HttpServerRequest>
     readonly isIssued: (id: OrderId, seal: string) => boolean
   }
 >() {}
 
 export interface QrLinksOptions extends SigningSecrets {
-  /** Unset: URLs begin with the address of the request. */
+  /** Base URL of the pictures; if undefined, their URLs begin with the origin of the request. */
   readonly publicBaseUrl: string | undefined
 }
 
 const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** The base address of a request. Only a trusted proxy may say that the client used https. */
-const addressOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
+/** Returns the origin of a request's URL. The scheme is https only if a trusted proxy reports it. */
+const originOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
   const { socket, headers } = NodeHttpServerRequest.toIncomingMessage(request)
   const host = headers.host ?? ""
   const scheme = proxies.trusts(socket.remoteAddress ?? "") ? headers["x-forwarded-proto"] : undefined
@@ -44,8 +44,8 @@ export const layer = ({ publicBaseUrl, ...secrets }: QrLinksOptions): Layer.Laye
       const base = publicBaseUrl?.replace(/\/+$/, "")
       return {
         urlOf: Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-          const address = base ?? addressOf(request, proxies)
-          return (id: OrderId) => `${address}/qr/${id}.svg?t=${Buffer.from(seal(id)).toString("base64url")}`
+          const origin = base ?? originOf(request, proxies)
+          return (id: OrderId) => `${origin}/qr/${id}.svg?t=${Buffer.from(seal(id)).toString("base64url")}`
         }),
         isIssued: (id, given) => isSealed(id, Buffer.from(given, "base64url"))
       }

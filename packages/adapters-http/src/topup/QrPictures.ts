@@ -1,5 +1,5 @@
 /**
- * Draws the QR code of an order as a picture. A request whose URL this service did not issue gets 404 whether or not the
+ * Draws the QR code of an order as a picture. A URL that this service did not issue returns 404, whether or not the
  * order exists.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -31,7 +31,7 @@ const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
   .annotateContext(
     documented({
       summary: "Draw the QR code of an order",
-      description: "`qr_image_url` of a `qris` order points here when the payment provider has no picture of its own.",
+      description: "The `qr_image_url` of a `qris` order is this URL if the payment provider supplies no picture.",
       public: true,
       errors: ["TopUpNotFound"]
     })
@@ -44,7 +44,7 @@ export class QrPicturesApi extends HttpApiGroup.make("qrPictures")
 
 const readId = Schema.decodeOption(OrderId)
 
-/** As the standard requires: a white border of four modules, and error correction that survives 15 % damage. */
+/** Draws as the standard requires: a white border of four modules, and error correction that tolerates 15 % damage. */
 const draw = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
 
 const picture = (orderId: string, seal: string) =>

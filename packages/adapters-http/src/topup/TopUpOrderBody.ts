@@ -1,6 +1,6 @@
 /**
- * A top-up order as JSON (docs/reference/reseller.md#top-ups). Members that do not apply to the method, or not yet to
- * the status, are left out (docs/reference/reseller.md#d3).
+ * The JSON of a top-up order (docs/reference/reseller.md#top-ups). Members that do not apply to the payment method, or
+ * that have no value yet, are left out (docs/reference/reseller.md#d3).
  */
 import { type DepositAddress, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import {
@@ -22,56 +22,66 @@ const CONTRACT = "0x55d398326f99059fF775485246999027B3197955"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const DepositAddressBody = Schema.Struct({
-  network: text("The network to send on.", "trx"),
+  network: text("The network on which to send.", "trx"),
   token_kind: TokenKind.annotations({ description: "The token to send." }),
-  deposit_address: text("The address to send to.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
+  deposit_address: text("The address to which to send.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
   amount: text("The exact amount to send, in whole tokens.", "25.000000"),
   memo: Schema.optional(text("The memo to send with the payment, on networks that need one.", "1028734"))
 }).annotations({ identifier: "DepositAddress" })
 
 const members = {
   id: uuid("The order's id, used in paths.", ID),
-  order_number: text("`RTO-` and the id; the name of the order at the payment provider.", `RTO-${ID}`),
+  order_number: text(
+    "`RTO-` followed by the id; this number identifies the order at the payment provider.",
+    `RTO-${ID}`
+  ),
   payment_method: PaymentMethod.annotations({ description: "The payment method." }),
   provider: text("The payment provider.", "midtrans"),
-  amount_idr: Schema.optional(integer("The principal in rupiah; only for the QRIS methods.", 250_000)),
-  fee_idr: Schema.optional(integer("The fee in rupiah, never credited; 5 % for `qris`, else 0.", 12_500)),
-  total_idr: Schema.optional(integer("The amount to pay: principal and fee.", 262_500)),
+  amount_idr: Schema.optional(integer("The principal in rupiah; only for `qris` and `hosted_qris`.", 250_000)),
+  fee_idr: Schema.optional(
+    integer("The fee in rupiah, which is not credited: 5 % for `qris`, 0 for `hosted_qris`.", 12_500)
+  ),
+  total_idr: Schema.optional(integer("The amount to pay in rupiah: principal plus fee.", 262_500)),
   quota_usd_micro: integer("The quota that the order credits, in micro-USD.", 25_000_000),
   status: TopUpStatus.annotations({ description: "The status of the order." }),
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
-    description: "The status of the payment: `paid` once the order is `crediting`."
+    description: "The status of the payment: `paid` from the time when the order is `crediting`."
   }),
   expires_at: timestamp("The payment deadline. A later payment is still credited.", AT),
-  created_at: timestamp("The time of creation.", AT),
-  paid_at: Schema.optional(timestamp("The time of payment.", AT)),
-  credited_at: Schema.optional(timestamp("The time when the quota was credited.", AT)),
+  created_at: timestamp("The time at which the order was created.", AT),
+  paid_at: Schema.optional(timestamp("The time at which the order was paid.", AT)),
+  credited_at: Schema.optional(timestamp("The time at which the quota was credited.", AT)),
 
   qr_content: Schema.optional(text("The QRIS code as text; for `qris` and `hosted_qris`.", QRIS)),
-  qr_image_url: Schema.optional(text("The QRIS code as a picture; for `qris`.", PICTURE)),
+  qr_image_url: Schema.optional(text("The URL of the QRIS code as a picture; for `qris`.", PICTURE)),
   payment_url: Schema.optional(
-    text("The provider's payment page; for `hosted_qris`.", "https://tripay.co.id/checkout/T1")
+    text("The URL of the provider's payment page; for `hosted_qris`.", "https://tripay.co.id/checkout/T1")
   ),
   deposit_addresses: Schema.optional(
-    Schema.Array(DepositAddressBody).annotations({ description: "Pay to any one of these; for `crypto`." })
+    Schema.Array(DepositAddressBody).annotations({ description: "The addresses for `crypto`; pay to any one of them." })
   ),
 
   network: Schema.optional(
     Schema.Literal("bsc").annotations({
-      description: "The network; this and all members below are for `crypto_bep20`."
+      description: "The network. This member and all members below are for `crypto_bep20`."
     })
   ),
   chain_id: Schema.optional(integer("The chain id: 56.", 56)),
   token_kind: Schema.optional(TokenKind.annotations({ description: "The token to send." })),
-  contract_address: Schema.optional(text("The token's contract.", CONTRACT)),
-  expected_raw: Schema.optional(digits("The exact amount to send, in units of 10^-18 token.", "25000000000000000000")),
-  received_raw: Schema.optional(digits("The amount received so far; absent while it is zero.", "25000000000000000000")),
-  received_micro: Schema.optional(digits("The received amount in micro-USD, rounded down.", "25000000")),
-  deposit_address: Schema.optional(text("The address to send to; it belongs to this order only.", ADDRESS))
+  contract_address: Schema.optional(text("The address of the token's contract.", CONTRACT)),
+  expected_raw: Schema.optional(digits("The exact amount to send, in units of 10^-18 tokens.", "25000000000000000000")),
+  received_raw: Schema.optional(
+    digits(
+      "The amount received so far, in units of 10^-18 tokens; absent while the amount is zero.",
+      "25000000000000000000"
+    )
+  ),
+  received_micro: Schema.optional(digits("The amount received so far in micro-USD, rounded down.", "25000000")),
+  deposit_address: Schema.optional(text("The address to which to send; only this order uses it.", ADDRESS))
 }
 
 const { id, order_number, payment_method, provider, ...rest } = members
-const provider_payment_id = text("The provider's id of the payment.", "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11")
+const provider_payment_id = text("The payment's id at the provider.", "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11")
 
 const example = {
   id: ID,
@@ -112,13 +122,13 @@ const bep20 = {
   deposit_address: ADDRESS
 }
 
-/** An order in a list. */
+/** Body of an order in a list. */
 export const ListedTopUpOrder = Schema.Struct({ id, order_number, payment_method, provider, ...rest }).annotations({
   identifier: "ListedTopUpOrder",
   examples: [example]
 })
 
-/** A single order. */
+/** Body of a single order. */
 export const TopUpOrderBody = Schema.Struct({
   id,
   order_number,
@@ -137,7 +147,7 @@ export const TopUpOrderBody = Schema.Struct({
 type Listed = typeof ListedTopUpOrder.Type
 type QrUrlOf = (id: OrderId) => string
 
-/** `qrUrlOf` gives the URL of the picture that this service draws, for providers without pictures. */
+/** Converts an order to its body. `qrUrlOf` returns the URL of this service's picture if the provider supplies none. */
 export const toListed = (order: TopUpOrder, qrUrlOf: QrUrlOf): Listed => ({
   id: order.id,
   order_number: orderNumberOf(order.id),

@@ -1,5 +1,5 @@
 /**
- * Top-up orders: creating, reading and listing them (docs/reference/reseller.md#top-ups).
+ * Creates, reads and lists top-up orders (docs/reference/reseller.md#top-ups).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -30,17 +30,22 @@ const TopUpRequestBody = Schema.Struct(
   {
     method: PaymentMethod.annotations({
       description:
-        "`qris`: rupiah, with a fee of 5 %. `hosted_qris`: rupiah, no fee. `crypto`: USDT or USDC, one for one. " +
-        "`crypto_bep20`: USDT or USDC on the BNB Smart Chain, to an address made for the order."
+        "`qris`: rupiah with a fee of 5 %. `hosted_qris`: rupiah without a fee. `crypto`: USDT or USDC, 1 token for " +
+        "1 USD. `crypto_bep20`: USDT or USDC on the BNB Smart Chain, to an address that only this order uses."
     }),
     amount_idr: Schema.optional(
-      integer("The principal in rupiah. Required for the QRIS methods, not allowed for others.", 250_000)
+      integer("The principal in rupiah. Required for `qris` and `hosted_qris`, not allowed for other methods.", 250_000)
     ),
     amount_usd_micro: Schema.optional(
-      integer("The amount in micro-USD. Required for the crypto methods, not allowed for others.", 25_000_000)
+      integer(
+        "The amount in micro-USD. Required for `crypto` and `crypto_bep20`, not allowed for other methods.",
+        25_000_000
+      )
     ),
     token_kind: Schema.optional(
-      TokenKind.annotations({ description: "For `crypto_bep20`; default `usdt`. Ignored by other methods." })
+      TokenKind.annotations({
+        description: "The token to pay with, for `crypto_bep20`; default `usdt`. Ignored for other methods."
+      })
     )
   } satisfies MembersOf<typeof TopUpRequest>,
   unknownMembers
@@ -54,7 +59,7 @@ const TopUpRequestBody = Schema.Struct(
 
 const TopUpList = Schema.Struct({
   topups: Schema.Array(ListedTopUpOrder).annotations({ description: "Newest first." }),
-  total: integer("The number of the reseller's orders on all pages.", 42)
+  total: integer("The total number of the reseller's orders.", 42)
 }).annotations({ identifier: "TopUpList" })
 
 const path = Schema.Struct({ orderID: uuid("The `id` of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") })
@@ -65,7 +70,8 @@ const createOrder = HttpApiEndpoint.post("createTopUp", "/api/reseller/topup")
   .annotateContext(
     documented({
       summary: "Create a top-up order",
-      description: "The response says how much to pay and where. Read the order until it is `credited`.",
+      description:
+        "The response contains the amount to pay and the payment instructions. Read the order until its status is `credited`.",
       errors: [...bodyErrors, "AmountOutOfRange", "PaymentProviderUnavailable"]
     })
   )
@@ -77,8 +83,8 @@ const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID"
     documented({
       summary: "Read a top-up order",
       description:
-        "Refreshes the order at the payment provider and credits a received payment. If the provider does not respond, " +
-        "the last known state is returned.",
+        "Requests the order's state from the payment provider and credits a received payment. If the provider does not " +
+        "respond, the last known state is returned.",
       errors: ["TopUpNotFound"]
     })
   )
@@ -89,7 +95,7 @@ const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orde
   .annotateContext(
     documented({
       summary: "Same as GET /api/reseller/topup/{orderID}",
-      description: "For clients that were written for this path. Takes no body.",
+      description: "This path exists for clients that already use it. It takes no body.",
       errors: ["TopUpNotFound"]
     })
   )
@@ -97,7 +103,13 @@ const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orde
 const listOrders = HttpApiEndpoint.get("listTopUps", "/api/reseller/topups")
   .setUrlParams(
     Schema.Struct({
-      limit: parameter({ type: "integer", minimum: 1, maximum: 100, default: 20, description: "The page size." }),
+      limit: parameter({
+        type: "integer",
+        minimum: 1,
+        maximum: 100,
+        default: 20,
+        description: "The maximum number of orders per page."
+      }),
       offset: parameter({ type: "integer", minimum: 0, default: 0, description: "The number of orders to skip." })
     })
   )

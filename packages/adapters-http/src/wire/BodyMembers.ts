@@ -1,13 +1,13 @@
 /**
- * The members of a request body that a scan has found: reads their values, measures them, and replaces them without
- * changing any other byte.
+ * Works on the members of a request body that {@link scanner} has found: reads their values, sums their sizes, and
+ * replaces them without changing any other byte of the body.
  */
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { ScannedMember } from "./JsonScan.ts"
 
 type Found = ScannedMember | undefined
 
-/** Reads values. The first value of a wrong type becomes the fault of the body; `null` reads as absent. */
+/** Reads values. The first value with a wrong type is recorded in `fault`; `null` counts as absent. */
 export class MemberValues {
   fault: InvalidRequest | undefined
   readonly #body: Buffer
@@ -16,16 +16,16 @@ export class MemberValues {
     this.#body = body
   }
 
-  /** A required string that is not empty. */
+  /** Reads a required non-empty string. */
   name(member: Found, param: string): string {
     const name = member?.kind === "string" ? JSON.parse(this.#text(member)) : ""
-    if (name === "") this.#refuse(param, "must be a string that is not empty")
+    if (name === "") this.#refuse(param, "must be a non-empty string")
     return name
   }
 
-  /** A required array that is not empty. */
+  /** Checks a required non-empty array. */
   filledArray(member: Found, param: string): void {
-    if (member?.kind !== "array" || member.empty) this.#refuse(param, "must be an array that is not empty")
+    if (member?.kind !== "array" || member.empty) this.#refuse(param, "must be a non-empty array")
   }
 
   object(member: Found, param: string): void {
@@ -46,7 +46,7 @@ export class MemberValues {
     return undefined
   }
 
-  /** A required integer of at least 1. */
+  /** Reads a required integer of at least 1. */
   count(member: Found, param: string): number {
     const value = isPresent(member) ? this.integer(member, param) : 0
     if (value !== undefined && value < 1) this.#refuse(param, "must be an integer of at least 1")
@@ -64,7 +64,7 @@ export class MemberValues {
 
 const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.kind !== "null"
 
-/** The text and the attachments of the members that a model reads. */
+/** Returns the text bytes and the number of attachments of these members together. */
 export const sizeOfMembers = (
   members: ReadonlyArray<Found>
 ): { readonly textBytes: number; readonly attachments: number } => {
@@ -77,14 +77,14 @@ export const sizeOfMembers = (
   return { textBytes, attachments }
 }
 
-/** Replaces the bytes from `start` up to `end` by `text`; an empty range is an insertion. */
+/** Replacement of the bytes from `start` up to, not including, `end` by `text`; an empty range inserts `text`. */
 export interface Splice {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** The splices must not overlap; all other bytes stay as they are. */
+/** Applies the splices, which must not overlap; all other bytes stay unchanged. */
 export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => {
   const inOrder = splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)
   const parts: Array<Buffer> = []

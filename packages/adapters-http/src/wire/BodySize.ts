@@ -1,20 +1,20 @@
 /**
- * The size of a body as a model reads it: bytes of text, and the number of attachments.
+ * Measures a body as a model reads it: UTF-8 bytes of text and number of attachments.
  *
  * Embedded images and sounds are megabytes of base64 that cost a few hundred tokens, so they do not count as text. This
- * holds only in the media members of the protocol, and only for values that are base64 to their end: text disguised as
- * media must not be admitted without a hold.
+ * exception covers only the media members of the protocol, and only values that begin with 1024 bytes of base64 and
+ * contain no space, so that text disguised as media is still covered by the hold.
  */
 
-/** The members of a protocol's bodies that carry images, sounds and files. */
+/** Names by which the bodies of one protocol carry images, sounds and files. */
 export interface MediaNames {
-  /** Members that hold base64, bare or as a `data:` URL. */
+  /** Names of the members whose values are base64, bare or as a `data:` URL. */
   readonly members: ReadonlyArray<string>
-  /** Values of `type` that make an object an attachment. */
+  /** Values of `type` that mark an object as an attachment. */
   readonly types: ReadonlyArray<string>
 }
 
-/** A shorter value counts as text, also when it is base64. */
+/** Values up to this size count as text, even if they are base64. */
 const MIN_MEDIA_BYTES = 1024
 const MAX_DATA_URL_HEAD_BYTES = 256
 
@@ -24,11 +24,11 @@ const COMMA = 0x2c
 const SPACE = 0x20
 
 const isBase64 = new Uint8Array(256)
-// The backslash is allowed because some encoders write a slash as `\/`.
+// The backslash is included because some encoders write a slash as `\/`.
 for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\"))
   isBase64[byte] = 1
 
-/** {@link MediaNames} as bytes, prepared once. */
+/** {@link MediaNames} as bytes, converted once. */
 export interface Media {
   readonly members: ReadonlyArray<Buffer>
   readonly types: ReadonlyArray<Buffer>
@@ -40,7 +40,7 @@ export const mediaOf = ({ members, types }: MediaNames): Media => ({
 })
 
 export class BodySize {
-  /** Bytes of all string values except media, with escapes decoded. */
+  /** UTF-8 bytes of all string values except media, with escapes decoded. */
   textBytes = 0
   attachments = 0
   readonly #media: Media
@@ -50,9 +50,9 @@ export class BodySize {
   }
 
   /**
-   * Adds one string value. `start` and `end` are its position between the quotes; `nameStart` and `nameEnd` that of its
-   * member's name, an empty range for an element of an array. `surplus` is the number of bytes that its escapes take
-   * more than the characters they encode.
+   * Adds one string value. `start` and `end` are the positions of the value between its quotes. `nameStart` and
+   * `nameEnd` are the positions of the member name; they are equal for an array element. `surplus` is the number of
+   * bytes by which the escapes in the value are longer than the characters that they encode.
    */
   addString(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number, surplus: number): void {
     const length = end - start

@@ -1,9 +1,9 @@
 /**
- * The error table of the image routes: the errors that only image requests have (docs/reference/errors.md#err-5), in
- * the body of the inference routes (docs/reference/errors.md#a6).
+ * The table of the errors that only image requests have (docs/reference/errors.md#err-5). Their bodies have the same
+ * format as those of the inference routes (docs/reference/errors.md#a6).
  *
- * Official clients retry by themselves after 408, 409 and 5xx. Where a retry cannot help, or would generate a second
- * image for nothing, `x-should-retry: false` prevents it.
+ * Official clients retry automatically after 408, 409 and 5xx. Where a retry cannot help, or would generate a second
+ * image in vain, `x-should-retry: false` prevents the retry.
  */
 import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
 import {
@@ -20,7 +20,7 @@ import { retryAfter } from "./RetryAfter.ts"
 /** Every error of an image request. A defect is reported as `InternalError`. */
 export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
 
-/** The errors that no relayed request has. */
+/** The errors that only image requests have. */
 type ImagesOnly = Exclude<ImageError, RelayError>
 
 const typed = (type: string) => ({ openai: type, anthropic: type })
@@ -72,14 +72,15 @@ const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<Ima
     status: 429,
     code: "image_concurrency_limit",
     type: typed("rate_limit_error"),
-    message: () => "Another image request of this account is still running. Try again when it has ended.",
+    message: () => "Another image request of this account is still running. Try again after that request has ended.",
     headers: retryAfter
   },
   ImageWithheld: {
     status: 502,
     code: "image_too_large_output",
     type: serverError,
-    message: () => "The image is larger than 20 MiB and was withheld. Nothing was charged. Ask for a smaller one.",
+    message: () =>
+      "The generated image is larger than 20 MiB and was withheld. Nothing was charged. Request a smaller image.",
     headers: doNotRetry
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The error table of the inference routes: status, code, type and message, one row for each error. All routes send one
+ * The error table of the inference routes: status, code, type and message, one row per error. All routes send the same
  * body (docs/reference/errors.md#a6), which has the members that OpenAI's and Anthropic's clients read.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
@@ -39,15 +39,15 @@ export interface WireErrorBody {
   readonly body: string
 }
 
-/** The vocabulary of `error.type`: Anthropic's on the messages routes, OpenAI's on all others. */
+/** The protocol that defines the values of `error.type`: Anthropic's on the messages routes, OpenAI's on all others. */
 export type ErrorDialect = "openai" | "anthropic"
 
-/** The row of an error in an error table. */
+/** A row of an error table. */
 export interface WireError<E> {
   readonly status: number
   readonly code: string
   readonly type: { readonly [Dialect in ErrorDialect]: string }
-  /** For the client: what happened and what to do; never an internal cause. */
+  /** Message for the client: what happened and what to do; never an internal cause. */
   readonly message: (error: E) => string
   readonly param?: (error: E) => string | null
   readonly headers?: (error: E) => Record<string, string>
@@ -75,7 +75,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
   InvalidApiKey: {
     status: 401,
     code: "invalid_api_key",
-    // The types that OpenAI and Anthropic send for a wrong key.
+    // OpenAI and Anthropic send these types for a wrong key.
     type: { openai: "invalid_request_error", anthropic: "authentication_error" },
     message: ({ reason }) => keyMessages[reason],
     headers: () => ({ "www-authenticate": "Bearer" })
@@ -85,7 +85,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "insufficient_balance",
     type: { openai: "insufficient_quota", anthropic: "billing_error" },
     message: () =>
-      "Neither the token plan for this model nor the pay-as-you-go balance covers this request. Top up one of them.",
+      "Neither the token plan for this model nor the pay-as-you-go balance covers this request. Top up either of them.",
     headers: () => ({ "x-should-retry": "false" })
   },
   ModelNotFound: {
@@ -102,14 +102,14 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     type: invalidRequest,
     message: ({ limitBytes }) =>
       limitBytes === null
-        ? "The request is larger than the model accepts. Send less."
-        : `The request body is larger than ${limitBytes} bytes. Send less.`
+        ? "The request is larger than the model accepts. Send a smaller request."
+        : `The request body is larger than ${limitBytes} bytes. Send a smaller body.`
   },
   TechnicalLimit: {
     status: 429,
     code: "technical_limit",
     type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
-    message: () => "The model accepts no more requests now. Try again after the time in `retry-after`.",
+    message: () => "The model's rate limit is reached. Try again after the number of seconds in `retry-after`.",
     headers: retryAfter
   },
   UpstreamFailed: {
@@ -122,28 +122,29 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     status: 503,
     code: "overloaded",
     type: overloaded,
-    message: () => "The service is at capacity. Try again after the time in `retry-after`.",
+    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
     headers: retryAfter
   },
   CircuitOpen: {
     status: 503,
     code: "circuit_open",
     type: overloaded,
-    message: () => "The model is temporarily unavailable after failures. Try again after the time in `retry-after`.",
+    message: () =>
+      "The model is temporarily unavailable after failures. Try again after the number of seconds in `retry-after`.",
     headers: retryAfter
   },
   InternalError: {
     status: 500,
     code: "internal_error",
     type: serverError,
-    message: () => "The server failed. Try again. If it happens again, report the request id."
+    message: () => "An internal error occurred. Try again. If the error occurs again, report the request id."
   }
 }
 
 const keyMessages = {
   missing: "An API key is required. Send it as 'Authorization: Bearer <key>' or as 'x-api-key: <key>'.",
-  conflicting: "Two different API keys were sent. Send one.",
-  unknown: "The API key is not valid. Check it, or ask its issuer for a new one."
+  conflicting: "The request has two different API keys. Send only one.",
+  unknown: "The API key is not valid. Check the key, or ask its issuer for a new key."
 }
 
 const MAX_NAME_CHARACTERS = 100
@@ -151,7 +152,7 @@ const MAX_NAME_CHARACTERS = 100
 const shortened = (name: string): string =>
   name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}...` : name
 
-/** The `error` member that every client reads, in a body and in a stream. */
+/** The `error` member, which is the same in a body and in a stream. */
 export interface ErrorObject {
   readonly type: string
   readonly code: string
@@ -166,7 +167,7 @@ export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObje
 export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody =>
   bodyOf(wireErrorOf(error), error, requestId, dialect)
 
-/** The body of an error from its row; also for the rows of another table. */
+/** Builds the error response from a row of any error table. */
 export const bodyOf = <E>(row: WireError<E>, error: E, requestId: string, dialect: ErrorDialect): WireErrorBody => ({
   status: row.status,
   headers: row.headers?.(error) ?? {},
@@ -181,5 +182,5 @@ const objectOf = <E>({ code, type, message, param }: WireError<E>, error: E, dia
   details: { error_code: code }
 })
 
-/** TypeScript cannot see that the row found by an error's tag takes that error. */
+/** The cast is needed because TypeScript cannot infer that the row found by an error's tag accepts that error. */
 const wireErrorOf = (error: RelayError): WireError<RelayError> => wireErrors[error._tag] as WireError<RelayError>

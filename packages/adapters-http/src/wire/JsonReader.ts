@@ -1,13 +1,13 @@
 /**
- * Reads JSON (strictly RFC 8259) as bytes, from one position to the next, without building values.
+ * Reads JSON (strictly RFC 8259) from bytes without building values.
  *
- * A reading method takes the position where an element begins and returns the position where it ends, or -1 after it
- * has recorded the position of the error. Strings are reported to a {@link BodySize}. No method is recursive, so deep
- * nesting cannot exhaust the stack.
+ * Each reading method takes the position at which an element begins and returns the position at which the element ends.
+ * At a syntax error, the method records the position of the error and returns -1. String values are reported to a
+ * {@link BodySize}. No method is recursive, so deep nesting cannot exhaust the stack.
  */
 import type { BodySize } from "./BodySize.ts"
 
-/** Requests have a few levels; deeper nesting is an attack on a parser behind this one. */
+/** Maximum nesting depth. Real requests have a few levels; deeper nesting can exhaust the stack of the next parser. */
 export const MAX_DEPTH = 512
 
 export const QUOTE = 0x22
@@ -35,7 +35,7 @@ const tableOf = (characters: string): Uint8Array => {
 const isEscapable = tableOf('"\\/bfnrt')
 const isHex = tableOf("0123456789abcdefABCDEF")
 
-/** The kinds of the open brackets. Shared by all readers, because one scan ends before another begins. */
+/** Kind of each open bracket: 1 for an object, 0 for an array. All readers share it, because scans never interleave. */
 const NESTING = new Uint8Array(MAX_DEPTH)
 
 export class JsonReader {
@@ -43,7 +43,7 @@ export class JsonReader {
   readonly size: BodySize
   errorAt = 0
   tooDeep = false
-  /** The end of the last member name, before its closing quote. */
+  /** Position of the closing quote of the last member name. */
   nameEnd = 0
   readonly #view: DataView
   readonly #length: number
@@ -62,7 +62,7 @@ export class JsonReader {
     return -1
   }
 
-  /** The position of the next byte that is not white space. */
+  /** Returns the position of the next byte that is not white space. */
   skipSpace(at: number): number {
     let i = at
     while (i < this.#length) {
@@ -73,7 +73,7 @@ export class JsonReader {
     return i
   }
 
-  /** Reads the name and the colon of a member; returns the position of its value. */
+  /** Reads the name and the colon of a member; returns the position of the member's value. */
   name(at: number): number {
     if (this.bytes[at] !== QUOTE) return this.fail(at)
     const end = this.#string(at)
@@ -83,7 +83,10 @@ export class JsonReader {
     return this.bytes[colon] === COLON ? this.skipSpace(colon + 1) : this.fail(colon)
   }
 
-  /** Reads a whole value at the nesting depth `depthAbove`. `nameStart` is the position of its name, -1 without one. */
+  /**
+   * Reads a whole value. `depthAbove` is the number of containers around the value. `nameStart` is the position of the
+   * member's name after its opening quote, or -1 if the value is not a member.
+   */
   value(at: number, depthAbove: number, nameStart: number): number {
     const { bytes } = this
     const isObject = this.#isObject
@@ -132,7 +135,7 @@ export class JsonReader {
     }
   }
 
-  /** The items between two brackets: `read` is called with the position of each and returns its end. */
+  /** Reads the items of a container: calls `read` with the position of each item; `read` returns the item's end. */
   items(open: number, close: number, read: (at: number) => number): number {
     let at = this.skipSpace(open + 1)
     if (this.bytes[at] === close) return at + 1
@@ -209,8 +212,9 @@ export class JsonReader {
   }
 
   /**
-   * The position of the next quote, backslash or control character. Tests four bytes at a time: the subtraction sets
-   * the highest bit of a byte that matches, and sometimes of the byte above it, so a match is then tested byte by byte.
+   * Returns the position of the next quote, backslash or control character. Four bytes are tested at a time. The
+   * subtraction sets the highest bit of a matching byte, and sometimes also of the byte above it, so each match is then
+   * checked byte by byte.
    */
   #plain(at: number): number {
     const view = this.#view
@@ -235,7 +239,10 @@ export class JsonReader {
   }
 }
 
-/** `\uXXXX` takes six bytes for a character of one to three; each half of a surrogate pair encodes two. */
+/**
+ * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the UTF-8 bytes that it encodes: one to
+ * three bytes, and two bytes for each half of a surrogate pair.
+ */
 const surplusOf = (codeUnit: number): number => {
   if (codeUnit < 0x80) return 5
   return codeUnit < 0x800 || (codeUnit >= 0xd800 && codeUnit < 0xe000) ? 4 : 3

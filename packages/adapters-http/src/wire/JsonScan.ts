@@ -1,10 +1,10 @@
 /**
- * One pass over the bytes of a body: checks that it is well-formed JSON with an object at its root, and finds the
- * members that routing, metering and billing need.
+ * Scans the bytes of a body in one pass: checks that the body is a well-formed JSON object, and finds the members that
+ * routing, metering and billing need.
  *
- * Each of these members may occur once, in its exact spelling. A duplicate, or a member that differs only in case,
- * could mean one thing to the gateway and another to the provider (some parsers take the last one, some ignore case),
- * so it is refused (docs/reference/inference.md#f3). All other members are only checked for syntax.
+ * Each of these members may occur once, in its exact spelling. A duplicate, or a member that differs only in case, is
+ * refused (docs/reference/inference.md#f3), because the gateway and the provider could read it differently: some
+ * parsers take the last duplicate, and some ignore case. All other members are only checked for syntax.
  */
 
 import { isUtf8 } from "node:buffer"
@@ -14,37 +14,37 @@ import { BodySize, type Media, type MediaNames, mediaOf } from "./BodySize.ts"
 import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./JsonReader.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 
-/** The members to find in the bodies of a protocol. */
+/** The members to find in the bodies of one protocol. */
 export interface ScanPlan<Name extends string> {
   readonly members: { readonly [N in Name]: MemberPlan }
   readonly media: MediaNames
 }
 
 export interface MemberPlan {
-  /** For an object: the members to find inside it. */
+  /** If the value is an object: the members to find in it. */
   readonly inside?: { readonly [name: string]: MemberPlan }
-  /** For an array: every element must be an object with this member, a string. */
+  /** If the value is an array: the member that every element must have, with a string as its value. */
   readonly each?: string
 }
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
 
-/** A member that was found: its value is the bytes from `start` up to, not including, `end`. */
+/** A found member. Its value consists of the bytes from `start` up to, not including, `end`. */
 export interface ScannedMember {
   readonly kind: JsonKind
   readonly start: number
   readonly end: number
-  /** See {@link BodySize}. */
+  /** UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
   readonly textBytes: number
   readonly attachments: number
-  /** An object or array without elements. */
+  /** Whether the value is an object or array without elements. */
   readonly empty: boolean
   readonly inside: { readonly [name: string]: ScannedMember }
 }
 
 export type ScannedBody<Name extends string> = { readonly [N in Name]?: ScannedMember }
 
-/** Prepares a plan once for all bodies. */
+/** Prepares a plan once and returns the function that scans each body. */
 export const scanner = <Name extends string>(
   plan: ScanPlan<Name>
 ): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
@@ -105,7 +105,9 @@ class Scan {
     const { errorAt, tooDeep, bytes } = this.#reader
     if (this.#refusal !== undefined) return this.#refusal
     if (tooDeep) return notJson(`it is nested more than ${MAX_DEPTH} levels deep`)
-    return notJson(errorAt >= bytes.length ? "it ends too early" : `unexpected character at byte ${errorAt}`)
+    return notJson(
+      errorAt >= bytes.length ? "it ends before the object is complete" : `unexpected character at byte ${errorAt}`
+    )
   }
 
   #refuse(message: string, param: string | null): -1 {

@@ -1,8 +1,8 @@
 /**
- * Matches a member name in the bytes of a body against the names to find: exactly, or nearly.
+ * Compares a member name in the bytes of a body with the names to find, and reports exact and near matches.
  *
- * Escapes are decoded before the comparison. A near match differs only in case, as lenient parsers compare; some of
- * them also take the long s and the Kelvin sign for an s and a k.
+ * Escapes are decoded before the comparison. A near match differs only in case, because some parsers ignore case; some
+ * parsers also read the long s (U+017F) as `s` and the Kelvin sign (U+212A) as `k`.
  */
 
 export const NO_MATCH = -1
@@ -11,13 +11,13 @@ export class MemberNames {
   readonly names: ReadonlyArray<string>
   readonly #bytes: ReadonlyArray<Buffer>
 
-  /** The names must be lower-case ASCII. */
+  /** Takes the names to find, which must be lower-case ASCII. */
   constructor(names: ReadonlyArray<string>) {
     this.names = names
     this.#bytes = names.map((name) => Buffer.from(name))
   }
 
-  /** The index of the name, {@link NO_MATCH}, or for a near match {@link nearMatch} of the index. */
+  /** Returns the index of the matching name, {@link nearMatch} of that index for a near match, or {@link NO_MATCH}. */
   find(bytes: Buffer, start: number, end: number): number {
     for (let i = start; i < end; i++) if (isNotPlain(bytes[i] as number)) return this.#findUnescaped(bytes, start, end)
     for (let index = 0; index < this.#bytes.length; index++) {
@@ -38,7 +38,7 @@ export class MemberNames {
   }
 }
 
-/** Encodes the index of a near match as a negative number; applied again, decodes it. */
+/** Encodes the index of a near match as a negative number, and decodes that number back to the index. */
 export const nearMatch = (index: number): number => -2 - index
 
 const isNotPlain = (byte: number): boolean => byte >= 0x80 || byte === 0x5c
@@ -49,7 +49,7 @@ const compare = (name: Buffer, bytes: Buffer, start: number): "same" | "near" | 
     const wanted = name[i] as number
     const byte = bytes[start + i] as number
     if (byte === wanted) continue
-    // This bit distinguishes lower case from upper case; it turns no other character into a letter.
+    // This bit distinguishes lower case from upper case; setting it turns no other character into a letter.
     if ((byte | 0x20) !== wanted) return "different"
     same = false
   }

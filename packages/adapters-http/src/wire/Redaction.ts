@@ -1,22 +1,22 @@
 /**
- * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account there or
- * its costs (docs/reference/inference.md#f15).
+ * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account at the
+ * provider, or the gateway's costs (docs/reference/inference.md#f15).
  *
- * Clients act on the wording of refusals ("prompt is too long: ..."), so a text is kept where possible: the upstream
- * model is replaced by the public name. If anything else in the text could identify the provider, the whole text is
- * dropped.
+ * Clients act on the wording of refusals ("prompt is too long: ..."), so a text is kept where possible, with the
+ * upstream model replaced by the public name. If anything else in the text could identify the provider, the whole text
+ * is dropped.
  */
 
-/** Names that must never reach a client: those of the provider, of its host and of its models. */
+/** The public name of the model, and the provider's names that must never reach a client. */
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
   readonly secretWords: ReadonlyArray<string>
 }
 
-/** The text as a client may see it; undefined when it must be dropped. */
+/** Returns the text that the client may see; undefined if the whole text must be dropped. */
 export const redactedText = (text: string, names: ProviderNames): string | undefined => {
-  // No refusal is that long; a longer text may be an attack on the patterns below.
+  // Real refusals are shorter; a longer text could make the regular expressions below slow.
   if (text.length > MAX_SEARCHED_CHARACTERS) return undefined
   const visible = text.replace(INVISIBLE, " ").trim()
   const renamed = visible.replace(modelPattern([names.publicName, ...idsOf(names.upstreamModel)]), PLACEHOLDER)
@@ -27,7 +27,7 @@ export const redactedText = (text: string, names: ProviderNames): string | undef
   return shown.length > MAX_SHOWN_CHARACTERS ? `${shown.slice(0, MAX_SHOWN_CHARACTERS)}...` : shown
 }
 
-/** The path of a member; null for any other value. */
+/** Returns `param` if it is a member path that does not identify the provider; else null. */
 export const redactedParam = (param: unknown, names: ProviderNames): string | null =>
   typeof param === "string" && PARAM.test(param) && redactedText(param, names) === param ? param : null
 
@@ -35,15 +35,17 @@ const MAX_SHOWN_CHARACTERS = 1_000
 const MAX_SEARCHED_CHARACTERS = 2_000
 const PARAM = /^[\w.[\]-]{1,100}$/
 
-/** Control and formatting characters; a placeholder can be one of them. */
+/** Control and formatting characters. They are replaced first, so the text cannot contain the placeholder. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
-/** Stands for the public name of the model while the rest of the text is searched. */
+/** Replaces the public name of the model while the rest of the text is searched. */
 const PLACEHOLDER = "\u0001"
 
-/** Ids of tool calls come from the client's own messages. */
+/** Ids of tool calls, which are not searched because they come from the client's own messages. */
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
-/** Companies and software that serve models. A provider behind a provider is in no catalog. */
+/**
+ * Companies and software that serve models. The list is fixed, because a provider can itself forward to another one.
+ */
 const PROVIDERS = new RegExp(
   [
     "alibaba|amazon|anthropic|anyscale|azure|baidu|baseten|bedrock|bytedance|cerebras|cloudflare|coreweave|dashscope",
@@ -58,44 +60,44 @@ const PROVIDERS = new RegExp(
 
 const IDENTIFYING: ReadonlyArray<RegExp> = [
   PROVIDERS,
-  // URLs, mail addresses, host names, IP addresses.
+  // URLs, email addresses, host names and IP addresses.
   /:\/\/\w|\bwww\.|\S@\S/i,
   /\b[a-z0-9-]+\.(?:ai|app|cloud|cn|co|com|dev|eu|io|local|internal|net|org|run|so|tech|us|xyz)\b/i,
   /\b\d{1,3}(?:\.\d{1,3}){3}\b/,
-  // Keys, accounts, ids.
+  // API keys, account names and ids.
   /\b(?:sk|pk|rk|gsk|xai|hf|fw|r8|nvapi|pplx|csk|key|orgs?|proj|project|acct|account|user|team|wrkspc|workspace|tenant|deployment|req|request|resp|msg|gen|chatcmpl|trace|run)[-_](?=[\w*.-]*[\d*])[\w*.-]{6,}/i,
   /\bAIza|\barn:/,
   /\b(?:request|trace|correlation|generation|organi[sz]ation|account|project|tenant|deployment|resource|subscription)[\s_-]?ids?\b/i,
   /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}\b/i,
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{24,}/i,
-  // Money, and the terms of the gateway's account.
+  // Amounts of money, and words about the gateway's account.
   /[$€£¥]\s?\d|\d\s?[€£¥]|\b(?:usd|eur|cny|rmb)\b|\d\s?(?:cents?|dollars?|credits?)\b/i,
   /\b(?:billing|billed|invoice|payment|price[ds]?|pricing|credit balance|(?:current|insufficient) (?:balance|credits?|funds|quota)|your plan|(?:free|paid|usage) (?:plan|tier)|upgrade|subscription|api[ _-]?key)\b/i
 ]
 
-/** A model may be named with a path before its id, and its id with a version after it. */
+/** Matches a model id, with an optional path before it and an optional version after it. */
 const modelPattern = (ids: ReadonlyArray<string>): RegExp => {
   const alternatives = [...ids].sort((a, b) => b.length - a.length).map((id) => escaped(id) + (isWord(id) ? END : ""))
   return new RegExp(`(?<![\\w/.-])(?:[\\w.-]{1,64}/){0,6}(?:${alternatives.join("|")})(?:[-_.:@/]?[a-z0-9])*`, "gi")
 }
 
-/** A model named `max` does not match `maximum`. */
+/** Tells whether an id consists of letters only; such an id (`max`) must not match a longer word (`maximum`). */
 const isWord = (id: string): boolean => /^[a-z]+$/i.test(id)
 const END = "(?![a-z])"
 
-/** `vendor/model` is also known as `model`. */
+/** Returns the upstream model and, for `vendor/model`, also `model`. */
 const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   const short = upstreamModel.slice(upstreamModel.lastIndexOf("/") + 1)
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]
 }
 
-/** A short name must be a whole word; a long name also matches inside other words. */
+/** Matches a name of up to 4 characters only as a whole word, and a longer name also inside other words. */
 const wordPattern = (word: string): RegExp =>
   new RegExp(word.length < 5 ? `(?<![a-z0-9])${escaped(word)}(?![a-z0-9])` : escaped(word), "i")
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
 
-/** Members of responses that identify the provider, its internals or its price for the gateway. */
+/** Response members that identify the provider, its internals, or the price that the gateway pays. */
 const PROVIDER_MEMBERS: ReadonlySet<string> = new Set([
   "content_filter_offsets",
   "content_filter_result",
@@ -118,7 +120,7 @@ const PROVIDER_MEMBER_PREFIXES =
 
 const isProviderMember = (name: string): boolean => PROVIDER_MEMBERS.has(name) || PROVIDER_MEMBER_PREFIXES.test(name)
 
-/** The same object when it has no such member. */
+/** Returns the object without its provider members; the same object if it has none. */
 export const withoutProviderMembers = <A extends { readonly [member: string]: unknown }>(object: A): A => {
   for (const name in object) {
     if (isProviderMember(name)) {

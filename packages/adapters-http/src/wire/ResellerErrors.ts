@@ -1,7 +1,6 @@
 /**
- * The error table of the reseller routes: status, code and message, one row for each error
- * (docs/reference/errors.md#err-6, docs/reference/errors.md#a5). A use case that can fail with an error without a row
- * does not compile.
+ * The error table of the reseller routes: status, code and message, one row per error (docs/reference/errors.md#err-6,
+ * docs/reference/errors.md#a5). The file does not compile if an error of a use case has no row.
  *
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
@@ -59,11 +58,11 @@ export type ResellerFailure =
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** For the client: what happened, and what to do. */
+  /** Message for the client: what happened and what to do. */
   readonly message: (error: E) => string
   readonly details?: (error: E) => ReadonlyArray<FieldIssue>
   readonly headers?: (error: E) => Record<string, string>
-  /** When it happens, for the OpenAPI document. */
+  /** Condition under which the error occurs, for the OpenAPI document. */
   readonly meaning: string
   readonly example: E
 }
@@ -88,15 +87,16 @@ const rows: Rows = {
         ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
         : `${first.path}: ${first.message}.`,
     details: ({ details }) => details,
-    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each.",
+    meaning: "Members are missing, malformed or contradictory; `details` has one entry per member.",
     example: new ValidationFailed({ details: [{ path: "email", message: "an email address, like name@example.com" }] })
   },
   InvalidCredentials: {
     status: 401,
     code: "invalid_credentials",
-    message: () => "Wrong email or password, or a missing or invalid token. Log in to get a new token.",
+    message: () => "The email or password is wrong, or the token is missing or invalid. Log in to get a new token.",
     headers: () => ({ "www-authenticate": "Bearer" }),
-    meaning: "Wrong email or password, or a token that is missing, invalid, expired, or of an inactive reseller.",
+    meaning:
+      "The email or password is wrong, or the token is missing, invalid or expired, or its reseller is not active.",
     example: new InvalidCredentials()
   },
   InsufficientQuota: {
@@ -119,7 +119,7 @@ const rows: Rows = {
     code: "reseller_not_active",
     message: ({ status }) =>
       `The password is right, but your account is ${status}. Contact the operator of this service.`,
-    meaning: "The password is right, but the account is not active; the message names its status.",
+    meaning: "The password is right, but the account is not active; the message names the account's status.",
     example: new ResellerNotActive({ status: "pending" })
   },
   TopUpNotFound: {
@@ -133,7 +133,7 @@ const rows: Rows = {
     status: 404,
     code: "not_found",
     message: ({ what }) => notFound[what],
-    meaning: "It does not exist or does not belong to the reseller.",
+    meaning: "The customer, key or provider in the path does not exist or does not belong to the reseller.",
     example: new NotFound({ what: "customer" })
   },
   EmailExists: {
@@ -146,14 +146,14 @@ const rows: Rows = {
   IdempotencyConflict: {
     status: 409,
     code: "idempotency_conflict",
-    message: () => "This operation_id was used for another customer or another tier. Use a new one.",
-    meaning: "The `operation_id` was used for another customer or another tier.",
+    message: () => "This operation_id was already used for another customer or tier. Use a new operation_id.",
+    meaning: "The `operation_id` was already used for another customer or tier.",
     example: new IdempotencyConflict()
   },
   RequestTooLarge: {
     status: 413,
     code: "request_too_large",
-    message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send less.`,
+    message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send a smaller body.`,
     meaning: "The body is larger than 64 KiB.",
     example: new RequestTooLarge({ limitBytes: 65_536 })
   },
@@ -162,7 +162,7 @@ const rows: Rows = {
     code: "amount_out_of_range",
     message: (error) => `${error.path} must be ${rangeOf(error)}.`,
     details: (error) => [{ path: error.path, message: rangeOf(error) }],
-    meaning: "The amount is outside the limits of the method.",
+    meaning: "The amount is outside the limits of the payment method.",
     example: new AmountOutOfRange({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   },
   TierNotAvailable: {
@@ -184,7 +184,7 @@ const rows: Rows = {
     status: 401,
     code: "invalid_signature",
     message: () => "The signature of the webhook is missing or wrong.",
-    meaning: "The signature over the body is missing or wrong.",
+    meaning: "The signature of the webhook's body is missing or wrong.",
     example: new BadSignature({ provider: "midtrans" })
   },
   PaymentProviderUnavailable: {
@@ -192,13 +192,13 @@ const rows: Rows = {
     code: "provider_unavailable",
     message: () => "This payment method is temporarily unavailable. Try again later or use another method.",
     headers: retryAfter,
-    meaning: "No payment provider of this method is available now; see `retry-after`.",
+    meaning: "No payment provider for this method is available now; see `retry-after`.",
     example: new PaymentProviderUnavailable({ retryAfterSeconds: 30 })
   },
   Overloaded: {
     status: 503,
     code: "overloaded",
-    message: () => "The service is at capacity. Try again after the time in `retry-after`.",
+    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
     headers: retryAfter,
     meaning: "The service is at capacity or shutting down; see `retry-after`.",
     example: new Overloaded({ retryAfterSeconds: 1 })
@@ -223,7 +223,7 @@ export interface ResellerErrorResponse {
 }
 
 export const resellerErrorBody = (error: ResellerFailure, requestId: string): ResellerErrorResponse => {
-  // TypeScript cannot see that the row found by an error's tag takes that error.
+  // TypeScript cannot infer that the row found by an error's tag accepts that error.
   const { status, code, message, details, headers } = rows[error._tag] as Row<ResellerFailure>
   const shared = { code, message: message(error), request_id: requestId }
   return {

@@ -1,22 +1,23 @@
 /**
- * Decodes server-sent events from the chunks of a body; chunks may be cut anywhere.
+ * Decodes server-sent events from the chunks of a body. A chunk may end inside an event, a line or a character.
  *
  * Lines may end in LF, CRLF or CR; a byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
- * their line is complete, so a character that was cut in two is not damaged. An unfinished event at the end of a body
- * counts only when its data is complete: some providers omit the last blank line, and connections break anywhere.
+ * their line is complete, so a character that is split between two chunks is not damaged. An unfinished event at the
+ * end of a body is returned only if its data is complete, because some providers omit the last blank line, and a
+ * connection can be closed inside an event.
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 
 export interface SseEvent {
-  /** The `event:` field; empty when there was none. */
+  /** The `event:` field; empty if the event has none. */
   readonly event: string
   /** The `data:` lines, joined by newlines. */
   readonly data: string
 }
 
-/** The maximum size of a line or an event; a larger one is a failure of the provider. */
+/** Maximum size of a line or an event; a larger one is treated as a failure of the provider. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
@@ -37,7 +38,7 @@ export class SseDecoder {
   #started = false
   #endedInCarriageReturn = false
 
-  /** The events that end in this chunk. After a failure the caller must stop reading the body. */
+  /** Returns the events that end in this chunk. After a failure, the caller must stop reading the body. */
   push(chunk: Buffer): Decoded {
     const cut = endOfLastLine(chunk)
     if (cut === 0) return this.#carry(chunk)
@@ -50,7 +51,7 @@ export class SseDecoder {
       : Either.flatMap(this.#carry(chunk.subarray(cut)), () => decoded)
   }
 
-  /** The body has ended: returns the last event when only the blank line after it is missing. */
+  /** Ends the body: returns the unfinished last event if its data is complete. */
   end(): ReadonlyArray<SseEvent> {
     const events: Array<SseEvent> = []
     for (const line of this.#takeCarried()
@@ -61,7 +62,7 @@ export class SseDecoder {
     return events.filter(({ data }) => isComplete(data))
   }
 
-  /** Fast path: nearly every chunk is exactly one event of one line. */
+  /** Decodes a chunk that is exactly one event of one line (nearly every chunk), without splitting it into lines. */
   #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =
       this.#started &&
@@ -141,14 +142,14 @@ const endOfLastLine = (chunk: Buffer): number => {
   return Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR)) + 1
 }
 
-/** The value of a line whose field has this name; one space after the colon is not part of it. */
+/** Returns the value of a line with this field name; one space after the colon is not part of the value. */
 const valueOf = (line: string, field: string): string | undefined => {
   if (line.length === field.length) return ""
   if (line[field.length] !== ":") return undefined
   return line.slice(field.length + (line[field.length + 1] === " " ? 2 : 1))
 }
 
-/** The data of every inference protocol is JSON, except for the end mark of the chat protocol. */
+/** Tells whether the data is complete: JSON in every inference protocol, or the end mark of the chat protocol. */
 const isComplete = (data: string): boolean => {
   if (data === "[DONE]") return true
   try {

@@ -1,7 +1,7 @@
 /**
- * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). A fault in the request keeps
- * the provider's message, redacted; a rate limit is passed on. Every other error is an upstream failure, also when the
- * provider refuses the gateway's account or does not know the route.
+ * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). For a fault in the request, the
+ * client gets the provider's message, redacted. A rate limit is passed on. Every other error is an upstream failure,
+ * including an error about the gateway's account or about a route that the provider does not know.
  */
 
 import {
@@ -16,7 +16,7 @@ import { DEFAULT_RETRY_SECONDS, parseRetryAfter } from "./RetryAfter.ts"
 
 export type UpstreamRefusal = UpstreamRejected | RequestTooLarge | TechnicalLimit | UpstreamFailed
 
-/** The refusal of a status other than 2xx. */
+/** Returns the error for a provider's response with a status other than 2xx. */
 export const refusalOfStatus = (
   status: number,
   retryAfter: string | undefined,
@@ -36,13 +36,15 @@ export const refusalOfStatus = (
   }
 }
 
-/** The error in a response or in a part of one: as the member `error`, or as an object of the type `error`. */
+/** Returns the error in a response or in a part of it, which is the member `error` or an object with type `error`. */
 export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => {
   if (response.error !== undefined && response.error !== null) return refusalOfError(response.error)
   return response.object === "error" || response.type === "error" ? refusalOfError(response) : undefined
 }
 
-/** The refusal of an error under a 2xx status: the same as under its own status. Its message is not passed on. */
+/**
+ * Returns the error for an error object in a 2xx response, by the status or code in it. Its message is not passed on.
+ */
 export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)
   const codes = [object?.code, object?.status, object?.status_code, object?.type].map(String)
@@ -58,14 +60,14 @@ export const refusalOfError = (error: unknown): UpstreamRefusal => {
 const REJECTED = "The model does not accept this request. Check its parameters and messages."
 
 /**
- * Some providers send status 400 when the gateway's key or balance is at fault. Only the beginning of the message is
- * matched: a refusal may quote the request, and a client must not be able to make a provider look broken.
+ * Messages about the gateway's key or balance, which some providers send with status 400. Only the beginning of the
+ * message is matched: a refusal may quote the request, so a client could otherwise make the provider look broken.
  */
 const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low|Billing hard limit has been reached)/
 
 const rejected = (status: number, error: ProviderError, names: ProviderNames): UpstreamRejected | UpstreamFailed =>
   OUR_ACCOUNT.test(error.message)
-    ? new UpstreamFailed({ cause: `status ${status}, about our account` })
+    ? new UpstreamFailed({ cause: `status ${status}, about the gateway's account` })
     : new UpstreamRejected({
         message: redactedText(error.message, names) ?? REJECTED,
         param: redactedParam(error.param, names)
@@ -75,17 +77,17 @@ const rejected = (status: number, error: ProviderError, names: ProviderNames): U
 export interface ProviderError {
   readonly message: string
   readonly param: unknown
-  /** Codes and types of the error, outermost first. */
+  /** Codes and types of the error, from the outermost object to the innermost. */
   readonly codes: ReadonlyArray<string>
 }
 
-/** Reads an error body in the forms of the common servers. */
+/** Reads an error body in any of the formats of common model servers. */
 export const parseProviderError = (body: Buffer): ProviderError => {
   const json = parsed(body)
   return providerErrorOf(asObject(json) ?? asObject(asArray(json)[0]))
 }
 
-/** The same for a body that is already parsed. */
+/** Reads the error in a parsed body. */
 export const providerErrorOf = (root: JsonObject | undefined): ProviderError => {
   const error = asObject(root?.error)
   const detail = asText(root?.detail) || asText(asObject(asArray(root?.detail)[0])?.msg)
@@ -103,7 +105,7 @@ const parsed = (body: Buffer): unknown => {
   }
 }
 
-/** The code or type of an error, for the log; a longer text is left out because it may contain a key. */
+/** Returns the code or type of an error for the log. Other texts are left out, because they can contain an API key. */
 const codeForLog = (error: JsonObject | undefined): string => {
   const code = [error?.code, error?.type].find((it) => typeof it === "number" || /^\w{1,64}$/.test(asText(it)))
   return code === undefined ? "" : `: ${code}`
