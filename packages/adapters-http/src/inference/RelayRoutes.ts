@@ -1,6 +1,6 @@
 /**
- * The one list of the routes that the relay serves, and of the groups that declare them in the OpenAPI document. A new
- * protocol is one folder and its entries here.
+ * Lists the routes that the relay serves, and the groups that declare these routes in the OpenAPI document. A new
+ * protocol needs one folder and its entries here.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { RouteNotFound } from "@effect/platform/HttpServerError"
@@ -19,7 +19,9 @@ import { type RelayRoute, relayRoute } from "./relay/Relay.ts"
 import { ResponsesApi } from "./responses/ResponsesApi.ts"
 import { responsesProtocol } from "./responses/ResponsesProtocol.ts"
 
-/** Made anew for each server: the route that counts tokens bounds how many counts that server runs at once. */
+/**
+ * Creates the routes for one server. They are not shared, because each server limits its own concurrent token counts.
+ */
 export const relayRoutes = (): ReadonlyArray<RelayRoute> => [
   relayRoute(chatProtocol),
   relayRoute(messagesProtocol),
@@ -33,8 +35,8 @@ export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesAp
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
 /**
- * The relay takes the requests of these groups before the router does. A request that still arrives here has a path that
- * only resembles one of theirs (doubled slashes, escapes). The 404 names the right path.
+ * Handles the requests to these groups that the relay did not take. Their paths only resemble a relayed route (doubled
+ * slashes, escapes), so the response is a 404 that names the right path.
  */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.group(relayGroups, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),

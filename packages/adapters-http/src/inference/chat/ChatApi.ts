@@ -1,6 +1,6 @@
 /**
- * The OpenAPI declaration of `POST /v1/chat/completions`. The relay serves the route, and passes on more members than
- * are declared here.
+ * The OpenAPI declaration of `POST /v1/chat/completions`. The relay serves the route and also passes on members that
+ * are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -24,12 +24,12 @@ const ChatCompletionRequest = Schema.Struct(
     model: Schema.String.annotations({ description: "The public name of a model, from GET /v1/models." }),
     messages: Schema.NonEmptyArray(Message),
     stream: Schema.optional(Schema.Boolean).annotations({
-      description: "True for a response in the form of an event stream."
+      description: "If true, the response is an event stream."
     }),
     stream_options: Schema.optional(
       Schema.Struct({
         include_usage: Schema.optional(Schema.Boolean).annotations({
-          description: "Adds one chunk with the usage before the end of the stream."
+          description: "If true, the stream ends with one more chunk that has the usage."
         })
       })
     )
@@ -72,9 +72,9 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment follows every 15 " +
-    "seconds without output. A failure after the first byte is a `data:` line with an `error` object, without " +
-    "`[DONE]`.",
+    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is sent after every 15 " +
+    "seconds without output. A failure after the first byte is reported by a `data:` line with an `error` object; no " +
+    "`[DONE]` follows.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
@@ -92,8 +92,8 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
     OpenApi.annotations({
       summary: "Create a chat completion",
       description:
-        "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
-        "the content that was delivered.",
+        "The request is charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is " +
+        "charged only for the content that was delivered.",
       override: requiresApiKey,
       transform: stream
     })

@@ -1,22 +1,22 @@
 /**
- * One choice of a chat completion: its deltas or its message, its tool calls and its finish reason.
+ * Normalizes one choice of a chat completion: its deltas or its message, its tool calls and its finish reason.
  *
- * Members that identify the provider are removed; members that clients require and some providers omit are added.
+ * Members that identify the provider are removed. Members that clients require but some providers omit are added.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 
-/** The deltas of one choice, in order. */
+/** Normalizes the deltas of one choice, which must be given in order. */
 export class ChoiceDeltas {
   readonly #toolCalls = new ToolCallDeltas()
-  /** A delta was passed on. */
+  /** Whether a delta was passed on. */
   started = false
 
   get hasToolCalls(): boolean {
     return this.#toolCalls.any
   }
 
-  /** The delta to pass on; undefined when it is empty. The first delta has the role, all others have none. */
+  /** Returns the delta to pass on; undefined if it is empty. Only the first delta that is passed on has a role. */
   normalize(given: JsonObject): JsonObject | undefined {
     let delta = redacted(given)
     if (Array.isArray(delta.tool_calls)) delta = { ...delta, tool_calls: this.#toolCalls.complete(delta.tool_calls) }
@@ -26,7 +26,7 @@ export class ChoiceDeltas {
     return { ...this.start(), ...rest }
   }
 
-  /** The members that the next delta needs besides its content: the role on the first one. */
+  /** Returns the members that the next delta needs besides its content: the role if the delta is the first one. */
   start(): JsonObject {
     if (this.started) return {}
     this.started = true
@@ -34,7 +34,7 @@ export class ChoiceDeltas {
   }
 }
 
-/** The message of a whole completion. */
+/** Normalizes the message of a whole completion. */
 export const normalizedMessage = (given: JsonObject): JsonObject => {
   const message = { ...redacted(given), role: "assistant" }
   if (!Array.isArray(given.tool_calls)) return message
@@ -43,7 +43,9 @@ export const normalizedMessage = (given: JsonObject): JsonObject => {
 
 const withType = (call: unknown): JsonObject => ({ type: "function", ...withoutProviderMembers(asObject(call) ?? {}) })
 
-/** Clients send reasoning back with the next request, so its details keep all other members. */
+/**
+ * Removes the provider members. Reasoning details keep all others, because clients send them back in the next request.
+ */
 const redacted = (given: JsonObject): JsonObject => {
   const kept = withoutProviderMembers(given)
   if (!Array.isArray(kept.reasoning_details)) return kept
@@ -59,12 +61,12 @@ const isEmpty = (delta: JsonObject): boolean => {
   return true
 }
 
-/** No response has more tool calls; ids beyond this number are not remembered. */
+/** Maximum number of tool calls that are remembered; no real response has more. */
 const MAX_REMEMBERED_CALLS = 1_000
 
 /**
- * The tool calls of one choice, delta by delta. Clients join the deltas of a call by `index` and require a `type` on
- * the first one; some providers omit one or the other.
+ * Completes the tool-call deltas of one choice. Clients join the deltas of a call by `index` and require a `type` on
+ * the first delta of a call; some providers omit the `index` or the `type`.
  */
 class ToolCallDeltas {
   readonly #indexOfId = new Map<string, number>()
@@ -103,7 +105,7 @@ class ToolCallDeltas {
     return index
   }
 
-  /** A delta without an index starts a new call when it has an id or a name, or is the first one. */
+  /** Tells whether a delta without an index starts a new call: it has an id or a name, or is the first delta. */
   #startsCall(delta: JsonObject, id: string): boolean {
     return this.#last < 0 || id !== "" || asText(asObject(delta.function)?.name) !== ""
   }
@@ -114,10 +116,10 @@ const asIndex = (index: unknown): number | undefined =>
 
 const callTypeOf = (delta: JsonObject): string => (delta.custom === undefined ? "function" : "custom")
 
-/** The finish reasons of OpenAI's specification. */
+/** The finish reasons in OpenAI's specification. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "function_call"
 
-/** The values that providers send. */
+/** Finish reason for each value that providers send. */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],
   ["length", "length"],
@@ -135,7 +137,9 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["refusal", "content_filter"]
 ])
 
-/** `error` is a failure; undefined means that the choice is not finished. An unknown value means `stop`. */
+/**
+ * Returns the finish reason, `error` for a failure, or undefined for an unfinished choice. An unknown value is `stop`.
+ */
 export const finishReasonOf = (given: unknown): FinishReason | "error" | undefined => {
   if (typeof given !== "string" || given === "") return undefined
   const reason = given.toLowerCase()

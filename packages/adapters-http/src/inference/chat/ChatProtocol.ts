@@ -1,5 +1,5 @@
 /**
- * The descriptor of the chat-completions protocol.
+ * Describes the chat-completions protocol to the relay.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
@@ -15,7 +15,7 @@ export const chatProtocol: StreamingProtocol<ChatRequest> = {
   upstreamPath: "/chat/completions",
   read: readChatRequest,
   bodyFor: chatBodyFor,
-  // No header of the client is passed on. The gateway reads responses, so it accepts them only uncompressed.
+  // No client header is passed on. The gateway parses responses, so it requests them uncompressed.
   headersFor: (_clientHeaders, streamed) => ({
     "content-type": "application/json",
     accept: streamed ? "text/event-stream" : "application/json",

@@ -1,6 +1,6 @@
 /**
- * The request for a chat completion. Only the members for routing, metering and billing are read; every other byte is
- * sent to the provider unchanged.
+ * Reads the request for a chat completion. Only the members that routing, metering and billing need are read; every
+ * other byte is sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
@@ -11,7 +11,7 @@ import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/Bod
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
 
 export interface ChatRequest extends InferenceRequest {
-  /** The client requests the usage in its stream. */
+  /** Whether the client requests the usage in its stream. */
   readonly includeUsage: boolean
   readonly body: Buffer
   readonly members: ChatMembers
@@ -57,8 +57,8 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
   })
 
 /**
- * The body for a provider. Only `model` and `stream_options.include_usage` change. Streams always request usage,
- * because the settlement depends on it.
+ * Returns the body for a provider. Only `model` and `stream_options.include_usage` are changed. A streamed request
+ * always requests the usage from the provider, because the settlement depends on the usage.
  */
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members
@@ -83,7 +83,7 @@ const replacement = ({ start, end }: ScannedMember, text: string): Splice => ({ 
 
 const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 
-/** The size of the members that a model reads: the messages and the definitions. */
+/** Returns the size of the members that a model reads: messages, tools, functions and the response format. */
 const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
@@ -94,7 +94,10 @@ const sizeOf = (
   choices
 })
 
-/** Providers differ in which of the limits they obey. Some take a limit below 1 for no limit. */
+/**
+ * Returns the largest output limit, because providers differ in which limit they obey; undefined (no limit) if a limit
+ * is below 1, because some providers treat such a limit as no limit.
+ */
 const largest = (limits: ReadonlyArray<number | undefined>): number | undefined => {
   const given = limits.filter((limit) => limit !== undefined)
   return given.length === 0 || given.some((limit) => limit < 1) ? undefined : Math.max(...given)

@@ -1,5 +1,5 @@
 /**
- * A whole chat completion, rewritten for the client, as a body or as the frames of a stream.
+ * Rewrites a whole chat completion for the client, as a body or as the frames of a stream.
  */
 
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
@@ -30,7 +30,7 @@ export const translatedResponse = (
     return Either.right({ body: JSON.stringify(response), content: contentOf(response), usage: reported })
   })
 
-/** Every message becomes one delta. */
+/** Translates a whole completion to the frames of a stream; every message becomes one delta. */
 export const responseAsStream = (
   includeUsage: boolean,
   context: ResponseContext,
@@ -46,7 +46,7 @@ export const responseAsStream = (
       : Either.left(finish.end ?? invalidCompletion("the completion has no content"))
   })
 
-/** Accepts a completion of which every choice has a message and none has failed. */
+/** Accepts a completion if every choice has a message and no choice has failed. */
 const fromCompletion = <A>(
   body: Buffer,
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>

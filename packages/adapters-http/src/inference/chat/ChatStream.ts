@@ -1,11 +1,10 @@
 /**
- * Translates the chunks of a provider's stream into the form of the reference (docs/reference/inference.md#chat-3),
- * chunk by chunk:
+ * Translates a provider's stream, chunk by chunk, to the documented format (docs/reference/inference.md#chat-3):
  *
  *     role and content ... ─▶ finish ─▶ usage, if requested and reported ─▶ [DONE]
  *
- * Frames are written from parsed members, never copied, so no extra member of a provider passes by accident. The
- * content that is charged is taken from the deltas that are written.
+ * Frames are written from parsed members and never copied, so an unknown member of a chunk or choice never reaches the
+ * client. The charged content is taken from the deltas that are written.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
@@ -20,10 +19,10 @@ import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts
 import { ChatUsage } from "./ChatUsage.ts"
 
 const DONE = "data: [DONE]\n\n"
-/** No provider sends more choices. */
+/** Maximum number of choices; no provider sends more. */
 const MAX_CHOICES = 1_024
 
-/** The id of a chat completion. */
+/** Returns the id of the chat completion for a request. */
 export const completionIdOf = (requestId: RequestId): string => `chatcmpl-${withoutHyphens(requestId)}`
 
 const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
@@ -31,19 +30,19 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 interface Choice {
   readonly index: number
   readonly deltas: ChoiceDeltas
-  /** Content was passed on. */
+  /** Whether content was passed on. */
   hasContent: boolean
   finished: boolean
 }
 
 export class ChatStream implements StreamTranslator {
-  /** The members that all chunks of a stream share, up to their choices. */
+  /** Beginning of every frame: the members that all chunks of the stream share, up to `choices`. */
   readonly #head: string
   readonly #includeUsage: boolean
   readonly #usage = new ChatUsage()
   readonly #choices = new Map<number, Choice>()
   #ended = false
-  // The output of the current chunk.
+  // Output of the current chunk.
   #frames = ""
   #content = ""
   #turns: Array<Turn> = []
@@ -75,7 +74,7 @@ export class ChatStream implements StreamTranslator {
     return this.#ended ? noOutput : this.#complete(false)
   }
 
-  /** Translates one chunk. A whole completion in the form of a chunk is followed by {@link finish}. */
+  /** Translates one chunk. After a whole completion in the form of one chunk, the caller must call {@link finish}. */
   chunk(chunk: JsonObject): Translation {
     const usage = this.#usage.add(chunk)
     const failure = refusalIn(chunk) ?? this.#writeChoices(asArray(chunk.choices))
@@ -83,7 +82,7 @@ export class ChatStream implements StreamTranslator {
     return this.#frames === "" && usage === undefined ? noOutput : this.#takeOutput(usage, undefined)
   }
 
-  /** The provider marked the end of its stream. */
+  /** Ends the stream as if the provider had sent the end mark. */
   finish(): Translation {
     return this.#complete(true)
   }
@@ -144,7 +143,10 @@ export class ChatStream implements StreamTranslator {
     this.#frames += `${this.#head}{"index":${index},"delta":${delta},"finish_reason":${reason}${tail}}]}\n\n`
   }
 
-  /** A provider that marks the end may omit the finish reasons; a provider that only closes its stream must not. */
+  /**
+   * Ends the stream. Finish reasons may be missing only if the provider marked the end (`marked`), not if it only
+   * closed its stream.
+   */
   #complete(marked: boolean): Translation {
     const started = [...this.#choices.values()].filter(({ deltas }) => deltas.started)
     const hasOutput = started.some(({ finished, hasContent }) => finished || hasContent)

@@ -1,6 +1,7 @@
 /**
- * `POST /v1/messages/count_tokens`: keys, bodies and errors follow the rules of the relay, but a count is neither
- * metered nor charged. The count comes from a provider, or from an estimate when no provider returns one.
+ * Serves `POST /v1/messages/count_tokens`. API keys, bodies and errors follow the same rules as in the relay, but a
+ * count is neither metered nor charged. The count comes from a provider, or from an estimate if no provider returns a
+ * count.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -29,13 +30,15 @@ import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
 import { type MessagesRequest, messagesBodyFor, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
 
-/** Counts are free, so they must not take the connections of requests that are charged. */
+/**
+ * Maximum number of concurrent counts. Counts are free, so they must not occupy the connections of charged requests.
+ */
 const MAX_CONCURRENT_COUNTS = 16
 
-/** The largest response to a count that is read. */
+/** Maximum bytes of a provider's response to a count request. */
 const MAX_COUNT_BYTES = 64 * 1024
 
-/** The refusal of the requests that are open when draining ends. */
+/** Error for the requests that are still open when the drain ends. */
 const drained = new Overloaded({ retryAfterSeconds: 1 })
 
 export const countTokensRoute = (): RelayRoute => {
@@ -76,7 +79,7 @@ class CountTokens {
     readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
   )
 
-  /** None when no permit is free: a count does not wait for a permit. */
+  /** Requests a count from a provider; none if no permit is free, because a count does not wait for a permit. */
   #providerCount(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
     const counting = Effect.suspend(() =>
       upstreamCount(this.#settings.upstreams, {
@@ -134,8 +137,8 @@ class CountTokens {
 }
 
 /**
- * The count of one provider. Not all providers support counts, and only this client needs it, so every other response
- * means no count and does not count as a failure of the provider.
+ * Requests the count from one provider. Not all providers support counts, so every response without a count returns
+ * none and is not recorded as a failure of the provider.
  */
 const upstreamCount = (
   upstreams: Context.Tag.Service<Upstreams>,

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI declarations of `POST /v1/messages` and of its token count. The relay serves the routes, and passes on
- * more members than are declared here.
+ * The OpenAPI declarations of `POST /v1/messages` and `POST /v1/messages/count_tokens`. The routes also pass on members
+ * that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -36,7 +36,7 @@ const MessageRequest = Schema.Struct(
     }),
     system,
     stream: Schema.optional(Schema.Boolean).annotations({
-      description: "True for a response in the form of an event stream."
+      description: "If true, the response is an event stream."
     })
   },
   otherMembers
@@ -74,9 +74,9 @@ const Message = Schema.Struct(
 
 const stream = withEventStream({
   description:
-    "Events from `message_start` to `message_stop`, each with its `event:` line; `ping` may occur. A comment " +
-    "follows every 15 seconds without output. A failure after the first byte is an `error` event, without " +
-    "`message_stop`.",
+    "Events from `message_start` to `message_stop`, each with its `event:` line; `ping` may occur. A comment is " +
+    "sent after every 15 seconds without output. A failure after the first byte is reported by an `error` event; no " +
+    "`message_stop` follows.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
       '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
@@ -97,10 +97,11 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
   .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Create a message, in Anthropic's protocol",
+      summary: "Create a message in Anthropic's protocol",
       description:
-        "`anthropic-version` and `anthropic-beta` are passed on. Charged to the Token Plan for the model first, then " +
-        "to the pay-as-you-go balance. A stream is charged for the content that was delivered.",
+        "The headers `anthropic-version` and `anthropic-beta` are passed on. The request is charged to the Token Plan " +
+        "for the model first, then to the pay-as-you-go balance. A stream is charged only for the content that was " +
+        "delivered.",
       override: requiresApiKey,
       transform: stream
     })
@@ -128,7 +129,8 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
   .annotateContext(
     OpenApi.annotations({
       summary: "Count the tokens of a message request",
-      description: "The provider's count, or an estimate when the provider has none. Free of charge.",
+      description:
+        "Returns the provider's count, or an estimate if the provider returns no count. Counts are free of charge.",
       override: requiresApiKey
     })
   )

@@ -1,5 +1,5 @@
 /**
- * The stream events of a whole message, for a client that requested a stream.
+ * Converts a whole message to stream events, for a client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -27,7 +27,7 @@ const eventsOfBlock = (block: JsonObject, index: number): ReadonlyArray<JsonObje
   { type: "content_block_stop", index }
 ]
 
-/** A block before its deltas. The blocks of hosted tools have no deltas, so they stay whole. */
+/** Returns a block as it is before its deltas. Blocks without deltas stay whole. */
 const emptied = (block: JsonObject): JsonObject => {
   if (block.type === "text") return { ...block, text: "", citations: undefined }
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" }

@@ -1,5 +1,5 @@
 /**
- * The descriptor of the messages protocol.
+ * Describes the messages protocol to the relay.
  */
 import { noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"

@@ -1,17 +1,17 @@
 /**
- * Removes from messages and their events everything that identifies the provider (docs/reference/inference.md#f15): its
- * name of the model, the marks of cloud platforms in ids, and the members that every protocol hides. An object without
- * such members is returned itself, so that its bytes can be passed on unchanged.
+ * Removes from messages and their events everything that identifies the provider (docs/reference/inference.md#f15): the
+ * upstream model name, the marks of cloud platforms in ids, and the members that every protocol hides. If nothing is
+ * removed, the same object is returned, so that its original bytes can be passed on.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
-/** The names that replace those of the provider. */
+/** The names that replace the provider's names. */
 export interface PublicNames {
   readonly publicName: string
-  /** For a message with an id that is not in Anthropic's form. */
+  /** Id for a message whose own id does not begin with `msg_`. */
   readonly messageId: string
 }
 
@@ -20,7 +20,7 @@ export const publicNamesOf = ({ requestId, publicName }: ResponseContext): Publi
   messageId: `msg_${withoutHyphens(requestId)}`
 })
 
-/** An event of a stream. */
+/** Redacts an event of a stream. */
 export const redactedEvent = (given: JsonObject, names: PublicNames): JsonObject => {
   let event = shallow(given, names)
   if (event.message !== undefined) event = withMember(event, "message", ifObject(event.message, redactedMessage, names))
@@ -30,7 +30,7 @@ export const redactedEvent = (given: JsonObject, names: PublicNames): JsonObject
   return event.usage === undefined ? event : withMember(event, "usage", deep(event.usage, names))
 }
 
-/** A whole message, or the message of a `message_start` event. */
+/** Redacts a whole message or the message in a `message_start` event. */
 export const redactedMessage = (given: JsonObject, names: PublicNames): JsonObject => {
   const id = asText(given.id)
   let message = withMember(shallow(given, names), "id", id.startsWith("msg_") ? plainId(id) : names.messageId)
@@ -42,9 +42,9 @@ export const redactedMessage = (given: JsonObject, names: PublicNames): JsonObje
   return message.usage === undefined ? message : withMember(message, "usage", deep(message.usage, names))
 }
 
-/** The input and the results of a tool belong to the conversation, so they are left unchanged. */
+/** Redacts a content block. Tool inputs and tool results belong to the conversation, so they stay unchanged. */
 const redactedBlock = (given: JsonObject, names: PublicNames): JsonObject => {
-  // A fallback block names the models before and after the change.
+  // A fallback block names the models before and after the fallback, at any depth.
   if (given.type === "fallback") return redactedMembers(given, names)
   let redacted = shallow(given, names)
   for (const name of ["id", "tool_use_id"]) {
@@ -59,7 +59,7 @@ const shallow = (given: JsonObject, { publicName }: PublicNames): JsonObject => 
   return typeof redacted.model === "string" ? withMember(redacted, "model", publicName) : redacted
 }
 
-/** Redacts at every depth; only for parts without content of the conversation. */
+/** Redacts at every depth; only for parts that contain no conversation content. */
 const deep = (value: unknown, names: PublicNames): unknown =>
   Array.isArray(value) ? each(value, (item) => deep(item, names)) : ifObject(value, redactedMembers, names)
 
@@ -86,7 +86,10 @@ const each = (items: ReadonlyArray<unknown>, redact: (item: unknown) => unknown)
 const withMember = (object: JsonObject, name: string, value: unknown): JsonObject =>
   object[name] === value ? object : { ...object, [name]: value }
 
-/** Clients send the ids of tool calls back. Removing the mark keeps ids unique, and the same in call and result. */
+/**
+ * Removes the platform mark from an id. Clients send the ids of tool calls back; without the mark, ids stay unique, and
+ * the id of a call stays equal to the id in its result.
+ */
 const plainId = (id: string): string => id.replace(PLATFORM_MARK, "$1_")
 
 const PLATFORM_MARK = /^([a-z]{2,16})_(?:bdrk|vrtx)_/

@@ -1,5 +1,5 @@
 /**
- * The request for a message, or for the token count of one. Only the members for routing, metering and billing are
+ * Reads the request for a message or for its token count. Only the members that routing, metering and billing need are
  * read; every other byte is sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -34,7 +34,7 @@ const scan = scanner({ members, media: { members: ["data"], types: ["image", "do
 export const readMessagesRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
 
-/** A request for a token count has no `max_tokens`. */
+/** Reads a request for a token count, which has no `max_tokens`. */
 export const readCountRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, () => undefined)
 
@@ -61,15 +61,15 @@ const read = (
   })
 
 /**
- * Refuses a request that names a second model, as a fallback or as an advisor. A provider would run that model on the
- * gateway's account, outside the catalog and at another price than the request is charged at.
+ * Refuses a request that names a second model, as a fallback or as an advisor. The provider would run the second model
+ * on the gateway's account, outside the catalog and at a different price from the price that the client is charged.
  */
 const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
   return tools !== undefined && hasAdvisor(body.subarray(tools.start, tools.end)) ? namesOtherModel("tools") : undefined
 }
 
-/** Tool definitions are long, so they are parsed only when they contain the prefix, or an escape that may hide it. */
+/** Parses the long tool definitions only if they contain the prefix, or an escape that may hide the prefix. */
 const hasAdvisor = (tools: Buffer): boolean =>
   (tools.includes("advisor_") || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asText(asObject(tool)?.type).startsWith("advisor_"))
@@ -77,20 +77,20 @@ const hasAdvisor = (tools: Buffer): boolean =>
 const namesOtherModel = (param: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })
 
-/** The body for a provider: only the value of `model` changes. */
+/** Returns the body for a provider; only the value of `model` is changed. */
 export const messagesBodyFor = ({ body, members }: MessagesRequest, upstreamModel: string): Uint8Array =>
   members.model === undefined ? body : splice(body, [{ ...members.model, text: JSON.stringify(upstreamModel) }])
 
-/** The size of the members that a model reads: the messages, the system prompt and the definitions. */
+/** Returns the size of the members that a model reads: system prompt, messages, tools and the output format. */
 const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesMembers) =>
   sizeOfMembers([system, messages, tools, output_config, output_format])
 
-/** The version of a client that sends none. */
+/** Protocol version that is sent to the provider if the client sends none. */
 const DEFAULT_VERSION = "2023-06-01"
 
 /**
- * The headers for a provider (docs/reference/inference.md#f4). Of the client's headers, only the protocol version and
- * the betas are passed on.
+ * Returns the headers for a provider (docs/reference/inference.md#f4). Only the client headers `anthropic-version` and
+ * `anthropic-beta` are passed on.
  */
 export const messagesHeadersFor = (
   clientHeaders: NodeJS.Dict<string | Array<string>>,
@@ -100,13 +100,13 @@ export const messagesHeadersFor = (
   return {
     "content-type": "application/json",
     accept: streamed ? "text/event-stream" : "application/json",
-    // The gateway reads responses, so it accepts them only uncompressed.
+    // The gateway parses responses, so it requests them uncompressed.
     "accept-encoding": "identity",
     "anthropic-version": valueOf(clientHeaders["anthropic-version"]) ?? DEFAULT_VERSION,
     ...(beta === undefined ? {} : { "anthropic-beta": beta })
   }
 }
 
-/** An empty header counts as absent. */
+/** Returns the value of a header; undefined if the header is absent or empty. */
 const valueOf = (header: string | Array<string> | undefined): string | undefined =>
   (Array.isArray(header) ? header.join(",") : header) || undefined

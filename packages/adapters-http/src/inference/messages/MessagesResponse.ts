@@ -1,5 +1,5 @@
 /**
- * A whole message, rewritten for the client, as a body or as the events of a stream.
+ * Rewrites a whole message for the client, as a body or as the events of a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -26,7 +26,9 @@ export const translatedResponse = (
     })
   })
 
-/** The events that a provider would have sent, translated as those of a stream. */
+/**
+ * Builds the events that a provider would have streamed for the message, and translates them like a provider's stream.
+ */
 export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromMessage(body, (message) => {
     const stream = new MessagesStream(context)
@@ -61,7 +63,9 @@ const isContent = (content: unknown): boolean =>
 
 const scan = scanner({ members: { content: {} }, media: { members: [], types: [] } })
 
-/** Keeps the bytes of the content, because parsing and writing can change the numbers in the inputs of tools. */
+/**
+ * Encodes the message with the original bytes of its content, because re-encoding can change numbers in tool inputs.
+ */
 const withContentOf = (body: Buffer, message: JsonObject): string => {
   const scanned = scan(body)
   const member = scanned._tag === "Right" ? scanned.right.content : undefined

@@ -1,11 +1,12 @@
 /**
- * Passes on the events of a message; an event changes only where it identifies the provider:
+ * Passes on the events of a message. Members that identify the provider are redacted, and missing members that clients
+ * require are added:
  *
  *     message_start ─▶ content_block_start, _delta, _stop ... ─▶ message_delta ─▶ message_stop
  *
  * Anthropic's clients read the `event:` line, so it is always written. Events outside the protocol, such as the end
- * marks of other protocols, would break clients and are dropped. The content that is charged is taken from the events
- * that are written.
+ * marks of other protocols, are dropped because clients fail on them. The charged content is taken from the events that
+ * are written.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -37,7 +38,7 @@ export class MessagesStream implements StreamTranslator {
   readonly #names: PublicNames
   #figures: Figures = noFigures
   #started = false
-  /** The stop reason was passed on; only the last event may still be missing. */
+  /** Whether the stop reason was passed on, so that only `message_stop` may still be missing. */
   #stopped = false
   #ended = false
 
@@ -103,11 +104,11 @@ const read = (data: string): JsonObject | undefined => {
   }
 }
 
-/** The end mark of the chat protocol, or an event with a type outside this protocol. */
+/** Tells whether an event is the end mark of the chat protocol or has a type outside this protocol. */
 const isForeign = ({ event, data }: SseEvent): boolean =>
   data.startsWith("[DONE]") || (event !== "" && event !== "error" && !EVENTS.has(event))
 
-/** Adds the members that clients require. Usage that was not reported is shown as 0; the charge does not use this 0. */
+/** Adds the members that clients require. Usage that was not reported becomes 0, which is not used for the charge. */
 const complete = (event: JsonObject): JsonObject => {
   if (event.type === "message_start") return { ...event, message: startOf(asObject(event.message) ?? {}) }
   const lacksUsage = event.type === "message_delta" && asObject(event.usage) === undefined
@@ -122,7 +123,7 @@ const startOf = (message: JsonObject): JsonObject => ({
   usage: asObject(message.usage) ?? { input_tokens: 0, output_tokens: 0 }
 })
 
-/** Line breaks in JSON occur only between tokens, where a space is equivalent. */
+/** Joins the lines of JSON. Line breaks in JSON occur only between JSON tokens, where a space is equivalent. */
 const inOneLine = (data: string): string => (data.includes("\n") ? data.replaceAll("\n", " ") : data).trim()
 
 const failure = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI declaration of `POST /v1/responses`. The relay serves the route, and passes on more members than are
+ * The OpenAPI declaration of `POST /v1/responses`. The relay serves the route and also passes on members that are not
  * declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -18,7 +18,7 @@ const ResponseRequest = Schema.Struct(
       description: "Text, or a list of items such as messages, images, tool calls and their results."
     }),
     stream: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
-      description: "True for a response in the form of an event stream."
+      description: "If true, the response is an event stream."
     }),
     max_output_tokens: Schema.optional(Schema.NullOr(Schema.Int)).annotations({
       description: "The maximum number of tokens in the response."
@@ -28,8 +28,8 @@ const ResponseRequest = Schema.Struct(
 ).annotations({
   identifier: "ResponseRequest",
   description:
-    "Any other member is passed on to the model unchanged, except that `background` must not be true: responses are " +
-    "not stored, so none can be fetched later.",
+    "Any other member is passed on to the model unchanged. `background` must not be true, because responses are not " +
+    "stored and cannot be fetched later.",
   examples: [{ model: "gpt-5-mini", input: "Hello", stream: true }]
 })
 
@@ -79,8 +79,8 @@ const response = (status: string, rest: string): string =>
 const stream = withEventStream({
   description:
     "`response.*` events, each with its `event:` line, up to `response.completed` or `response.incomplete`. A " +
-    "comment follows every 15 seconds without output. A failure after the first byte is a `response.failed` event and " +
-    "then an `error` event.",
+    "comment is sent after every 15 seconds without output. A failure after the first byte is reported by a " +
+    "`response.failed` event and then an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
     event(
@@ -110,10 +110,11 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
   .addError(relayRefusals)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Create a response, in OpenAI's Responses protocol",
+      summary: "Create a response in OpenAI's Responses protocol",
       description:
-        "Charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged for " +
-        "the content that was delivered. Responses are not stored: GET and DELETE of `/v1/responses/{id}` return 404.",
+        "The request is charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is " +
+        "charged only for the content that was delivered. Responses are not stored, so GET and DELETE on " +
+        "`/v1/responses/{id}` return 404.",
       override: requiresApiKey,
       transform: stream
     })

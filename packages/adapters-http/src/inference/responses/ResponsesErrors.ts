@@ -1,5 +1,5 @@
 /**
- * The errors of the responses protocol: reads those of a provider, and writes those that end a stream.
+ * Reads the errors that a provider sends in the responses protocol, and writes the errors that end a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -9,7 +9,7 @@ import type { ResponseContext, ResponseFailure } from "../relay/RelayProtocol.ts
 import { frameOf } from "./ResponsesEvents.ts"
 import { responseIdOf } from "./ResponsesRedaction.ts"
 
-/** Codes of permanent faults in a request. Clients know these codes and act on some of them. */
+/** Provider codes for permanent faults in a request. Clients know these codes and act on some of them. */
 const REQUEST_FAULTS: ReadonlySet<string> = new Set([
   "bio_policy",
   "context_length_exceeded",
@@ -32,11 +32,11 @@ const REQUEST_FAULTS: ReadonlySet<string> = new Set([
 
 export interface ResponsesRefusal {
   readonly error: ResponseFailure
-  /** The provider's code of a fault in the request. */
+  /** The provider's code if the request is at fault. */
   readonly fault: string | undefined
 }
 
-/** The refusal in an event: an error by type or by `event:` name, or a response that failed. */
+/** Returns the refusal in an event, which is an error by its `type` or its `event:` line, or has a failed response. */
 export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
   const response = asObject(event.response)
   const inResponse = response && refusalInResponse(response)
@@ -46,7 +46,7 @@ export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusa
   return error && withFault(error, asObject(event.error) ?? event)
 }
 
-/** The refusal in a response that failed or was cancelled, or in an error object sent instead of a response. */
+/** Returns the refusal in a response that failed or was cancelled, or in an error object sent instead of a response. */
 export const refusalInResponse = (response: JsonObject): ResponsesRefusal | undefined => {
   const error = refusalIn(response)
   if (error !== undefined) return withFault(error, asObject(response.error))
@@ -60,21 +60,21 @@ const withFault = (error: ResponseFailure, object: JsonObject | undefined): Resp
   return REQUEST_FAULTS.has(code) ? { error: refusalOfError({ code: 400 }), fault: code } : { error, fault: undefined }
 }
 
-/** The part of a stream that was sent to the client. */
+/** The part of a stream that was already sent to the client. */
 export interface SentStream {
   readonly response: JsonObject
-  /** The first event was sent. */
+  /** Whether the first event was sent. */
   readonly started: boolean
-  /** The sequence number of the next event. */
+  /** Sequence number of the next event. */
   readonly nextNumber: number
 }
 
 /**
- * The frames that end a stream with an error: `response.failed`, then `error`.
+ * Returns the frames that end a stream with an error: `response.failed`, then `error`.
  *
- * Some clients read the first and some the second; of the second, some read its members and some the `error` object
- * inside. Most clients take a stream that only closes for a complete one. `fault` is the provider's code of a fault in
- * the request.
+ * Some clients read `response.failed` and some read `error`. In `error`, some read the members of the event and some
+ * the `error` object inside it. Without these frames, most clients would treat the closed stream as complete. `fault`
+ * is the provider's code if the request is at fault.
  */
 export const failureFrames = (
   { response, started, nextNumber }: SentStream,
@@ -100,7 +100,7 @@ export const errorFrame = (error: RelayError, number: number, requestId: string)
   return frameOf({ type: "error", sequence_number: number, code, message, param, error: object, request_id: requestId })
 }
 
-/** The response object of a stream that fails before the provider sent one. */
+/** Returns the response object for a stream that fails before the provider has sent a response object. */
 export const startedResponse = (context: ResponseContext): JsonObject => ({
   id: responseIdOf(context),
   object: "response",

@@ -1,6 +1,6 @@
 /**
- * The events of a responses stream: their frames, and the events of a whole response for a client that requested a
- * stream.
+ * Encodes the events of a responses stream as frames, and converts a whole response to events for a client that
+ * requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -10,11 +10,13 @@ export interface ResponseEvent extends JsonObject {
 
 export const frameOf = (event: ResponseEvent): string => frameWith(event.type, JSON.stringify(event))
 
-/** `data` is JSON. Line breaks in JSON occur only between tokens, where a space is equivalent. */
+/**
+ * Encodes `data`, which is JSON, as one line. Line breaks occur only between JSON tokens, where a space is equivalent.
+ */
 export const frameWith = (type: string, data: string): string =>
   `event: ${type}\ndata: ${data.includes("\n") ? data.replaceAll("\n", " ") : data}\n\n`
 
-/** The events that a provider would have sent. */
+/** Returns the events that a provider would have streamed for the response. */
 export const eventsOf = (given: JsonObject): ReadonlyArray<ResponseEvent> => {
   const output = asArray(given.output).map((item, i) => ({ id: `item_${i}`, ...asObject(item) }))
   const response = { ...given, output }
@@ -38,7 +40,7 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
   ]
 }
 
-/** The members that a stream sends in deltas, and the prefix of the events that carry them. */
+/** Per item type: the member that a stream sends in deltas, and the prefix of the types of these events. */
 const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   function_call: ["arguments", "response.function_call_arguments"],
   mcp_call: ["arguments", "response.mcp_call_arguments"],
@@ -76,7 +78,7 @@ const textEvents = (event: string, at: JsonObject, member: string, given: unknow
   return text === "" ? [done] : [delta, done]
 }
 
-/** An item before its first delta. */
+/** Returns an item as it is before its first delta. */
 const emptied = (item: JsonObject): JsonObject => {
   const [member] = CALLS[asText(item.type)] ?? []
   return {

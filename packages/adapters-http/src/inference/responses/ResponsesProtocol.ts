@@ -1,5 +1,5 @@
 /**
- * The descriptor of the responses protocol.
+ * Describes the responses protocol to the relay.
  */
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { errorBody } from "../../wire/InferenceErrors.ts"
@@ -16,7 +16,7 @@ export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
   upstreamPath: "/responses",
   read: readResponsesRequest,
   bodyFor: responsesBodyFor,
-  // No header of the client is passed on. The gateway reads responses, so it accepts them only uncompressed.
+  // No client header is passed on. The gateway parses responses, so it requests them uncompressed.
   headersFor: (_clientHeaders, streamed) => ({
     "content-type": "application/json",
     accept: streamed ? "text/event-stream" : "application/json",

@@ -1,7 +1,7 @@
 /**
- * Removes from response objects everything that identifies the provider, its internals or its price for the gateway
- * (docs/reference/inference.md#f15), and replaces the upstream model by the public name. An item without such members
- * is returned itself.
+ * Removes from response objects everything that identifies the provider, the provider's internals or the price that the
+ * gateway pays (docs/reference/inference.md#f15), and replaces the upstream model by the public name. An item that
+ * needs no change is returned as the same object.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -9,7 +9,9 @@ import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
-/** The account that pays the provider, and the results of the provider's filters. */
+/**
+ * Members of a response object about the gateway's account at the provider and the results of the provider's filters.
+ */
 const PROVIDER_RESPONSE_MEMBERS: ReadonlySet<string> = new Set(["billing", "content_filters"])
 
 export const redactedResponse = (given: JsonObject, context: ResponseContext): JsonObject => {
@@ -25,14 +27,15 @@ export const redactedResponse = (given: JsonObject, context: ResponseContext): J
 }
 
 /**
- * Clients send ids back to continue a response, so an id in OpenAI's form is kept. Other forms identify the provider.
+ * Returns the id for the client. An id that begins with `resp_` is kept, because clients send ids back to continue a
+ * response. Other ids can identify the provider, so they are replaced.
  */
 const idOf = (given: unknown, context: ResponseContext): string =>
   typeof given === "string" && given.startsWith("resp_") ? given : responseIdOf(context)
 
 export const responseIdOf = ({ requestId }: ResponseContext): string => `resp_${withoutHyphens(requestId)}`
 
-/** An item of the output. */
+/** Redacts an item of the output. */
 export const redactedItem = (given: unknown, context: ResponseContext): unknown => {
   const item = redactedPart(given, context)
   const content = asObject(item)?.content
@@ -41,7 +44,7 @@ export const redactedItem = (given: unknown, context: ResponseContext): unknown 
   return redacted.every((part, i) => part === content[i]) ? item : { ...asObject(item), content: redacted }
 }
 
-/** A part of an item's content. */
+/** Redacts a part of an item's content. */
 export const redactedPart = (given: unknown, { publicName }: ResponseContext): unknown => {
   const part = asObject(given)
   if (part === undefined) return given
@@ -49,7 +52,7 @@ export const redactedPart = (given: unknown, { publicName }: ResponseContext): u
   return typeof redacted.model === "string" ? { ...redacted, model: publicName } : redacted
 }
 
-/** Only the token counts and their breakdowns; the total is always input plus output. */
+/** Returns only the token counts and their breakdowns. If both counts are known, the total is input plus output. */
 const usageCounts = (given: unknown): unknown => {
   const usage = asObject(given)
   if (usage === undefined) return null

@@ -1,5 +1,5 @@
 /**
- * A whole response, rewritten for the client, as a body or as the events of a stream.
+ * Rewrites a whole response for the client, as a body or as the events of a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -31,7 +31,7 @@ export const responseAsStream = (context: ResponseContext, body: Buffer): Either
     }
   })
 
-/** Accepts a response that ended, complete or incomplete, but did not fail. */
+/** Accepts a response that has ended, complete or incomplete, and has not failed. */
 const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
     const response = asObject(JSON.parse(body.toString()))

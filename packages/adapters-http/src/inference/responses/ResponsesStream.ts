@@ -1,10 +1,10 @@
 /**
- * Passes on the events of a responses stream; an event changes only where it names the model or identifies the
- * provider:
+ * Passes on the events of a responses stream. Events are changed only to replace the model name and to remove members
+ * that identify the provider:
  *
  *     response.created ... ─▶ response.completed | response.incomplete
  *
- * Events of other types are dropped: pings, and the events that a provider sends to its own clients.
+ * Events of other types are dropped, such as pings and events that only the provider's own clients understand.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -17,7 +17,7 @@ import { failureFrames, refusalInEvent, startedResponse } from "./ResponsesError
 import { frameOf, frameWith } from "./ResponsesEvents.ts"
 import { redactedItem, redactedPart, redactedResponse } from "./ResponsesRedaction.ts"
 
-/** No other character may occur: a line break in a type could start a second line of the frame. */
+/** Allows only these characters in a type, because a line break in a type could start a second line of the frame. */
 const EVENT_TYPE = /^response\.[\w.-]+$/
 const COMPLETE: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"])
 
@@ -25,9 +25,9 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 
 export class ResponsesStream implements StreamTranslator {
   readonly #context: ResponseContext
-  /** The first response object that was sent, without its long members. */
+  /** First response object that was sent, without its long members. */
   #response: JsonObject | undefined
-  /** The sequence number of the last event that was sent. */
+  /** Sequence number of the last event that was sent; -1 before the first event. */
   #number = -1
   #started = false
   #hasContent = false
@@ -86,7 +86,7 @@ export class ResponsesStream implements StreamTranslator {
     return content
   }
 
-  /** The event itself when there is nothing to remove. */
+  /** Returns the redacted event; the same object if nothing was changed. */
   #redacted(event: JsonObject): JsonObject {
     let redacted = withoutProviderMembers(event)
     const response = asObject(event.response)

@@ -1,6 +1,6 @@
 /**
- * The routes of stored responses. Responses are not stored, so fetching, cancelling and deleting one is refused with
- * 404 and a message that says what to do instead.
+ * The routes of stored responses. Responses are not stored, so a request to fetch, cancel or delete a response gets 404
+ * and a message that says what to do instead.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -15,7 +15,7 @@ import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 const notStored: SurfaceError = {
   code: "not_found",
   message:
-    "Responses are not stored by this service, so no response has this id. Send the whole conversation in 'input'."
+    "This service does not store responses, so there is no response with this id. Send the whole conversation in 'input'."
 }
 
 const refusal = Effect.gen(function* () {
