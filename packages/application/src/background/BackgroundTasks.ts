@@ -17,8 +17,8 @@ import { Nodes } from "../operations/Nodes.ts"
 import { UsageRollUps } from "../rankings/UsageRollUps.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
 import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
+import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
-import { refreshDueTopUps } from "../topup/TopUpRefresh.ts"
 import { nodeIntervals, OwnHeartbeat } from "./NodeHeartbeat.ts"
 
 export interface BackgroundTask<R> {

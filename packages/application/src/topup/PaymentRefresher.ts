@@ -17,7 +17,7 @@ import type * as Scope from "effect/Scope"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import type { PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
-import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshTopUp.ts"
+import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
 import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))

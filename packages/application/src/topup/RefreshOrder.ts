@@ -38,7 +38,7 @@ export const refreshFromProvider = (
     if (order.status === "crediting") return { order: yield* orders.credit(order.id), refreshed: true }
     if (Option.isNone(provider)) return asStored(order)
 
-    const observation = yield* ask(provider.value, stored)
+    const observation = yield* refreshPayment(provider.value, stored)
     if (Option.isNone(observation)) return asStored(order)
     const { order: next, alert } = yield* orders.recordObservation(order.id, observation.value)
     if (alert !== undefined) {
@@ -49,7 +49,10 @@ export const refreshFromProvider = (
 
 export const asStored = (order: TopUpOrder): RefreshResult => ({ order, refreshed: false })
 
-const ask = (provider: PaymentProvider, stored: StoredTopUp): Effect.Effect<Option.Option<PaymentObservation>> =>
+const refreshPayment = (
+  provider: PaymentProvider,
+  stored: StoredTopUp
+): Effect.Effect<Option.Option<PaymentObservation>> =>
   provider.refresh(intentOf(stored.order, stored.payer), openedOf(stored)).pipe(
     Effect.disconnect,
     Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider) }),

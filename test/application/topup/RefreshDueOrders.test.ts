@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import { refreshDueTopUps, refreshOpenTopUps } from "@tollgate/application/topup/TopUpRefresh"
+import { refreshDueTopUps, refreshOpenTopUps } from "@tollgate/application/topup/RefreshDueOrders"
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
