@@ -1,5 +1,5 @@
 /**
- * Responses of the routes that Effect's router serves: JSON, or an error in the body of its surface.
+ * Builds the responses of routes that Effect's router serves: JSON, or an error in the format of the surface.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -12,7 +12,7 @@ import { pathOf, type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 
 type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest>
 
-/** The body as JSON, or an inference error in the format of OpenAI. */
+/** Returns the body as JSON, or an inference error in OpenAI's format. */
 export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>): Response<R> =>
   Effect.matchEffect(body, {
     onSuccess: (value) => Effect.orDie(HttpServerResponse.json(value)),
@@ -22,14 +22,14 @@ export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>
       })
   })
 
-/** The body as JSON, or an error of the reseller routes. */
+/** Returns the body as JSON, or an error in the format of the reseller routes. */
 export const resellerResponse = <A, E extends ResellerFailure, R>(
   body: Effect.Effect<A, E, R>,
   status: 200 | 201 = 200
 ): Response<R> =>
   orResellerError(Effect.flatMap(body, (value) => Effect.orDie(HttpServerResponse.json(value, { status }))))
 
-/** The response as it is, or an error of the reseller routes. */
+/** Returns the given response, or an error in the format of the reseller routes. */
 export const orResellerError = <E extends ResellerFailure, R>(
   response: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Response<R> =>
@@ -40,7 +40,7 @@ export const orResellerError = <E extends ResellerFailure, R>(
     })
   )
 
-/** An error of the server itself, in the format of the surface that `path` belongs to. */
+/** Returns a `SurfaceError` in the error format for `path`. */
 export const surfaceErrorResponse = (error: SurfaceError, path?: string): Response<never> =>
   Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
     refusalResponse(surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request)))

@@ -1,19 +1,19 @@
 /**
  * The headers of every response: the request id under both names that clients look for
- * (docs/reference/inference.md#a8), no sniffing, no caching unless the response sets its own, and the CORS headers. Also
- * the response to a CORS preflight request.
+ * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
+ * headers. Also the response to a CORS preflight request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 export interface CommonHeadersOptions {
   /** Part of the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** The web pages that may call the service: `*`, one origin, or none. */
+  /** The origin of web pages that may call the service: `*` or one origin; undefined if there is none. */
   readonly corsAllowOrigin: string | undefined
 }
 
 export class CommonHeaders {
-  /** Names and values, alternating, as `writeHead` takes them fastest. */
+  /** Names and values, alternating: the fastest format for `writeHead`. */
   readonly #fixed: ReadonlyArray<string>
   readonly corsAllowOrigin: string | undefined
 
@@ -30,12 +30,12 @@ export class CommonHeaders {
     ]
   }
 
-  /** All headers of a response with these of its own, for one `writeHead`. */
+  /** Returns the common headers followed by the response's own headers, for one `writeHead`. */
   with(requestId: string, own: ReadonlyArray<string>): Array<string> {
     return ["x-request-id", requestId, "request-id", requestId, ...this.#fixed, ...own]
   }
 
-  /** For responses that the HttpApi writes: the headers that it sets itself win. */
+  /** Sets the common headers on a response of the HttpApi. Headers that the HttpApi sets later replace them. */
   presetOn(response: ServerResponse, requestId: string): void {
     const headers = this.with(requestId, ["cache-control", "no-store"])
     for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string)
@@ -43,10 +43,10 @@ export class CommonHeaders {
 }
 
 /**
- * Responds to a CORS preflight request: on every path, without a key (docs/reference/inference.md#f14).
+ * Responds to a CORS preflight request, on every path and without an API key (docs/reference/inference.md#f14).
  *
- * The requested headers are repeated, because a `*` does not cover `authorization`. Only pages that send a key themselves
- * can use it: nothing depends on cookies.
+ * The response repeats the requested headers, because `*` does not cover `authorization`. Only pages that send an API
+ * key can use the service, because it uses no cookies.
  */
 export const respondToPreflight = (
   request: IncomingMessage,

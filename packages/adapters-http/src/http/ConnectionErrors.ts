@@ -1,6 +1,6 @@
 /**
- * Refusals without a request: bytes that are not HTTP, headers that are too large or never end, uploads that take too
- * long. Written to the bare socket, because there is no response to write to.
+ * Refuses connections without a valid request: bytes that are not HTTP, headers that are too large or never end,
+ * uploads that take too long. The refusal is written to the bare socket, because Node has created no response object.
  */
 import type { Duplex } from "node:stream"
 import type { CommonHeaders } from "./CommonHeaders.ts"
@@ -18,7 +18,7 @@ const errorOf = (code: string | undefined): SurfaceError => {
   }
 }
 
-/** How long the client has to read the refusal before the connection is cut. */
+/** The time the client has to read the refusal before the connection is closed. */
 const LINGER_MILLIS = 1_000
 
 export const respondToConnectionError = (
@@ -33,7 +33,7 @@ export const respondToConnectionError = (
     return
   }
   const error = errorOf(failure.code)
-  // The path is unknown; every client of an inference route reads the inference envelope.
+  // The path is unknown, so the refusal has the format that clients of the inference routes expect.
   const refusal = surfaceErrorBody(error, "/v1", requestId)
   writeRefusalToSocket(socket, refusal, (own) => headers.with(requestId, own), LINGER_MILLIS)
 }

@@ -1,5 +1,6 @@
 /**
- * The work in progress: running programs, and responses that the socket has not taken. Closing waits for both.
+ * Counts the work in progress: running request effects, and responses that the socket has not taken. The shutdown waits
+ * for both.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +9,7 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** New requests are refused. */
+  /** True while the server drains: new requests are refused. */
   draining = false
 
   get count(): number {

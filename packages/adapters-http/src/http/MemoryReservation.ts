@@ -3,24 +3,24 @@
  * releases them when it is over.
  */
 
-/** The bytes that are reserved now, by all requests of a surface. */
+/** The number of bytes that all requests of one surface have reserved now. */
 export class ReservedMemory {
   bytes = 0
 }
 
-/** The bytes that one request has reserved. */
+/** The reservation of one request. */
 export class MemoryReservation {
   readonly #reserved: ReservedMemory
   readonly #limitBytes: number
   #ownBytes = 0
 
-  /** The limit is for all requests together. */
+  /** `limitBytes` limits the reservations of all requests together. */
   constructor(reserved: ReservedMemory, limitBytes: number) {
     this.#reserved = reserved
     this.#limitBytes = limitBytes
   }
 
-  /** False when the limit leaves no room; then nothing is reserved. */
+  /** Reserves bytes. Returns false and reserves nothing if the limit would be exceeded. */
   take(bytes: number): boolean {
     if (this.#reserved.bytes + bytes > this.#limitBytes) return false
     this.#reserved.bytes += bytes

@@ -1,25 +1,25 @@
 /**
- * The one writer of refusals, for every surface: an error response with its status, its headers and the JSON body of the
- * surface, over a Node response, through a handler of the HttpApi, or on a bare socket.
+ * Writes the refusals of every surface: an error status, its headers, and a JSON body in the surface's format. A
+ * refusal is written to a Node response, returned by an HttpApi handler, or written to a bare socket.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
-/** How long a client that is still uploading has to read its refusal. */
+/** The time a client that is still uploading has to read its refusal. */
 const LINGER_MILLIS = 5_000
 
 export interface RefusalOptions {
-  /** Sends the head with these headers, names and values alternating. */
+  /** Sends the head with these headers (names and values, alternating). */
   readonly writeHead: (own: ReadonlyArray<string>) => void
-  /** An unread body of at most this announced length is discarded, so that the connection can be used again. */
+  /** The maximum announced length of an unread body that is discarded to keep the connection open. */
   readonly discardedBytes: number
 }
 
 /**
- * Over a Node response. A larger unread body ends the connection, but not at once: that would reset it, and the client
- * would see the reset instead of the response. The client has a moment to read the response and to stop uploading.
+ * Writes a refusal to a Node response. After a larger unread body, the connection is closed with a delay: an immediate
+ * close would reset the connection, and the client would see the reset instead of the response.
  */
 export const writeRefusal = (
   request: IncomingMessage,
@@ -41,11 +41,11 @@ export const writeRefusal = (
   request.resume()
 }
 
-/** From a handler of the HttpApi; the server adds the common headers. */
+/** Returns a refusal from an HttpApi handler. The server adds the common headers. */
 export const refusalResponse = ({ status, headers, body }: WireErrorBody): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(body, { status, contentType: "application/json", headers })
 
-/** On a socket without a response. The client has this long to read the refusal before the connection is cut. */
+/** Writes a refusal to a bare socket, and closes the connection after `lingerMillis` at the latest. */
 export const writeRefusalToSocket = (
   socket: Duplex,
   refusal: WireErrorBody,
@@ -69,7 +69,7 @@ const headersOf = ({ headers, body }: WireErrorBody): ReadonlyArray<string> => [
   ...Object.entries(headers).flat()
 ]
 
-/** The body is left to Node, which closes the connection after the response. */
+/** A value for `discardedBytes` that leaves any unread body to Node, which closes the connection after the response. */
 export const ANY_LENGTH = Number.POSITIVE_INFINITY
 
 const canDiscardBody = (request: IncomingMessage, discardedBytes: number): boolean => {

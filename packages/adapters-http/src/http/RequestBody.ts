@@ -1,8 +1,8 @@
 /**
- * The one reader of request bodies: in linear time, no body over its limit, and all bodies of a surface together within
- * their memory reservation.
+ * Reads request bodies in linear time, each within its size limit, and all bodies of a surface together within their
+ * memory reservation.
  *
- * A refused body is not read to its end. The writer of the response decides whether the rest is discarded: see
+ * A refused body is not read to its end. The code that writes the response decides whether to discard the rest: see
  * `Refusal.ts` and `SmallBodies.ts`.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
@@ -10,16 +10,16 @@ import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/in
 import * as Either from "effect/Either"
 import type { MemoryReservation } from "./MemoryReservation.ts"
 
-/** Takes a body chunk by chunk. */
+/** Receives a body chunk by chunk. */
 export interface BodyConsumer<A, E> {
-  /** The error, as soon as one is known; no further chunk follows. */
+  /** Takes a chunk. Returns the first error found; no further chunk follows it. */
   readonly take: (chunk: Buffer) => E | undefined
   readonly end: () => Either.Either<A, E>
 }
 
 /**
- * Feeds a body to its consumer, and calls back once: at the end, or at the first error, with the body paused. Does not call
- * back when the client disconnects before. Call the result to stop reading.
+ * Passes a body to a consumer and calls back once: at the end, or at the first error with the body paused. Does not
+ * call back if the client disconnects earlier. Returns a function that stops reading.
  */
 export const consumeBody = <A, E>(
   request: IncomingMessage,
@@ -48,7 +48,7 @@ export const consumeBody = <A, E>(
 
 export type BodyRefusal = RequestTooLarge | Overloaded
 
-/** Reads a whole body. A small body arrives together with its head; then the callback runs at once. */
+/** Reads a whole body. If a small body arrived together with the request head, the callback runs synchronously. */
 export const readWholeBody = (
   request: IncomingMessage,
   limitBytes: number,
@@ -93,7 +93,7 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
 
 export type InferenceBodyRefusal = BodyRefusal | InvalidRequest
 
-/** Reads the JSON body of a relayed request. A client that expects a `100 Continue` gets it here, after its key was checked. */
+/** Reads the JSON body of a relayed request. A client that expects `100 Continue` gets it here, after the key check. */
 export const readInferenceBody = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -111,20 +111,22 @@ export const readInferenceBody = (
   readWholeBody(request, limitBytes, reservation, callback)
 }
 
-/** JSON by any of its names. Also plain text: browsers send it for a string without a declared type. */
+/** Any JSON media type, and plain text, which browsers declare for a string without an explicit type. */
 const JSON_TYPE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
 
-/** A missing content type is read as JSON. */
+/** Returns true if the content type is missing or is accepted as JSON. */
 export const isDeclaredJson = ({ "content-type": type }: IncomingHttpHeaders): boolean =>
   type === undefined || JSON_TYPE.test(type)
 
-/** Bodies are read as they are sent: an encoded one is refused. */
+/**
+ * Returns true if the body has a content encoding. Such bodies are refused, because the server does not decode them.
+ */
 export const isEncoded = ({ "content-encoding": encoding }: IncomingHttpHeaders): boolean =>
   encoding !== undefined && encoding.trim().toLowerCase() !== "identity"
 
 export const announcedBytes = ({ "content-length": length }: IncomingHttpHeaders): number => Number(length ?? 0)
 
-/** The error that the headers of an inference request with a JSON body already show. */
+/** Returns the error that the headers of an inference request with a JSON body already show, if any. */
 export const jsonHeadersError = (
   headers: IncomingHttpHeaders,
   limitBytes: number

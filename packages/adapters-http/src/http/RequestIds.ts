@@ -1,6 +1,6 @@
 /**
- * The ids of requests: made here for every request, whatever the client sends. UUIDs of version 7, so that the rows
- * they name arrive in time order.
+ * Generates the request ids. A client cannot choose the id. The ids are UUIDs of version 7, so that the rows they
+ * identify are inserted in time order.
  */
 import { randomFillSync } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
@@ -8,7 +8,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { RANDOM_BYTES_PER_UUID, uuidV7 } from "@tollgate/domain/operations/UuidV7"
 
-/** Random bytes are drawn for many ids at once: one system call for each would cost more than the id. */
+/** The number of ids per draw of random bytes, because one system call per id would cost more than the id. */
 const IDS_PER_DRAW = 256
 
 export class RequestIds {
@@ -31,6 +31,6 @@ export class RequestIds {
   }
 }
 
-/** The id the server gave this request: it stands on the response from the start. */
+/** Returns the request id, which the server sets on the response before it handles the request. */
 export const requestIdOf = (request: HttpServerRequest): string =>
   String(NodeHttpServerRequest.toServerResponse(request).getHeader("x-request-id"))

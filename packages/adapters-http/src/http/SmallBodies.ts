@@ -1,6 +1,6 @@
 /**
- * Reads the small bodies of the requests that are neither inference nor images: each within 64 KiB, and all together within
- * one memory reservation.
+ * Reads the bodies of requests other than inference and images: each at most 64 KiB, and all together within one memory
+ * reservation.
  */
 import type { IncomingMessage } from "node:http"
 import { type Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -13,13 +13,13 @@ import { announcedBytes, readWholeBody } from "./RequestBody.ts"
 
 export const MAX_BODY_BYTES = 64 * 1024
 const MAX_ALL_BODIES_BYTES = 32 * 1024 * 1024
-/** How long a client may continue to upload a refused body, so that it can read the response first. */
+/** The time for which a client may continue to upload a refused body, so that it can read the response. */
 const LINGER_MILLIS = 5_000
 
 export class SmallBodies extends Context.Tag("@tollgate/adapters-http/SmallBodies")<
   SmallBodies,
   {
-    /** The whole body. The rest of a refused body is discarded as it arrives, for a short time. */
+    /** Reads a whole body. Discards the rest of a refused body as it arrives, for a limited time. */
     readonly read: (request: IncomingMessage) => Effect.Effect<Buffer, RequestTooLarge | Overloaded>
   }
 >() {}

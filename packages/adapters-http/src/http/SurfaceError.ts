@@ -1,7 +1,7 @@
 /**
- * The errors of the server itself: no such route, wrong method, draining, an internal error. Under /v1 in the error body of
- * the inference routes (docs/reference/errors.md#a6), and in the plain error body everywhere else
- * (docs/reference/errors.md#a5). The path of a request decides between them.
+ * Errors that any path can return: no such route, wrong method, draining, internal error. The request path selects the
+ * error body: that of the inference routes under /v1 (docs/reference/errors.md#a6), the plain error body everywhere
+ * else (docs/reference/errors.md#a5).
  */
 import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
 import { retryAfter } from "../wire/RetryAfter.ts"
@@ -85,10 +85,10 @@ const split = (target: string): { readonly path: string; readonly query: string 
 
 const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path)
 
-/** The path of a request without its query and without one trailing slash, as routes are compared with it. */
+/** Returns the path of a request target without the query and one trailing slash, for the comparison with routes. */
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
-/** The same target without the trailing slash of its path. */
+/** Returns the request target with its query, without one trailing slash of the path. */
 export const withoutTrailingSlash = (target: string): string => {
   const { path, query } = split(target)
   return trimmed(path) + query

@@ -1,7 +1,7 @@
 /**
- * Base64 inside a JSON text: its decoded length and its validity, without decoding it.
+ * Validates base64 inside a JSON text and computes its decoded length, without decoding it.
  *
- * Some JSON encoders write a slash as `\/`; the escape stays as it is.
+ * Some JSON encoders write a slash as `\/`. The escape is accepted and left unchanged.
  */
 import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"
@@ -9,17 +9,17 @@ import * as Effect from "effect/Effect"
 const BACKSLASH = 0x5c
 const SLASH = 0x2f
 const PADDING = 0x3d
-/** Checked before the event loop gets a turn. */
+/** The number of bytes to check before yielding to the event loop. */
 const BYTES_PER_TURN = 1024 * 1024
 
 const ALPHABET = new Uint8Array(256)
 for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\")) ALPHABET[byte] = 1
 
-/** The decoded length of valid base64. */
+/** Returns the decoded length of valid base64, in bytes. */
 export const decodedBytes = (text: Buffer): number =>
   Math.floor(((text.length - escapesIn(text) - paddingOf(text)) * 3) / 4)
 
-/** Not empty, of whole groups, padded only at the end, and with no other character. */
+/** Returns true for valid base64: not empty, only base64 characters, groups of four, padding only at the end. */
 export const isBase64 = (text: Buffer): Effect.Effect<boolean> =>
   Effect.suspend(() => {
     const characters = text.length - escapesIn(text)

@@ -1,8 +1,8 @@
 /**
- * The form of an edit, parsed while it arrives: text fields and exactly one file, in any order, in memory only.
+ * Parses the form of an image edit while it arrives: text fields and exactly one file, in any order, in memory only.
  *
- * Each field is checked when it is complete. The model is checked as soon as its field is complete, so that a form that
- * names its model first is refused before its file is read.
+ * Each field is checked as soon as it is complete, the model too: a form that names an unsuitable model first is
+ * refused before its file is read.
  */
 import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { ImageTooLarge, type UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
@@ -17,12 +17,12 @@ import { isFile, isFormData, nameOf } from "./FormPart.ts"
 const MIB = 1024 * 1024
 export const MAX_FORM_BYTES = 12 * MIB
 export const MAX_SOURCE_BYTES = 10 * MIB
-/** Larger than the longest prompt. */
+/** The maximum size of a text field, larger than the longest prompt. */
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_PARTS = 16
 const MAX_BOUNDARY_CHARACTERS = 70
 
-/** A closing delimiter ends with at most this many hyphens. */
+/** The maximum number of hyphens at the end of a closing delimiter (a boundary may consist of hyphens). */
 const MAX_HYPHENS = MAX_BOUNDARY_CHARACTERS + 4
 const HYPHEN = 0x2d
 
@@ -36,7 +36,7 @@ export interface ParsedForm {
 const FORM_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
 
-/** The error that the content type of the request already shows. */
+/** Returns the error that the content-type header already shows, if any. */
 export const formHeaderError = (contentType: string | undefined): InvalidRequest | undefined => {
   if (contentType === undefined || !FORM_TYPE.test(contentType)) {
     return malformed("Send the image and its fields as 'multipart/form-data'.")
@@ -90,7 +90,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     if (this.#bytes > MAX_FORM_BYTES) return formTooLarge()
     if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
     const given = this.#withheld.length === 0 ? chunk : Buffer.concat([this.#withheld, chunk])
-    // The parser must get the two hyphens that close a form in one chunk.
+    // The parser must receive the two hyphens that close a form in one chunk, so trailing hyphens are withheld.
     const whole = given.length - hyphensAtEnd(given)
     this.#withheld = given.subarray(whole)
     return this.#write(given.subarray(0, whole))
@@ -112,7 +112,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     return this.#error
   }
 
-  /** The parser throws at some escapes, and also after a part whose headers it could not parse. */
+  /** Runs a parser call. The parser throws on some escapes, and after a part whose headers it could not parse. */
   #guarded(parse: () => void): void {
     try {
       parse()
@@ -121,7 +121,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     }
   }
 
-  /** The first error counts; nothing after the closing boundary does. */
+  /** Runs a check unless an error was found or the form is complete: only the first error is kept. */
   #step(check: () => FormError | undefined): void {
     if (this.#error === undefined && !this.#complete) this.#error = check()
   }

@@ -1,12 +1,13 @@
 /**
- * The headers of one part of a form: its name, and whether it is a file.
+ * Reads the headers of one form part: the part's name, and whether the part is a file.
  *
- * File names contain any script and any punctuation, and clients send them unescaped in UTF-8. The parser rejects a
- * `content-disposition` with a character above U+00FF, so that one is parsed here. The file name itself is not used.
+ * File names may contain any script and punctuation, and clients send them unescaped in UTF-8. The parser rejects a
+ * `content-disposition` with a character above U+00FF, so such a header is parsed here. The file name itself is not
+ * used.
  */
 import * as Multipasta from "multipasta"
 
-/** Official clients send a list of files as `image[]`, also a list of one. */
+/** Returns the name of a part. Official clients send a list of files, even with one file, as `image[]`. */
 export const nameOf = (part: Multipasta.PartInfo): string => {
   const name = isUnparsed(part) ? (NAME.exec(withoutFilename(part)) ?? [])[1] : part.name
   return name === "image[]" ? "image" : (name ?? "")
@@ -26,5 +27,5 @@ const isUnparsed = (part: Multipasta.PartInfo): boolean => part.contentDispositi
 
 const dispositionOf = ({ headers }: Multipasta.PartInfo): string => String(headers["content-disposition"] ?? "")
 
-/** A file name may contain anything, also `"; name="prompt`. */
+/** Removes the file name from the header: a file name may contain any text, even `"; name="prompt`. */
 const withoutFilename = (part: Multipasta.PartInfo): string => dispositionOf(part).replace(FILENAME, "")

@@ -1,5 +1,5 @@
 /**
- * The JSON body of a generation: its members, each of them once.
+ * Reads the JSON body of an image generation and rejects duplicate members.
  */
 import type { IncomingMessage } from "node:http"
 import { type FieldName, fieldNames } from "@tollgate/domain/images/ImageFields"
@@ -11,7 +11,9 @@ import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import { type BodyRefusal, jsonHeadersError, readWholeBody } from "../http/RequestBody.ts"
 import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
 
-/** Fits the longest prompt with all members, also escaped (docs/reference/limits.md#a10). */
+/**
+ * The maximum body size: fits the longest prompt, even fully escaped, and all members (docs/reference/limits.md#a10).
+ */
 export const MAX_GENERATION_BYTES = 256 * 1024
 
 type GenerationError = InvalidRequest | BodyRefusal
@@ -31,7 +33,7 @@ export const readGeneration = (
 
 const everyField = Object.fromEntries(fieldNames.map((name) => [name, {}])) as { readonly [N in FieldName]: MemberPlan }
 
-/** Requires well-formed JSON, an object, and no supported field twice. */
+/** Requires a well-formed JSON object without duplicates of a supported member. */
 const scan = scanner({ members: everyField, media: { members: [], types: [] } })
 
 const membersIn = (body: Buffer): Either.Either<GivenMembers, InvalidRequest> =>

@@ -1,5 +1,5 @@
 /**
- * The HTTP side of an image request: its headers, its body, its connection, and the attempts at its providers.
+ * The HTTP side of an image request: its headers, its body, its client connection, and its attempts at providers.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ImageConnection, ImageResult, ModelCheck } from "@tollgate/application/images/ImageConnection"
@@ -59,7 +59,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     return this.#response.closed || this.#request.socket.destroyed
   }
 
-  /** Without a file to read, the use case checks the model after the body. */
+  /** Reads the JSON body of a generation. It contains no file, so the use case checks the model afterwards. */
   #readGeneration(): ReadRequest {
     return Effect.flatMap(readGeneration(this.#request, this.#context.reservation), (members) =>
       readImageRequest("generate", members, undefined)
@@ -88,7 +88,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
 const encoded = () => new InvalidRequest({ message: "Send the form without content-encoding.", param: null })
 
-/** A repeated header may carry two different keys, and Node would join them. */
+/** Reads the idempotency key. A repeated header, whose values Node would join, is refused. */
 const presentedIdempotencyKey = ({ headersDistinct }: IncomingMessage): ImageConnection<Buffer>["idempotencyKey"] => {
   const [first, second] = headersDistinct[IDEMPOTENCY_KEY_HEADER.toLowerCase()] ?? []
   if (second === undefined) return idempotencyKey(first)

@@ -1,5 +1,5 @@
 /**
- * An attempt to get an image from one provider: its result for the customer, and the verdict on the provider.
+ * One attempt to get an image from one provider: its result for the customer, and its verdict on the provider.
  */
 import type { ImageResult } from "@tollgate/application/images/ImageConnection"
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
@@ -35,7 +35,7 @@ export interface ImageAttemptContext {
   readonly createdAtSeconds: number
 }
 
-/** The result of an exchange, and the verdict on its provider. */
+/** The result of an exchange and the verdict on the provider. */
 interface Judged {
   readonly verdict: Verdict
   readonly result: Effect.Effect<ImageResult<Buffer>, FailedAttempt>
@@ -48,7 +48,7 @@ export const attemptImage = (
 ): Effect.Effect<ImageResult<Buffer>, FailedAttempt> =>
   Effect.suspend(() => {
     const sent = upstreamImageRequest(request, candidate)
-    // Memory for an image of usual size is reserved first: without it the request is refused before it costs anything.
+    // Reserves memory for an image of usual size. Without that memory the request is refused before it costs anything.
     if (!context.reservation.take(USUAL_RESPONSE_BYTES + sent.body.length)) {
       return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), retryElsewhere: false, unsent: true })
     }
@@ -65,7 +65,7 @@ const exchangeWith = (context: ImageAttemptContext, request: ImageRequest, sent:
         Effect.flatMap(({ result }) => result),
         Effect.tapError(({ error }) => report(context, sent.candidate, exchange.status, error))
       ),
-    // An exchange that is not closed yet was interrupted: nothing is known about the provider.
+    // An exchange that is still open was interrupted, so nothing is known about the provider.
     (exchange) => Effect.sync(() => exchange.close("undecided"))
   )
 
@@ -104,7 +104,9 @@ const judgeRefusal = (
   return { verdict: verdictOf(status, error), result: Effect.fail(refusedAttempt(error)) }
 }
 
-/** The provider may have billed the response by now. Only a rate limit, which is not billed, leads to another route. */
+/**
+ * Judges a 2xx response. The provider may have billed it; only a rate limit, which is not billed, allows another route.
+ */
 const judgeResponse = (
   request: ImageRequest,
   candidate: Candidate,
@@ -125,7 +127,7 @@ const judgeResponse = (
     })
   })
 
-/** Logged for operators; the customer does not see the cause. */
+/** Logs the cause of a failure for operators. The customer does not see it. */
 const report = (
   context: ImageAttemptContext,
   { provider, route }: Candidate,
@@ -142,7 +144,7 @@ const report = (
       })
     : Effect.void
 
-/** The error codes of a policy violation. The text of a message is not searched: it may quote the prompt. */
+/** The error codes for a policy violation. The error message is not searched, because it may quote the prompt. */
 const POLICY_CODE =
   /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|image_?generation_?user_?error|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i
 

@@ -1,9 +1,8 @@
 /**
- * One exchange with a provider for an image: sends the request and collects the response, to its end or to the first
- * failure.
+ * One image exchange with a provider: sends the request and collects the response until its end or the first failure.
  *
- * The head arrives when the image is ready. So the time to the first byte is bounded by the provider's total timeout, and
- * the idle timeout begins with the head.
+ * The response head arrives only when the image is ready. The wait for it is therefore bounded by the provider's total
+ * timeout, and the idle timeout begins after the head.
  */
 import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type {
@@ -22,10 +21,10 @@ import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The status already has the meaning; a refusal whose text does not arrive by then is handled without it. */
+/** The timeout for the body of a refusal. After it, the refusal is handled by its status alone. */
 const REFUSAL_MILLIS = 5_000
 
-/** The bytes that the provider sent. */
+/** The provider's response or refusal, as received. */
 export type ExchangeResult =
   | { readonly _tag: "Response"; readonly response: BufferedResponse }
   | { readonly _tag: "TooLarge" }
@@ -41,7 +40,7 @@ const READABLE = /^\s*(?:application\/(?:json|[\w.+-]+\+json)|text\/(?:plain|jso
 export class ImageExchange implements UpstreamEvents {
   readonly #counters: RelayCounters
   readonly #reservation: MemoryReservation
-  /** Bytes of the response that the request has already reserved. */
+  /** The number of response bytes that are already reserved. */
   readonly #reservedBytes: number
   #exchange: UpstreamExchange | undefined
   #verdict: Verdict | undefined
@@ -82,13 +81,13 @@ export class ImageExchange implements UpstreamEvents {
       this.#exchange = sent.right
       if (this.#verdict !== undefined) this.#release(this.#verdict)
       else if (this.#phase !== "over") {
-        // A request without a response in time may be billed to us, so no other route is tried as well.
+        // A request that timed out may still be billed to us, so no other route is tried.
         this.#total = setTimeout(() => this.#broken(`not done within ${totalMillis} ms`, false), totalMillis)
       }
     })
   }
 
-  /** Only the first verdict counts. The exchange ends now if it is not over. */
+  /** Ends the exchange if it is still open. Only the first verdict counts. */
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
@@ -161,7 +160,10 @@ export class ImageExchange implements UpstreamEvents {
     this.close(verdict)
   }
 
-  /** Ignores further events. The caller judges the result and closes the exchange with its verdict. */
+  /**
+   * Passes on the result and ignores further events. The caller judges the result and closes the exchange with a
+   * verdict.
+   */
   #end(result: Effect.Effect<ExchangeResult, FailedAttempt>): void {
     this.#phase = "over"
     this.#stopTimers()

@@ -1,6 +1,6 @@
 /**
- * Writes the response to an image request, and waits until the client has it: the image in one write of the buffer that
- * contains it, or an error. A client that is still uploading has a short time to read the error.
+ * Writes the response to an image request, and waits until the client has received it: the image in one write of the
+ * buffer that contains it, or an error. A client that is still uploading has a short time to read the error.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,10 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
 const JSON_TYPE = { "content-type": "application/json" }
 
-/** Completes when the socket has taken everything, or is closed. Uninterruptible: written bytes cannot be recalled. */
+/**
+ * Writes an image and waits until the socket has taken all of it or is closed. Uninterruptible, because written bytes
+ * cannot be recalled.
+ */
 export const writeImage = (
   response: ServerResponse,
   body: Buffer,

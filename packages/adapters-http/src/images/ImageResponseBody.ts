@@ -1,6 +1,6 @@
 /**
- * Rewrites the response of a provider for the customer. The image stays where it is in the buffer: it is found without
- * parsing it, checked without decoding it, and our members are written around it.
+ * Rewrites a provider's response for the customer. The image stays in place in the buffer: it is located without
+ * parsing, checked without decoding, and the gateway's JSON members are written around it.
  *
  *     {"created":...,"data":[{"b64_json":"<image>"}],"output_format":...,"usage":{...}}
  */
@@ -14,9 +14,9 @@ import * as Either from "effect/Either"
 import { decodedBytes, isBase64 } from "./Base64Text.ts"
 import type { BufferedResponse } from "./ResponseBuffer.ts"
 
-/** The largest image, decoded (docs/reference/images.md#img-11). */
+/** The maximum size of a decoded image (docs/reference/images.md#img-11). */
 export const MAX_IMAGE_BYTES = 20 * 1024 * 1024
-/** The largest response without its image. */
+/** The maximum size of a response without its image. */
 const MAX_MEMBERS_BYTES = 1024 * 1024
 
 /** The members of a response, with {@link PLACEHOLDER} for the image, and the position of the image. */
@@ -28,11 +28,11 @@ export interface ParsedResponse {
 const NAME = Buffer.from('"b64_json"')
 const QUOTE = 0x22
 const COLON = 0x3a
-/** Replaces the image in the text that is parsed. A provider that sends this text itself has sent no image. */
+/** Replaces the image in the JSON that is parsed. A provider that itself sends this text has sent no image. */
 const PLACEHOLDER = "\u0000picture"
 const PLACEHOLDER_JSON = Buffer.from(JSON.stringify(PLACEHOLDER))
 
-/** Undefined when the response is no JSON object, or is too large without its image. */
+/** Parses a response; undefined if it is not a JSON object, or is too large even without its image. */
 export const parseAroundImage = ({ memory, start, end }: BufferedResponse): ParsedResponse | undefined => {
   const response = memory.subarray(start, end)
   const image = locate(response)
@@ -47,8 +47,8 @@ export const parseAroundImage = ({ memory, start, end }: BufferedResponse): Pars
 }
 
 /**
- * The first `b64_json` member that is a string, without its quotes. Base64 contains no quote, so a wrong match either is
- * no base64 or leaves no valid JSON around it.
+ * Locates the first `b64_json` member that is a string, without its quotes. Base64 contains no quote, so a wrong match
+ * either is not base64 or leaves no valid JSON around it.
  */
 const locate = (response: Buffer): { readonly start: number; readonly end: number } | undefined => {
   for (let at = response.indexOf(NAME); at >= 0; at = response.indexOf(NAME, at + NAME.length)) {
@@ -79,7 +79,7 @@ export type ResponseBody =
   | { readonly _tag: "Completed"; readonly image: Buffer; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
 
-/** The body for the customer, written over the provider's members around the image. */
+/** Returns the customer's response body. It overwrites the provider's members before and after the image. */
 export const responseBody = (
   { memory }: BufferedResponse,
   { members, image }: ParsedResponse,
@@ -102,7 +102,7 @@ export const responseBody = (
     return { _tag: "Completed", image: memory.subarray(start, end), usage }
   })
 
-/** The members that describe the image. Passed on only with values that a customer can request. */
+/** The members that describe the image. They are passed on only with values that a customer can request. */
 const DESCRIPTIVE_MEMBERS = ["background", "output_format", "quality", "size"] as const
 
 const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
@@ -118,7 +118,7 @@ const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
     .join("")
 }
 
-/** Undefined unless both counts are reported: none is estimated. */
+/** Returns the usage member; undefined unless both counts are reported, because counts are never estimated. */
 const usageMember = ({ prompt, output }: ReportedUsage, given: JsonObject | undefined): JsonObject | undefined => {
   if (prompt === undefined || output === undefined) return undefined
   const input = Number(prompt.input + prompt.cacheWrite + prompt.cacheRead)

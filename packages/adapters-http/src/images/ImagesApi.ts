@@ -15,10 +15,10 @@ const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
 const fields = {
   model: Schema.String.annotations({ description: "The public name of an image model, as GET /v1/models lists it." }),
   prompt: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32_000)),
-  n: optional(Schema.Literal(1), "One image a request."),
+  n: optional(Schema.Literal(1), "One image per request."),
   size: optional(Schema.String, "`auto` or `<W>x<H>`, each edge at most 4096 and both at most 16,777,216 pixels."),
   quality: Schema.optional(Schema.Literal("auto", "low", "medium", "high")),
-  output_format: optional(Schema.Literal("png", "jpeg", "webp"), "`png` by default."),
+  output_format: optional(Schema.Literal("png", "jpeg", "webp"), "Default: `png`."),
   output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Only with `jpeg` and `webp`."),
   background: optional(Schema.Literal("auto", "opaque", "transparent"), "A JPEG cannot be transparent."),
   response_format: optional(Schema.Literal("b64_json"), "Images are returned inline only."),
@@ -33,7 +33,7 @@ const ImageGeneration = Schema.Struct(fields).annotations({
 const ImageEdit = Schema.Struct({
   ...fields,
   image: Schema.String.annotations({
-    description: "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is the same. No addresses.",
+    description: "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is an alias. URLs are not accepted.",
     jsonSchema: { type: "string", format: "binary" }
   })
 }).annotations({ identifier: "ImageEditRequest" })
@@ -42,7 +42,7 @@ const Usage = Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.In
 
 const Image = Schema.Struct({
   created: Schema.Int,
-  data: Schema.Tuple(Schema.Struct({ b64_json: Schema.String.annotations({ description: "The file, in base64." }) })),
+  data: Schema.Tuple(Schema.Struct({ b64_json: Schema.String.annotations({ description: "The image file in base64." }) })),
   background: Schema.optional(Schema.String),
   output_format: Schema.optional(Schema.String),
   quality: Schema.optional(Schema.String),
@@ -61,9 +61,9 @@ const Image = Schema.Struct({
 
 const behavior =
   "The header `x-<service>-billing` says `settled`, or `unmetered` when the provider reported no usage: then nothing is " +
-  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is made at most once: images " +
-  "are not stored, so a second request with the key is 409. An account runs one image request at a time. Any other field is " +
-  "refused."
+  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most once: " +
+  "images are not stored, so a second request with the same key returns 409. An account runs one image request at a " +
+  "time. Any other field is refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))

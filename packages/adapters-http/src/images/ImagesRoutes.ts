@@ -1,6 +1,6 @@
 /**
- * `POST /v1/images/generations` and `POST /v1/images/edits`: one program for each request, from its key until the client
- * has taken the last byte.
+ * Serves `POST /v1/images/generations` and `POST /v1/images/edits`: one effect per request, from authentication until
+ * the client has taken the last byte.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -31,7 +31,7 @@ import { ImagesApi } from "./ImagesApi.ts"
 export interface ImageSettingsValues {
   /** Part of the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** The memory of all image requests together: forms, source images and responses. */
+  /** The memory limit for the forms, source images and responses of all image requests together, in bytes. */
   readonly allImageBytes: number
 }
 
@@ -72,7 +72,7 @@ const serve = (operation: ImageOperation) =>
     }
     let isTaken = false
     response.once("finish", () => {
-      // Node reports a write that was under way when the connection broke like one that the socket took.
+      // Node reports a write that was pending when the connection was reset like a write that the socket took.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {
@@ -92,13 +92,13 @@ const serve = (operation: ImageOperation) =>
       counters.openRequests += 1
       return Effect.flatMap(Effect.exit(restore(makeImage(client))), respond).pipe(Effect.ensuring(count))
     })
-    // The response is already written; the server sees that.
+    // The response is already written, so the server ignores this empty response.
     return HttpServerResponse.empty()
   })
 
 /**
- * A provider that finds the form too large means the image in it. A request that draining interrupts should be repeated on
- * another server.
+ * Returns the error for the client. A provider that finds the form too large means the image in the form. A request
+ * that is interrupted because the server drains gets an error that asks the client to repeat it (on another server).
  */
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(

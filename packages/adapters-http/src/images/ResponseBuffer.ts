@@ -1,18 +1,18 @@
 /**
- * The buffer in which the response of a provider is collected: one allocation, with room before and after the response
- * for the members that replace the provider's, so that the image is never copied again.
+ * The buffer that collects a provider's response. It has room before and after the response for the gateway's JSON
+ * members, so that the image need not be copied.
  *
- * Most images are small. A larger response moves once, to a buffer that holds the largest one; the operating system does
+ * Most images are small. A larger response is copied once, to a buffer of the maximum size; the operating system does
  * not back memory that is never written.
  */
 
-/** An image of 20 MiB is 28 MiB of base64; the rest is for the other members. */
+/** The maximum size of a response: a 20 MiB image is about 27 MiB of base64; the rest is for the other members. */
 export const MAX_RESPONSE_BYTES = 29 * 1024 * 1024
 export const USUAL_RESPONSE_BYTES = 4 * 1024 * 1024
 const HEAD_ROOM = 128
 const TAIL_ROOM = 4_096
 
-/** A response from `start` up to, not including, `end`. */
+/** A response at `start` (inclusive) to `end` (exclusive) of `memory`. */
 export interface BufferedResponse {
   readonly memory: Buffer
   readonly start: number
@@ -29,7 +29,7 @@ export class ResponseBuffer {
     return this.#end - HEAD_ROOM
   }
 
-  /** False when the response becomes too large. */
+  /** Appends a chunk. Returns false if the response becomes too large. */
   append(chunk: Buffer): boolean {
     const bytes = this.bytes + chunk.length
     if (bytes > MAX_RESPONSE_BYTES) return false

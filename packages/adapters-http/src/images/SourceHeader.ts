@@ -1,6 +1,6 @@
 /**
- * The format and the dimensions of a source image, read from its own first bytes (docs/reference/images.md#g7): a still
- * PNG, JPEG or WebP. File names and declared types are ignored. No pixel is decoded, so a decompression bomb has no effect.
+ * Reads the format and dimensions of a source image from its header bytes (docs/reference/images.md#g7): a still PNG,
+ * JPEG or WebP. File names and declared types are ignored. No pixel is decoded, so a decompression bomb has no effect.
  */
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
 import { isWithinLimits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"
@@ -39,10 +39,10 @@ interface Dimensions {
   readonly heightPx: number
 }
 
-/** Undefined when the file is malformed. */
+/** The dimensions of a still image; undefined if the file is malformed. */
 type Header = Dimensions | "animated" | undefined
 
-/** An edge of 0 is malformed. */
+/** Returns the dimensions; an edge of 0 pixels is malformed. */
 const dimensions = (widthPx: number, heightPx: number): Dimensions | undefined =>
   widthPx > 0 && heightPx > 0 ? { widthPx, heightPx } : undefined
 
@@ -64,11 +64,11 @@ const readPngHeader = (bytes: Buffer): Header => {
 
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-/** Markers without a segment. */
+/** Returns true for a marker without a segment. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
 const isEndOfHeader = (marker: number): boolean => marker === 0xd8 || marker === 0xd9 || marker === 0xda
 
-/** Reads the segments up to the one that begins the frame. */
+/** Reads the segments up to the start of the frame. */
 const readJpegHeader = (bytes: Buffer): Header => {
   let at = 2
   while (at + 4 <= bytes.length) {
@@ -91,7 +91,7 @@ const readJpegHeader = (bytes: Buffer): Header => {
 
 const ANIMATED = 0x02
 
-/** The image must have the dimensions of its canvas, if the file declares a canvas. */
+/** Reads the chunks. If the file declares a canvas, the image must have the dimensions of that canvas. */
 const readWebpHeader = (bytes: Buffer): Header => {
   let canvas: Dimensions | undefined
   for (let at = 12; at + 18 <= bytes.length; at += 8 + even(bytes.readUInt32LE(at + 4))) {

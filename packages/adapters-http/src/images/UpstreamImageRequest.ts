@@ -1,5 +1,5 @@
 /**
- * The upstream request for an image: built anew, with the provider's name of the model and only the supported members.
+ * Builds the upstream request for an image, with the provider's model name and only the supported members.
  */
 import { randomBytes } from "node:crypto"
 import type { UpstreamRequest } from "@tollgate/application/inference/Upstreams"

@@ -1,8 +1,8 @@
 /**
  * The response to one relayed request: a whole response, a refusal, or an event stream written frame by frame.
  *
- * Content counts as delivered when the socket has taken the write that carried it. The chunk framing of streams is
- * written here: Node's own needs four writes for each chunk.
+ * Content counts as delivered when the socket has taken the write that contains it. The chunk framing of streams is
+ * written here, because Node's own framing needs four writes per chunk.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { DeliveredText } from "@tollgate/application/inference/DeliveredText"
@@ -15,9 +15,9 @@ import type { RelayCounters } from "./RelayMetrics.ts"
 export interface ClientResponseSettings {
   readonly headers: CommonHeaders
   readonly counters: RelayCounters
-  /** A client that takes nothing for this long is disconnected. */
+  /** The time in milliseconds after which a client that takes no byte is disconnected. */
   readonly writeStallMillis: number
-  /** From now on connections end with their response. */
+  /** Returns true while the server drains: each connection is then closed after its response. */
   readonly draining: () => boolean
 }
 
@@ -31,7 +31,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** A refused body of at most this many bytes is discarded, so that the connection can be used again. */
+/** The maximum size of a refused body that is discarded to keep the connection open. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {
@@ -44,17 +44,17 @@ export class ClientResponse {
   #framed = false
   #onUnblocked: (() => void) | undefined
 
-  /** The status is on its way. */
+  /** True once the status was written. */
   committed = false
-  /** Everything was written. */
+  /** True once the whole response was written. */
   ended = false
-  /** The client closed the connection before it took everything, or was cut off. */
+  /** True if the connection was closed before the client took the whole response. */
   gone = false
-  /** The socket takes no more at the moment; nothing should be written until it drains. */
+  /** True while the socket's buffer is full. Nothing should be written until it drains. */
   blocked = false
   status = 0
   wroteAtMillis: number
-  /** Called when the socket has taken the last byte of an ended stream. */
+  /** Is called when the socket has taken the last byte of an ended stream. */
   onTaken: (() => void) | undefined
 
   constructor(
@@ -71,22 +71,23 @@ export class ClientResponse {
     this.wroteAtMillis = acceptedAtMillis
   }
 
-  /** The text that the stream delivers; `onUnblocked` is called when a blocked stream may continue. */
+  /** Sets the text that the stream delivers, and a callback for when a blocked stream may continue. */
   beginsWith(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
     this.#onUnblocked = onUnblocked
   }
 
-  /** Writes whole frames, before the first ones the head of the stream. False asks to pause. */
+  /** Writes complete frames, and the response head before the first frames. Returns false to pause the provider. */
   write(frames: string): boolean {
     return this.ended || this.gone || this.#send(frames, "")
   }
 
-  /** Ends the stream, after these frames. */
+  /** Writes these frames and ends the stream. */
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // Not by `end`: its callback does not distinguish a socket that took the last write from a destroyed one.
+    // Does not use the callback of `end`, which does not distinguish a socket that took the last write from a destroyed
+    // socket.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()
@@ -103,7 +104,7 @@ export class ClientResponse {
     this.#expectTaking()
   }
 
-  /** An error, before anything else was written. */
+  /** Writes an error response if nothing was written before. */
   refuse(refusal: WireErrorBody): void {
     if (this.committed || this.gone) return
     this.ended = true
@@ -113,7 +114,7 @@ export class ClientResponse {
     })
   }
 
-  /** To be called when the connection is closed, or has finished this response. */
+  /** Must be called when the connection is closed or this response is finished. */
   close(): void {
     if (this.#marks !== undefined) this.#settings.counters.openStreams -= 1
     this.gone ||= !this.ended || this.#marks?.isEmpty === false
@@ -141,15 +142,15 @@ export class ClientResponse {
     const bytes = Buffer.byteLength(frames)
     this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
-    // Text of one byte a character is written faster when the socket does not search for longer characters.
+    // Text with one byte per character is written faster as latin1.
     const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
     if (!hasRoom && !this.blocked) this.#block()
     return hasRoom
   }
 
-  /** One for all writes of a stream: they are taken in the order they were written. */
+  /** The callback of every write of a stream. The socket takes writes in the order in which they were written. */
   readonly #taken = (error?: Error | null): void => {
-    // Node reports a write that was under way when the connection broke like one that the socket took.
+    // Node reports a write that was pending when the connection was reset like a write that the socket took.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
@@ -165,7 +166,7 @@ export class ClientResponse {
     })
   }
 
-  /** Node closes a connection without progress for this long; it sees the progress within one large write. */
+  /** Lets Node close a connection without progress. Node also sees the progress within one large write. */
   #expectTaking(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)

@@ -1,19 +1,20 @@
 /**
- * How much content each write carried, in the order of the writes, until the socket reports that it took them.
+ * A queue of marks, one per pending write: the content sent up to and including that write.
  *
- * One write, one mark, also when it carried no content: the socket confirms writes, not contents. A ring of numbers,
- * so that a stream allocates nothing for a write; it grows with the writes a slow socket keeps waiting.
+ * A write without content has a mark too, because the socket confirms writes, not content. The queue is a ring of
+ * numbers, so that a stream allocates nothing per write; it grows with the number of writes that a slow socket leaves
+ * pending.
  */
 const INITIAL_MARKS = 8
 
 export class DeliveryMarks {
-  /** Characters and deltas, alternating. */
+  /** The marks: numbers of characters and deltas, alternating. */
   #ring: Array<number> = new Array(INITIAL_MARKS * 2).fill(0)
   #capacity = INITIAL_MARKS
   #first = 0
   #waiting = 0
 
-  /** Of the mark shifted last. */
+  /** The number of characters in the last shifted mark; `deltas` is its number of deltas. */
   characters = 0
   deltas = 0
 
@@ -21,7 +22,7 @@ export class DeliveryMarks {
     return this.#waiting === 0
   }
 
-  /** A write that brings the content sent to so many characters in so many deltas. */
+  /** Adds the mark of a write: the total characters and deltas sent, including this write. */
   push(characters: number, deltas: number): void {
     if (this.#waiting === this.#capacity) this.#grow()
     const at = ((this.#first + this.#waiting) % this.#capacity) * 2
@@ -30,7 +31,7 @@ export class DeliveryMarks {
     this.#waiting += 1
   }
 
-  /** The oldest write is taken. False when none was waiting. */
+  /** Removes the mark of the oldest pending write, which the socket took. Returns false if no write was pending. */
   shift(): boolean {
     if (this.#waiting === 0) return false
     this.characters = this.#ring[this.#first * 2] as number

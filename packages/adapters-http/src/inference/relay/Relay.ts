@@ -1,5 +1,6 @@
 /**
- * The request listener of the inference routes: the open exchanges, and the ports and settings that they share.
+ * The request listener of the inference routes. It keeps the open exchanges, and the ports and settings that they
+ * share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -18,10 +19,10 @@ import { RelayMetrics } from "./RelayMetrics.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 import * as Ticker from "./Ticker.ts"
 
-/** The ports behind the relay. */
+/** The ports that the relay needs. */
 export type RelayRequirements = RelayPorts | Upstreams
 
-/** A request that is being served, of any protocol. */
+/** A request that is being served, in any protocol. */
 interface OpenExchange {
   readonly start: (onOver: () => void) => void
   readonly close: () => void
@@ -32,7 +33,7 @@ interface Entry extends Indexed {
   readonly exchange: OpenExchange
 }
 
-/** A path, and the exchange that serves its requests. */
+/** A path, and the factory of the exchanges that serve its requests. */
 export interface RelayRoute {
   readonly path: string
   readonly open: (
@@ -58,7 +59,7 @@ export interface RelayOptions {
 
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
-  /** Ends every open request that does not end by itself. */
+  /** Ends every open request that is not about to end by itself. */
   readonly cutAll: () => void
 }
 
@@ -109,12 +110,12 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // After the rest of the first packet is parsed, so that a small body is complete when it is read.
+        // Starts after the rest of the first packet is parsed, so that a small body is complete when it is read.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())
     }
   })
 
-/** A response with a broken connection also emits an error; only its `close` counts. */
+/** Ignores the error that a response emits after its connection is reset: the `close` event handles this case. */
 const ignore = () => {}

@@ -1,10 +1,10 @@
 /**
- * One relayed request on the HTTP side, from its headers to the last byte of its response.
+ * The HTTP side of one relayed request, from the request headers to the last byte of the response.
  *
  *     authenticate ─▶ read the body ─▶ parse ─▶ RelayRequest ─▶ write a whole response, or refuse
  *
- * The order is the order of checks (docs/reference/inference.md#a11). `RelayRequest` in the application takes the
- * parsed request to its settlement; for each route it calls {@link RelayExchange.attempt}.
+ * The steps follow the order of checks (docs/reference/inference.md#a11). The use case `RelayRequest` takes the parsed
+ * request to its settlement; for each route it calls {@link RelayExchange.attempt}.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -42,16 +42,16 @@ export type RelayPorts = ApiKeyAuthenticator | CurrentCatalog | InferenceLedger 
 
 export interface BodyLimits {
   readonly bodyBytes: number
-  /** Of all requests together. */
+  /** The memory limit for the bodies of all requests together, in bytes. */
   readonly allBodiesBytes: number
 }
 
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
   readonly authenticator: ApiKeyAuthenticator["Type"]
   readonly relayRequest: RelayRequest
-  /** Runs the steps that few requests need. */
+  /** Runs an effect as a fiber, for steps that few requests need. */
   readonly run: Run
-  /** For the routes that are served beside the relay. */
+  /** Forks an effect, for inference routes that do not use the relay. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>
   readonly limits: BodyLimits
   readonly wallMillis: () => number
@@ -60,7 +60,7 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
 
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
-/** For requests that are still open at the end of the drain: the client should repeat them on another server. */
+/** The error of a request that is still open at the end of the drain. The client should repeat it on another server. */
 const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
 
 export class RelayExchange<Request extends InferenceRequest> implements RelayConnection<Request> {
@@ -133,7 +133,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#settings.relayRequest(this, principal, read.right, (exit) => this.#end(exit))
   }
 
-  /** Replaced by the use case once it has the request. */
+  /** Is called when the client disconnects. The use case replaces it once it has the request. */
   onDisconnect: () => void = () => this.#end(CLIENT_GONE)
 
   nowMillis(): number {
@@ -174,7 +174,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     })
   }
 
-  /** The connection is closed, or has finished this response. */
+  /** Must be called when the connection is closed or this response is finished. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
@@ -182,7 +182,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.onDisconnect()
   }
 
-  /** At the end of the drain: ends a request that is not about to end by itself, as if the client had disconnected. */
+  /** Ends a request at the end of the drain as if the client had disconnected, unless it is about to end by itself. */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return
     this.#failed = true
@@ -197,7 +197,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     }
   }
 
-  /** An exception in a step ends the request. */
+  /** Runs a step. An exception ends the request. */
   #step(step: () => void): void {
     try {
       step()
@@ -214,7 +214,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
       else exit.value?.()
       this.#count()
     } catch (defect) {
-      // Thrown further, it would stop the callbacks of the other requests that were settled together with this one.
+      // Rethrowing would stop the callbacks of other requests that were settled together with this request.
       this.#settings.alarm(this.requestId, Cause.die(defect))
       this.#nodeResponse.destroy()
     }
@@ -233,7 +233,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#response.refuse(this.#descriptor.errorBody(error, this.requestId))
   }
 
-  /** Only a stream sends its status before its end, and only its attempt knows how it ends. */
+  /** Returns the frames that end a stream with an error. Only the attempt knows their format. */
   #errorFrames(error: RelayError): string {
     return this.#attempt?.errorFrames(error) ?? ""
   }

@@ -1,5 +1,5 @@
 /**
- * The counters of the relay: plain numbers, changed while bytes pass and read by the metrics port. No label names a
+ * The relay's counters: plain numbers, which change while bytes pass and which the metrics port reads. No label names a
  * provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
@@ -7,12 +7,12 @@ import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { ReservedMemory } from "../../http/MemoryReservation.ts"
 
-/** The outcome of a request, as the metrics count it. */
+/** The outcome of a request, as counted by the metrics. */
 export interface Outcome {
   readonly protocol: Protocol
-  /** The status that the client received; 499 when it disconnected before. */
+  /** The status that the client received; 499 if the client disconnected earlier. */
   readonly status: number
-  /** `broken` is a stream that ended in an error after its 200; `left` means that the client disconnected before the end. */
+  /** `broken`: the stream ended with an error after status 200. `left`: the client disconnected before the end. */
   readonly ending: "complete" | "refused" | "broken" | "left"
 }
 
@@ -20,29 +20,29 @@ export interface FinishedRequests extends Outcome {
   readonly count: number
 }
 
-/** A request that is over. Milliseconds are from its acceptance. */
+/** A request that is over. Its times are in milliseconds since acceptance. */
 export interface FinishedRequest extends Outcome {
-  /** To the first delta; absent when there was none. */
+  /** The time to the first delta; undefined without a delta. */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }
 
 export class RelayCounters {
-  /** Requests that have not ended, settlement included. */
+  /** The number of requests that have not ended, including their settlement. */
   openRequests = 0
-  /** Event streams on their way to a client. */
+  /** The number of event streams that are being sent to clients. */
   openStreams = 0
-  /** Exchanges with providers that are not over. */
+  /** The number of open exchanges with providers. */
   openExchanges = 0
-  /** Request bodies in memory. */
+  /** The memory reserved for request bodies. */
   readonly bodyMemory = new ReservedMemory()
-  /** Images in memory, sources and results, with the forms that contain them. */
+  /** The memory reserved for forms, source images and image responses. */
   readonly imageMemory = new ReservedMemory()
-  /** Bytes of responses given to sockets, without headers. */
+  /** The number of response bytes written to sockets, without headers. */
   responseBytes = 0
-  /** Content deltas written to clients. */
+  /** The number of content deltas written to clients. */
   deltas = 0
-  /** Called for every request that is over. */
+  /** Is called for every request that is over. */
   onFinished: (request: FinishedRequest) => void = () => {}
   readonly #finished = new Map<string, FinishedRequests>()
 

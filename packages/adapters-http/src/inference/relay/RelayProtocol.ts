@@ -1,6 +1,6 @@
 /**
- * The descriptor of an inference protocol: its path, how a request is read, how a response is translated, and how an
- * error is encoded. The relay itself knows no protocol.
+ * The descriptor of an inference protocol: its path, and functions that read a request, translate a response and encode
+ * an error. The relay itself contains no protocol-specific code.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -16,32 +16,32 @@ import type { UpstreamRefusal } from "../../wire/UpstreamRefusal.ts"
 
 export type { ProviderNames } from "../../wire/Redaction.ts"
 
-/** The failure of a response after a 2xx status. Some providers refuse a request only then. */
+/** The error in a response with a 2xx status. Some providers send a refusal in this way. */
 export type ResponseFailure = UpstreamRefusal
 
 /** The result of translating one event of a provider's stream. */
 export interface Translation {
-  /** Whole frames for the client, ready to be written; empty when the client does not get the event. */
+  /** Complete frames for the client; empty if the client does not get the event. */
   readonly frames: string
   /** The content that these frames deliver. */
   readonly content: string
   /** The positions in the content from which a choice other than the first one continues. */
   readonly turns?: ReadonlyArray<Turn> | undefined
   readonly usage: ReportedUsage | undefined
-  /** Set when the stream ends with this event: complete, or with a failure. */
+  /** `complete` or the failure if this event ends the stream; otherwise undefined. */
   readonly end: "complete" | ResponseFailure | undefined
 }
 
-/** Translates one stream; keeps state between events. */
+/** Translates one stream and keeps state between events. */
 export interface StreamTranslator {
   readonly translate: (event: SseEvent) => Translation
-  /** The provider closed its stream without an event that marks the end. */
+  /** Handles the end of a provider's stream without an event that marks the end. */
   readonly close: () => Translation
-  /** The frames that end this stream with an error, where they depend on the frames sent before. */
+  /** Returns the frames that end this stream with an error. Declared if they depend on the frames sent before. */
   readonly fail?: (error: RelayError, requestId: string) => string
 }
 
-/** A whole response, rewritten for the client. */
+/** A whole response that was rewritten for the client. */
 export interface TranslatedResponse {
   readonly body: string
   readonly content: string
@@ -50,24 +50,27 @@ export interface TranslatedResponse {
 
 /** The gateway's own values in a rewritten response. */
 export interface ResponseContext {
-  /** Each protocol derives the ids of its objects from it. */
+  /** The request id. Each protocol derives the ids of its objects from the request id. */
   readonly requestId: RequestId
   readonly publicName: string
-  /** Whole seconds. */
+  /** The creation time in whole seconds since the Unix epoch. */
   readonly createdAtSeconds: number
 }
 
-/** One inference protocol; a protocol without streams has no `stream` and reads no request as streamed. */
+/** One inference protocol. A protocol without streams has no `stream` and reads no request as streamed. */
 export interface RelayProtocol<Request extends InferenceRequest> {
   readonly protocol: Protocol
   /** The path that clients call. */
   readonly path: string
-  /** Appended to the base address of a provider. */
+  /** The path that is appended to a provider's base URL. */
   readonly upstreamPath: string
   readonly read: (body: Buffer) => Either.Either<Request, InvalidRequest>
-  /** The body for one route: byte for byte the client's, except for the members that route and meter. */
+  /**
+   * Returns the upstream body for one route: the client's bytes, except for the members that select the model and the
+   * usage report.
+   */
   readonly bodyFor: (request: Request, upstreamModel: string) => Uint8Array
-  /** The client's headers that a provider may see (allow-list), and the headers that the protocol needs. */
+  /** Returns the upstream headers: the client's headers on the allow-list, and the headers that the protocol needs. */
   readonly headersFor: (clientHeaders: NodeJS.Dict<string | Array<string>>, streamed: boolean) => Record<string, string>
   /** Rewrites a whole response. */
   readonly translate: (
@@ -75,16 +78,16 @@ export interface RelayProtocol<Request extends InferenceRequest> {
     context: ResponseContext,
     body: Buffer
   ) => Either.Either<TranslatedResponse, ResponseFailure>
-  /** The usage that a whole response reports, also when the response cannot be delivered. */
+  /** Returns the usage that a whole response reports, even if the response cannot be delivered. */
   readonly usageOf: (response: JsonObject) => ReportedUsage
-  /** The meaning of a provider's refusal (any status except 2xx), with its text cleaned. */
+  /** Returns the meaning of a provider's refusal (any status except 2xx). Its text no longer names the provider. */
   readonly refusal: (
     status: number,
     retryAfter: string | undefined,
     body: Buffer,
     names: ProviderNames
   ) => UpstreamRefusal
-  /** The response to a request that fails before anything was sent. */
+  /** Returns the response to a request that fails before any byte of a response was sent. */
   readonly errorBody: (error: RelayError, requestId: string) => WireErrorBody
   readonly stream?: StreamProtocol<Request>
 }
@@ -98,7 +101,10 @@ export interface StreamProtocol<Request extends InferenceRequest> {
     context: ResponseContext,
     body: Buffer
   ) => Either.Either<Translation, ResponseFailure>
-  /** Whole frames that report an error after the 200; the stream ends after them. A translator may have its own. */
+  /**
+   * Returns complete frames that report an error after status 200 and end the stream. A translator's `fail` replaces
+   * them.
+   */
   readonly errorFrames: (error: RelayError, requestId: string) => string
 }
 

@@ -1,6 +1,6 @@
 /**
- * One attempt at one route: sends the request, waits for the head, and distinguishes a response, a refusal and a failure.
- * Its two kinds read the response: `StreamAttempt` and `WholeAttempt`.
+ * One attempt at one route: sends the request, waits for the response head, and distinguishes response, refusal and
+ * failure. Two subclasses read the response: `StreamAttempt` and `WholeAttempt`.
  *
  *     waiting ──2xx──▶ streaming | collecting ──▶ over
  *        │                         └─ body of a response
@@ -33,7 +33,7 @@ export interface AttemptSettings {
   readonly ticker: Ticker
   readonly counters: RelayCounters
   readonly keepaliveMillis: number
-  /** The most bytes of a whole response. */
+  /** The maximum size of a whole response, in bytes. */
   readonly responseBytes: number
   /** Logs details for operators; clients do not see them. */
   readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
@@ -48,7 +48,7 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The status already has the meaning; a refusal whose text does not arrive by then is handled without it. */
+/** The timeout for the body of a refusal. After it, the refusal is handled by its status alone. */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -57,9 +57,9 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   protected readonly settings: AttemptSettings
   protected readonly callback: Callback<Attempt, FailedAttempt>
   protected phase: "waiting" | "streaming" | "collecting" | "refused" | "over" = "waiting"
-  /** When the last bytes of the provider arrived. */
+  /** The time at which the provider's last bytes arrived. */
   protected receivedAtMillis: number
-  /** The use case has the whole response. */
+  /** True once the use case has received the whole response. */
   completed = false
   readonly #startedAtMillis: number
   #exchange: UpstreamExchange | undefined
@@ -76,11 +76,11 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.#startedAtMillis = this.receivedAtMillis = performance.now()
   }
 
-  /** How the body after a good head is read; undefined when it cannot be a response. */
+  /** Returns the phase that reads the body after a 2xx head; undefined if the body cannot be a response. */
   protected abstract phaseAfter(head: UpstreamHead): "streaming" | "collecting" | undefined
-  /** Bytes of a stream. False asks to pause. */
+  /** Handles bytes of a stream. Returns false to pause the provider. */
   protected abstract onStreamChunk(chunk: Buffer): boolean
-  /** The stream is over without an event that marks its end. */
+  /** Handles the end of a stream that no event has announced. */
   protected abstract onStreamEnd(): void
   protected abstract onWholeBody(body: Buffer): void
   start(upstreamRequest: UpstreamRequest): void {
@@ -96,7 +96,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     else this.#close(this.#verdict)
   }
 
-  /** The client disconnected: the response is not needed, and nothing is known about the provider. */
+  /** Ends the attempt because the client disconnected, without a verdict on the provider. */
   abort(): void {
     this.finish("undecided")
   }
@@ -149,7 +149,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       if (silentMillis > Math.min(REFUSAL_MILLIS, idleMillis)) this.#refused()
       return
     }
-    // A request without a response in time may be billed to us, so no other route is tried as well.
+    // A request that timed out may still be billed to us, so no other route is tried.
     if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
     else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
       this.broken(`no response within ${firstByteMillis} ms`, false)
@@ -158,7 +158,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     }
   }
 
-  /** Whether nothing arrived that the provider could bill us for. */
+  /** Returns true if nothing arrived that the provider could bill us for. */
   protected untouched(): boolean {
     return this.phase === "waiting"
   }
@@ -167,7 +167,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }, "failed")
   }
 
-  /** A good head, and then no usable response: a failure, or a refusal after the status. */
+  /** Handles an unusable response after a 2xx head: a failure, or a refusal in the body. */
   protected unusable(error: ResponseFailure): void {
     const failed = error._tag === "UpstreamFailed"
     const retryElsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
@@ -187,10 +187,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     response.end(this.errorFrames(failed.error))
   }
 
-  /** The frames that end a response whose status is sent. */
+  /** Returns the frames that report an error after the status was sent. */
   abstract errorFrames(error: RelayError): string
 
-  /** Ends the exchange with the provider, if it is open, with the verdict that it led to. */
+  /** Ends the attempt, and closes the exchange with the verdict on the provider. */
   protected finish(verdict: Verdict): void {
     if (this.phase === "over") return
     this.phase = "over"
@@ -236,7 +236,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return true
   }
 
-  /** An exception in a callback fails only this request, not its caller. */
+  /** Runs a step of a callback. An exception fails only this request, not the caller. */
   #step(step: () => void): void {
     try {
       step()

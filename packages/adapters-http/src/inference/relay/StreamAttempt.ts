@@ -1,6 +1,6 @@
 /**
- * An attempt whose response is a stream of events, translated and written as it arrives: one write for each chunk of the
- * provider, counted as delivered when the socket has taken it.
+ * An attempt whose response is an event stream, translated and written as it arrives: one write per chunk from the
+ * provider, counted as delivered when the socket has taken the write.
  *
  * The status is sent with the first frame, or with the first keepalive; until then another route can still respond.
  */
@@ -17,7 +17,7 @@ import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteA
 import { usageIn } from "./UpstreamFailure.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
-/** How long a provider has to close a complete stream, so that its connection can be used again. */
+/** The time a provider has to close a complete stream, so that its connection can be reused. */
 const CLOSING_MILLIS = 1_000
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
@@ -29,9 +29,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   readonly #stream: StreamProtocol<Request>
   readonly #translator: StreamTranslator
   readonly #decoder = new SseDecoder()
-  /** Something arrived that the provider could bill us for. */
+  /** True once something arrived that the provider could bill us for. */
   #touched = false
-  /** The client has its whole stream; only the provider has not closed yet. */
+  /** The time at which the client's stream was complete, while the provider has not closed its stream yet. */
   #completedAtMillis: number | undefined
 
   constructor(
@@ -56,7 +56,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected phaseAfter(head: UpstreamHead): "streaming" | "collecting" {
-    // Providers declare event streams with any type; a body that is none contains no events and fails as empty.
+    // Providers declare event streams with any content type. A body that is not an event stream contains no events and
+    // fails as empty.
     return JSON_TYPE.test(head.contentType) ? "collecting" : "streaming"
   }
 
@@ -104,7 +105,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return !this.#touched && this.phase !== "collecting"
   }
 
-  /** False asks to pause. */
+  /** Translates and writes events. Returns false to pause the provider. */
   #relay(events: ReadonlyArray<SseEvent>): boolean {
     if (events.length > 0) this.receivedAtMillis = performance.now()
     let frames = ""
@@ -117,7 +118,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return frames === "" ? !this.target.response.blocked : this.target.response.write(frames)
   }
 
-  /** Writes the frames before this translation and its own, and ends the stream if this translation ends it. */
+  /** Writes `framesBefore` and the frames of this translation, and ends the stream if this translation ends it. */
   #pass(framesBefore: string, translation: Translation): boolean {
     const { response } = this.target
     this.#take(translation)

@@ -1,5 +1,5 @@
 /**
- * The one timer of all open requests: at every tick each of them checks its keepalive and its timeouts. A timer for each
+ * One timer for all open requests. At every tick, each request checks its keepalive and its timeouts. A timer per
  * request would cost more than the request.
  */
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
@@ -24,7 +24,7 @@ export const make = (everyMillis: number): Effect.Effect<Ticker, never, Scope.Sc
       (timer) =>
         Effect.sync(() => {
           clearInterval(timer)
-          // No tick follows, so every timeout expires now.
+          // No further tick follows, so every timeout expires now.
           ticker.tick(Number.POSITIVE_INFINITY)
         })
     )

@@ -1,6 +1,6 @@
 /**
- * The meaning of a refusal or an unusable response of a provider: for its circuit breaker, for the next route, for the
- * usage that is recorded, and for the text that the client sees (docs/reference/inference.md#f6).
+ * Interprets a provider's refusal or unusable response: for the circuit breaker, the choice of another route, the
+ * recorded usage, and the text that the client sees (docs/reference/inference.md#f6).
  */
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
@@ -11,13 +11,13 @@ import type { ProviderNames } from "../../wire/Redaction.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**
- * The provider refuses our key, or our account is empty: the route cannot work for any request. A 403 or a 404 may mean
- * the same, but also that an input was flagged or that something it names does not exist: the request of one client must
- * not take the route away from all others.
+ * The statuses after which the route cannot work for any request: the provider refuses our API key, or our account is
+ * empty. A 403 or 404 may mean the same, but may also concern one request (a flagged input, an unknown resource), and
+ * one client's request must not disable the route for all others.
  */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402])
 
-/** These refuse one request, or all; neither says that the provider is failing. */
+/** The statuses that refuse one request or all requests. They do not show that the provider is failing. */
 const REFUSING: ReadonlySet<number> = new Set([403, 404])
 
 export const verdictOf = (status: number, error: AttemptError): Verdict =>
@@ -27,14 +27,14 @@ export const verdictOf = (status: number, error: AttemptError): Verdict =>
       ? "failed"
       : "served"
 
-/** Every provider refuses a bad request in the same way; a refusal for any other reason was not billed to us. */
+/** Another route is tried unless every provider would refuse the request. A refused request is not billed to us. */
 export const refusedAttempt = (error: AttemptError): FailedAttempt => ({
   error,
   retryElsewhere: error._tag !== "UpstreamRejected" && error._tag !== "RequestTooLarge"
 })
 
 /**
- * The usage that a response reports that could not be delivered: charged to no customer, and recorded
+ * Returns the usage that an undeliverable response reports. It is recorded, but charged to no customer
  * (docs/reference/billing.md#c11).
  */
 export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body: Buffer): ReportedUsage => {
@@ -49,7 +49,7 @@ export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body
 /** Parts of host names that identify no provider. */
 const GENERIC_LABELS: ReadonlySet<string> = new Set(["api", "www", "localhost"])
 
-/** The words that would show a client which provider serves a model. They are removed from the text of refusals. */
+/** Returns the words that identify the provider. They are removed from the text of refusals. */
 export const providerNames = (publicName: string, { provider, route }: Candidate): ProviderNames => {
   const { host, hostname } = new URL(provider.baseUrl)
   const labels = hostname.split(".")

@@ -1,5 +1,6 @@
 /**
- * An attempt whose response is read whole, translated, and given to the use case, which settles it before it is written.
+ * An attempt that reads the whole response, translates it and passes it to the use case, which settles the request
+ * before the response is written.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -29,7 +30,7 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
     this.#delivery = delivery
   }
 
-  /** The status is sent only together with the whole response, so there is nothing left to end. */
+  /** Returns no frames: the status is sent only together with the whole response. */
   errorFrames(): string {
     return ""
   }
