@@ -33,7 +33,8 @@ const ImageGeneration = Schema.Struct(fields).annotations({
 const ImageEdit = Schema.Struct({
   ...fields,
   image: Schema.String.annotations({
-    description: "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is an alias. URLs are not accepted.",
+    description:
+      "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is an alias. URLs are not accepted.",
     jsonSchema: { type: "string", format: "binary" }
   })
 }).annotations({ identifier: "ImageEditRequest" })
@@ -42,7 +43,9 @@ const Usage = Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.In
 
 const Image = Schema.Struct({
   created: Schema.Int,
-  data: Schema.Tuple(Schema.Struct({ b64_json: Schema.String.annotations({ description: "The image file in base64." }) })),
+  data: Schema.Tuple(
+    Schema.Struct({ b64_json: Schema.String.annotations({ description: "The image file in base64." }) })
+  ),
   background: Schema.optional(Schema.String),
   output_format: Schema.optional(Schema.String),
   quality: Schema.optional(Schema.String),
