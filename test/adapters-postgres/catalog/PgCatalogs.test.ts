@@ -17,10 +17,10 @@ const count = (table: string) =>
 const tier = (cents: number, tokens: number) => ({ tier_usd_cents: cents, granted_tokens: tokens })
 const price = (each: number) => ({ input: each, cache_read: each, cache_write: each, output: each })
 
-// The tests run in order: each applies its own catalog over that of the test before.
+// The tests run in order. Each test applies its own catalog after the catalog of the previous test.
 describe("the catalog in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("is stored as in the file", () =>
+    it.effect("is stored exactly as in the file", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         expect(yield* apply(terms)).toEqual({ version: 1, added: ["a", "b", "provider lab"], changed: [], retired: [] })
@@ -46,7 +46,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a model that is missing from the file, and restores it under the same id", () =>
+    it.effect("retires a model that is missing from the file, and later restores the model under the same id", () =>
       Effect.gen(function* () {
         const both = Stores.catalogOf({ public_name: "a" }, { public_name: "b", tiers: [tier(100, 1)] })
         yield* apply(both)
@@ -71,7 +71,7 @@ describe("the catalog in Postgres", () => {
         expect(now?.price.input).toBe(8n)
         expect(now?.priceId).not.toBe(old?.priceId)
         expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
-        // The earlier price has a row already, which is used again.
+        // The earlier price already has a row, which is reused.
         yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
         expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
       })
@@ -116,7 +116,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a provider that is missing from the file, and restores it", () =>
+    it.effect("retires a provider that is missing from the file, and later restores the provider", () =>
       Effect.gen(function* () {
         const lab = Stores.catalogOf({ public_name: "p" })
         const elsewhere: CatalogTerms = {
@@ -133,7 +133,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies concurrent files one at a time, so that the last one is stored", () =>
+    it.effect("applies concurrent files one at a time and ends with the last file", () =>
       Effect.gen(function* () {
         const before = yield* load
         const files = Array.from({ length: 6 }, (_, i) =>
@@ -153,7 +153,7 @@ describe("the catalog in Postgres", () => {
       Effect.gen(function* () {
         const before = yield* load
         const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
-        // A file cannot contain this value; the database rejects it after half of the catalog was written.
+        // No file can contain this value. The database rejects the value after half of the catalog was written.
         const broken = {
           ...terms,
           models: terms.models.map((model) =>
@@ -165,7 +165,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("logs the operator, the reason and the changed names", () =>
+    it.effect("writes the operator, the reason and the changed names to the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const change = yield* apply(Stores.catalogOf({ public_name: "logged" }))

@@ -11,7 +11,7 @@ import { Cable } from "../client/Cable.ts"
 
 const HOUR = 3_600_000
 
-/** The catalog that a node serves. The node is connected through a cable, which a test can cut. */
+/** Returns the catalog that a node serves. A test can cut the cable that connects the node to the database. */
 const aNode = (pollMillis: number) =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.TestDatabase
@@ -40,7 +40,7 @@ const apply = (...publicNames: ReadonlyArray<string>) =>
 
 describe("the current catalog", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is read at the start, with retired models", () =>
+    it.scoped("is read at startup, including retired models", () =>
       Effect.gen(function* () {
         yield* apply("early", "old")
         const { version } = yield* apply("early")
@@ -68,7 +68,7 @@ describe("the current catalog", () => {
         })
     )
 
-    it.scoped("stays while the database is unavailable, and is refreshed when it is back", () =>
+    it.scoped("stays in use during a database outage, and is refreshed when the database is available again", () =>
       Effect.gen(function* () {
         const { version } = yield* apply("before")
         const { cable, get, listening } = yield* aNode(HOUR)

@@ -1,7 +1,7 @@
 /**
- * A proxy between connections and the database that a test can cut, freeze, or cut in the middle of a commit.
+ * A proxy between a node and the database. A test can cut or freeze the proxy, or cut it in the middle of a commit.
  *
- * Settings with the proxy's address as host reach the same database.
+ * Connections that use the proxy's settings reach the same database.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -10,19 +10,19 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
-/** A garbled BEGIN: the server refuses it and executes the statements that follow it. */
+/** A garbled BEGIN, which the server rejects before it executes the following statements. */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")
 
 /**
  * A fault at the next commit.
- * - commit lost: the connection breaks before the server receives the commit.
- * - response lost: the server commits, and the connection breaks before the response arrives.
- * - commit stuck: the server waits for the commit, keeps its locks, and does not notice that the client disconnects.
+ * - commit lost: the connection is closed before the server receives the commit.
+ * - response lost: the server commits, and the connection is closed before the response arrives.
+ * - commit stuck: the server waits for the commit, keeps its locks, and does not detect that the client disconnects.
  */
 export type CommitFault = "commit lost" | "response lost" | "commit stuck"
 
-/** The end of a transaction: the command, or a statement that is a transaction by itself. */
+/** Bytes that mark the end of a transaction: COMMIT, or a write statement that is a transaction by itself. */
 const COMMITS = ["COMMIT\0", "\0write_"].map((marker) => Buffer.from(marker))
 
 export class Cable {
@@ -51,13 +51,13 @@ export class Cable {
     this.#server = createServer((near) => this.#join(near, connect(`${settings.host}/.s.PGSQL.5432`)))
   }
 
-  /** Ends every connection; new ones are refused until {@link mend}. */
+  /** Closes every connection, and refuses new connections until {@link mend}. */
   cut(): void {
     this.#state = "cut"
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Stops all traffic in both directions without an error; new connections hang too. */
+  /** Stops all traffic in both directions without an error, also on new connections. */
   freeze(): void {
     this.#state = "frozen"
     for (const socket of this.#sockets) socket.pause()

@@ -4,12 +4,12 @@ import { describe, expect, it, vi } from "vitest"
 const HOUR = 3_600_000
 
 describe("ExpiringMap", () => {
-  it("returns an entry until it is older than the age that the caller accepts", async () => {
+  it("returns an entry until the entry reaches the given age", async () => {
     const map = new ExpiringMap<string, number>(10)
     map.set("a", 1)
     expect(map.get("a", HOUR)).toBe(1)
     await vi.waitFor(() => expect(map.get("a", 5)).toBeUndefined(), { interval: 1 })
-    // An entry that was too old once is deleted.
+    // An expired entry is deleted, so a longer age does not return it.
     expect(map.get("a", HOUR)).toBeUndefined()
     expect(map.get("never", HOUR)).toBeUndefined()
   })
@@ -24,7 +24,7 @@ describe("ExpiringMap", () => {
     expect(map.size).toBe(2)
   })
 
-  it("forgets the entries whose value matches, or all entries", () => {
+  it("deletes the entries with a matching value, or all entries", () => {
     const map = new ExpiringMap<string, number>(10)
     for (const n of [1, 2, 3, 4]) map.set(`${n}`, n)
     map.forget((n) => n % 2 === 0)

@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "./Cable.ts"
 
-/** A listener behind a cable, and the notifications it received. */
+/** Starts a listener behind a cable, and records the notifications that the listener received. */
 const aListener = Effect.gen(function* () {
   const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
   const built = yield* Layer.build(
@@ -46,7 +46,7 @@ describe("notifications", () => {
 
     for (const [fault, happen] of [
       ["is cut", (cable: Cable) => cable.cut()],
-      ["dies without an error", (cable: Cable) => cable.freeze()]
+      ["hangs without an error", (cable: Cable) => cable.freeze()]
     ] as const) {
       it.scoped(`are reported as missed when the connection ${fault}, and arrive again on the next connection`, () =>
         Effect.gen(function* () {

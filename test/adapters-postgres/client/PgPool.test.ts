@@ -7,7 +7,7 @@ import * as Pg from "pg"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("the connection pool", () => {
-  it.scopedLive("replaces connections that the server ended", () =>
+  it.scopedLive("replaces connections that the server terminated", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -24,14 +24,15 @@ describe("the connection pool", () => {
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
           await other.query(cut).finally(() => other.end())
         })
-        // This process notices the end of a connection a moment later: one statement on each connection may still fail.
+        // This process detects the end of a connection a moment later, so one statement on each connection may still
+        // fail.
         yield* Effect.retry(ten, { times: 10 })
         expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )
 
-  it.scopedLive("starts while its database is down, and only statements fail", () =>
+  it.scopedLive("starts while its database is down, so that only statements fail", () =>
     Effect.gen(function* () {
       const nowhere = PgSettings.layer({ host: "127.0.0.1", port: 1, user: "nouser", database: "none" })
       const exit = yield* Effect.exit(

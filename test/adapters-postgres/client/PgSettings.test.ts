@@ -9,8 +9,8 @@ const read = (url: string) => PgSettings.fromUrl(Redacted.make(url))
 const settingsOf = (url: string) => Either.getOrThrow(read(url))
 const reasonOf = (url: string) => Either.getOrThrow(Either.flip(read(url))).reason
 
-describe("the settings of a database address", () => {
-  it("contain the parts of the address", () => {
+describe("the settings from a database URL", () => {
+  it("contain the parts of the URL", () => {
     const { password, ...settings } = settingsOf("postgres://ada:s%40crt@db.example:6543/books")
     expect(settings).toMatchObject({ host: "db.example", port: 6543, user: "ada", database: "books", ssl: false })
     expect(typeof password === "function" && password()).toBe("s@crt")
@@ -26,11 +26,11 @@ describe("the settings of a database address", () => {
     ["prefer", { rejectUnauthorized: false }],
     ["require", { rejectUnauthorized: false }],
     ["verify-full", {}]
-  ])("treat sslmode=%s as libpq does", (mode, ssl) => {
+  ])("give sslmode=%s the same meaning as libpq", (mode, ssl) => {
     expect(settingsOf(`postgres://ada@db.example/books?sslmode=${mode}`).ssl).toEqual(ssl)
   })
 
-  it("accept the directory of a unix socket as host", () => {
+  it("contain the directory of a Unix socket as host", () => {
     expect(settingsOf("postgres://postgres@/books?host=%2Ftmp%2Fsocket")).toMatchObject({
       host: "/tmp/socket",
       user: "postgres",
@@ -58,7 +58,7 @@ describe("the settings of a database address", () => {
     expect(database).toEqual({ app: "tollgate", idle: "5s", n: 4n })
   })
 
-  it("refuse an invalid address with a reason that does not repeat it", () => {
+  it("are not made from an invalid URL, and the reason does not repeat the URL", () => {
     expect(reasonOf("mysql://ada:hunter2@db.example/books")).toMatch(/postgres:\/\//)
     for (const url of [
       "postgres://ada:hunter2@db.example:port/books",

@@ -18,17 +18,17 @@ describe("a database error", () => {
     ["a shutdown", "57P01"],
     ["a starting server", "57P03"],
     ["a statement timeout", "57014"],
-    ["a broken connection", "08006"],
+    ["a connection failure", "08006"],
     ["a read-only standby", "25006"],
     ["a cached plan of an older schema", "0A000"],
     ["a prepared statement that the session does not have", "26000"],
     ["a wrong password", "28P01"],
     ["a missing table", "42P01"]
-  ])("%s is transient", (_, code) => {
+  ])("is transient: %s", (_, code) => {
     expect(isTransient(refusal(code))).toBe(true)
   })
 
-  it("a lost connection is transient", () => {
+  it("is transient when the connection was lost", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
@@ -42,11 +42,11 @@ describe("a database error", () => {
     ["a number out of range", refusal("22003")],
     ["a duplicate row", refusal("23505")],
     ["a programming error", new TypeError("undefined is not a function")]
-  ])("%s is not transient", (_, error) => {
+  ])("is not transient: %s", (_, error) => {
     expect(isTransient(error)).toBe(false)
   })
 
-  it("is described without the values of its row", () => {
+  it("is described without row values", () => {
     const error = Object.assign(refusal("23514"), { constraint: "fits", detail: "Failing row contains (secret)" })
     expect(described(error)).toBe("23514 no (fits)")
   })

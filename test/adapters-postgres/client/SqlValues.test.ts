@@ -11,7 +11,7 @@ describe("jsonText", () => {
         Effect.map(sql<{ json: unknown }>`SELECT ${jsonText(value)}::jsonb AS json`, ([row]) => row?.json)
       )
 
-    it.effect("keeps every text that Postgres can store and replaces the characters that it cannot", () =>
+    it.effect("keeps every text that Postgres can store, and replaces other characters", () =>
       Effect.gen(function* () {
         const whole = '\u{1f984} "\\u0000" \\ \n é'
         expect(yield* stored([whole, "a\0b", "\ud800", "\udc00\ud800", ["\ud83e\udd84\ud83e"]])).toEqual([
@@ -27,7 +27,7 @@ describe("jsonText", () => {
       })
     )
 
-    it.effect("writes amounts as digits and undefined as null", () =>
+    it.effect("writes bigints as strings of digits and undefined as null", () =>
       Effect.gen(function* () {
         expect(yield* stored({ amount: 2n ** 256n })).toEqual({ amount: (2n ** 256n).toString() })
         expect(yield* stored(undefined)).toBe(null)

@@ -9,7 +9,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 class Refused extends Data.TaggedError("Refused") {}
 
 let tables = 0
-/** A new table with two rows, both with the number 0. */
+/** Creates a table with two rows, both with the number 0. */
 const aTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const table = `counter_${++tables}`
@@ -19,7 +19,7 @@ const aTable = Effect.gen(function* () {
   return sql(table)
 })
 
-/** Lets neither of two callers continue before both have arrived; later calls pass at once. */
+/** Makes two callers wait for each other; later callers continue at once. */
 const meetingOfTwo = Effect.gen(function* () {
   const both = yield* Deferred.make<void>()
   let arrived = 0
@@ -31,13 +31,14 @@ const defectOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 
 describe("a transaction", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.effect("is repeated after a serialization failure at its commit", () =>
+    it.effect("is repeated after a serialization failure at the commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
         const meet = yield* meetingOfTwo
         let rounds = 0
-        // Each reads both numbers and writes one of them: serial execution succeeds, concurrent execution fails.
+        // Each transaction reads both numbers and writes one of them. Serial execution succeeds, concurrent execution
+        // fails.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {
@@ -73,7 +74,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("writes nothing when the domain refuses, and fails with that refusal", () =>
+    it.effect("writes nothing when the domain refuses, and fails with the domain's refusal", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -83,7 +84,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("dies when the database refuses a statement or the commit", () =>
+    it.effect("dies when the database rejects a statement or the commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -96,7 +97,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("cannot begin inside another one", () =>
+    it.effect("cannot start inside another transaction", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const exit = yield* Effect.exit(transact(transact(sql`SELECT 1`)))

@@ -9,7 +9,7 @@ const before = KeyMac.make({ prefix: "tg", peppers: new Map([[1, old]]), current
 const key = mint("tg", randomBytes(44))
 
 describe("the MAC of a key", () => {
-  it("verifies after a change of the pepper while the old pepper is configured", () => {
+  it("verifies after a pepper change while the old pepper is still configured", () => {
     const peppers = new Map([
       [1, old],
       [2, fresh]

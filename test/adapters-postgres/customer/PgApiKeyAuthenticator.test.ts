@@ -71,7 +71,7 @@ const aKey = Effect.gen(function* () {
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
-/** Retries while a notification or a connection is on its way. */
+/** Repeats the check until a notification or a new connection has arrived. */
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: Schedule.spaced("10 millis"), times: 500 })
 
@@ -92,7 +92,7 @@ const whileKeysAreLocked = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 describe("the API key authenticator in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("finds the owner of a key with one lookup, and then returns it without waiting", () =>
+    it.scoped("finds the owner of a key with one lookup, and then returns the owner from the cache", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
         const { authenticate, lookups } = yield* anAuthenticator()
@@ -214,7 +214,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("clears the cache with a lost connection, and then reports overload instead of an unknown key", () =>
+    it.scoped("clears the cache when the connection is lost, and then reports overload instead of an unknown key", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
         const { authenticate, cable, notifications } = yield* anAuthenticator()
@@ -246,7 +246,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("stops waiting for a database that hangs", () =>
+    it.scoped("reports overload when a lookup times out", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
         const { authenticate, cable } = yield* anAuthenticator({ lookupTimeoutMillis: 100 })
@@ -256,7 +256,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("bounds the number of concurrent lookups", () =>
+    it.scoped("limits the number of concurrent lookups", () =>
       Effect.gen(function* () {
         const keys = yield* Effect.all([aKey, aKey])
         const late = yield* aKey

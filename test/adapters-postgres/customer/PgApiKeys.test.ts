@@ -18,7 +18,7 @@ const aKey = Effect.gen(function* () {
   return { user, ...created }
 })
 
-/** The notifications of a channel while the effect runs. */
+/** Returns the notifications that arrive on a channel while the effect runs. */
 const notificationsDuring = <A, E, R>(channel: string, effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const client = new Pg.Client((yield* TestDatabase).settings)
@@ -31,9 +31,9 @@ const notificationsDuring = <A, E, R>(channel: string, effect: Effect.Effect<A, 
     return payloads
   })
 
-describe("API keys in Postgres", () => {
+describe("the API key store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("a new key verifies, and another key does not", () =>
+    it.effect("verifies a new key and no other key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -49,7 +49,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("no table contains the secret or a part of it", () =>
+    it.effect("stores neither the secret nor a part of the secret in any table", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -62,7 +62,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("keys are listed newest first, with revoked keys", () =>
+    it.effect("lists keys newest first, including revoked keys", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { user, key: first } = yield* aKey
@@ -72,7 +72,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("a second revocation changes nothing and returns the same key", () =>
+    it.effect("changes nothing at a second revocation and returns the same key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const keys = yield* ApiKeys
@@ -88,7 +88,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("a revocation notifies every node when it commits", () =>
+    it.effect("notifies every node of a revocation when the revocation commits", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { key } = yield* aKey
@@ -97,7 +97,7 @@ describe("API keys in Postgres", () => {
       })
     )
 
-    it.effect("an unknown email has no keys, and an unknown key cannot be revoked", () =>
+    it.effect("fails for the email of an unknown user and for the id of an unknown key", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const email = Stores.anEmail()
@@ -120,10 +120,10 @@ const create = (resellerId: ResellerId, userId: UserId, name = "laptop") =>
 const revoke = (resellerId: ResellerId, keyId: ApiKeyId) =>
   Effect.flatMap(CustomerKeys, (keys) => keys.revoke(resellerId, keyId))
 
-describe("API keys of customers in Postgres", () => {
+describe("the customer key store in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect(
-      "a key that a reseller creates for its customer verifies, and is in the audit log without its secret",
+      "creates a valid key for a reseller's customer, with an audit log entry that does not contain the secret",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -147,7 +147,7 @@ describe("API keys of customers in Postgres", () => {
         })
     )
 
-    it.effect("a name that Postgres cannot store is stored with replacement characters", () =>
+    it.effect("stores a name with replacement characters for the characters that Postgres cannot store", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -155,7 +155,7 @@ describe("API keys of customers in Postgres", () => {
       })
     )
 
-    it.effect("no key is created for another reseller's customer, an unlinked user, or an unknown user", () =>
+    it.effect("creates no key for another reseller's customer, an unlinked user, or an unknown user", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aReseller(), yield* aReseller()]
@@ -168,7 +168,7 @@ describe("API keys of customers in Postgres", () => {
       })
     )
 
-    it.effect("twenty concurrent revocations revoke once and return the same time", () =>
+    it.effect("revokes once for twenty concurrent revocations, which all return the same time", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -186,7 +186,7 @@ describe("API keys of customers in Postgres", () => {
       })
     )
 
-    it.effect("a key can be revoked by its id in capitals; the result and the audit log contain the stored id", () =>
+    it.effect("revokes a key by its id in capitals; the result and the audit log contain the stored id", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -197,7 +197,7 @@ describe("API keys of customers in Postgres", () => {
       })
     )
 
-    it.effect("a key is revoked only by a reseller of its owner, even if an operator created it", () =>
+    it.effect("revokes a key only for a reseller of its owner, even if an operator created the key", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const { userId, email } = yield* aCustomer(one.id)

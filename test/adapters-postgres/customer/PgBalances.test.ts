@@ -15,9 +15,9 @@ import * as Stores from "../../support/Stores.ts"
 const { aCustomer, anOperation, aReseller } = Programme
 const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
 
-describe("balances of customers in Postgres", () => {
+describe("the balances of customers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("are the credits and mints less the usage, by customer and by key, also for a revoked key", () =>
+    it.effect("equal credits and mints minus usage, by customer and by key, including a revoked key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const balances = yield* Balances
@@ -57,7 +57,7 @@ describe("balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("of a customer without accounts are zero", () =>
+    it.effect("are zero for a customer without accounts", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -65,7 +65,7 @@ describe("balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("of another reseller's customer or an unknown customer are not found", () =>
+    it.effect("are not found for another reseller's customer or an unknown customer", () =>
       Effect.gen(function* () {
         const balances = yield* Balances
         const [one, other] = [yield* aReseller(), yield* aReseller()]

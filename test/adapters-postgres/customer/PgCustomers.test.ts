@@ -16,9 +16,9 @@ const resolve = (resellerId: ResellerId, email: Email, policy: "closed" | "open"
   Effect.flatMap(Customers, (customers) => customers.resolve(resellerId, email, policy))
 const list = (resellerId: ResellerId) => Effect.flatMap(Customers, (customers) => customers.list(resellerId))
 
-describe("customers in Postgres", () => {
+describe("the customer store in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("a new email becomes a user and a customer, and a repeat returns the same customer", () =>
+    it.effect("creates a user and a customer for a new email, and returns the same customer when repeated", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const email = Stores.anEmail()
@@ -37,7 +37,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("an existing user is found by email without becoming a customer", () =>
+    it.effect("finds an existing user by email without linking the user to the reseller", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const theirs = yield* Programme.aCustomer(other.id)
@@ -49,7 +49,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("an existing user is linked when the policy is open", () =>
+    it.effect("links an existing user when the policy is open", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const { userId, email } = yield* Programme.aCustomer(other.id)
@@ -60,7 +60,7 @@ describe("customers in Postgres", () => {
     )
 
     it.scoped(
-      "two resellers that resolve one new email concurrently on two nodes create one customer of one reseller",
+      "creates one customer of one reseller when two resellers resolve the same new email concurrently on two nodes",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -85,7 +85,7 @@ describe("customers in Postgres", () => {
         })
     )
 
-    it.effect("customers are listed in the order of their emails", () =>
+    it.effect("lists customers in the order of their emails", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const domain = `${reseller.id.slice(-12)}.example`
@@ -96,7 +96,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("concurrent links by an operator link once, with one entry in the audit log", () =>
+    it.effect("links a customer once for concurrent operator links, with one audit log entry", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const reseller = yield* aReseller()
@@ -114,7 +114,7 @@ describe("customers in Postgres", () => {
       })
     )
 
-    it.effect("an unknown reseller and an unknown email are refused", () =>
+    it.effect("refuses to link an unknown reseller or an unknown email", () =>
       Effect.gen(function* () {
         const { link } = yield* Customers
         const reseller = yield* aReseller()

@@ -18,9 +18,9 @@ const credit = (email: Email, usdMicro: bigint, operationId: OperationId) =>
     accounts.credit({ email, amount: UsdMicro(usdMicro), operationId, operator: Stores.operator })
   )
 
-describe("pay-as-you-go credits in Postgres", () => {
+describe("the pay-as-you-go account store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("the first credit creates the account and the next one adds to it", () =>
+    it.effect("creates the account with the first credit and adds the next credit to the account", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         expect(yield* credit(user.email, 5n, anOperation())).toEqual({
@@ -35,7 +35,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("a repeat moves nothing and reports that it was applied already", () =>
+    it.effect("changes no balance for a repeated credit, and reports that the credit was already applied", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const operationId = anOperation()
@@ -44,7 +44,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("the same operation id with another user or amount is a conflict and moves nothing", () =>
+    it.effect("refuses an operation id that was used for another user or amount, and changes no balance", () =>
       Effect.gen(function* () {
         const [user, other] = [yield* Stores.aUser, yield* Stores.aUser]
         const operationId = anOperation()
@@ -57,7 +57,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("twenty concurrent credits with one operation id credit once", () =>
+    it.effect("credits once for twenty concurrent credits with one operation id", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const operationId = anOperation()
@@ -71,7 +71,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("concurrent credits of several users with one operation id credit one user and refuse the others", () =>
+    it.effect("credits one user and refuses the others when concurrent credits share an operation id", () =>
       Effect.gen(function* () {
         const users = yield* Effect.all(Array.from({ length: 8 }, () => Stores.aUser))
         const operationId = anOperation()
@@ -88,7 +88,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("forty different concurrent credits are all booked, and each returns its own balance", () =>
+    it.effect("books forty different concurrent credits, and returns the balance after each", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const outcomes = yield* Effect.all(
@@ -100,7 +100,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("the returned balance includes held amounts", () =>
+    it.effect("returns a balance that includes held amounts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(9n)
@@ -110,7 +110,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("a credit is in the audit log once, with its operator and reason", () =>
+    it.effect("writes one audit log entry per credit, with its operator and reason", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aUser
@@ -124,7 +124,7 @@ describe("pay-as-you-go credits in Postgres", () => {
       })
     )
 
-    it.effect("a credit of an unknown email is refused", () =>
+    it.effect("refuses a credit for an unknown email", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* Effect.flip(credit(email, 1n, anOperation()))).toEqual(new UserNotFound({ email }))

@@ -15,7 +15,7 @@ import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
 import * as Programme from "../../support/Programme.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** A customer, and the columns of a settlement of this customer that moves no money. */
+/** Returns a customer, and the columns of a settlement of this customer without any amount. */
 const aUsage = Effect.map(aLedger, (ledger) => ({
   ledger,
   resellerId: ledger.resellerId as ResellerId,
@@ -32,7 +32,7 @@ const aUsage = Effect.map(aLedger, (ledger) => ({
     })
 }))
 
-/** A database session of its own, as a queue of the ledger has. */
+/** Opens a separate database session, like the session of a ledger queue. */
 const aSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(
@@ -50,13 +50,13 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 
 const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.requestId)
 
-/** All items, read page by page, each page from the last position of the page before. */
+/** Reads all items page by page. Each page starts after the last position of the previous page. */
 const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
   Effect.gen(function* () {
     const { read } = usage ?? (yield* SettledUsage)
     const items: Array<UsageItem> = []
     for (;;) {
-      // The position as a cursor contains it.
+      // The position in the form that a cursor contains.
       const after =
         items.at(-1) &&
         Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
@@ -72,7 +72,7 @@ const newest = (resellerId: ResellerId) =>
 
 describe("settled usage in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("contains the user, the model, all tokens and the whole cost, from whatever balance it was paid", () =>
+    it.effect("contains the user, the model, all tokens and the full cost, whichever balance paid the cost", () =>
       Effect.gen(function* () {
         const { ledger, resellerId } = yield* aUsage
         const [item, ...more] = yield* newest(resellerId)
@@ -84,7 +84,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("contains all customers of the reseller and no customers of another one", () =>
+    it.effect("contains all customers of the reseller and no customers of another reseller", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         expect(idsOf(yield* newest(one.resellerId))).toEqual([one.ledger.settled])
@@ -122,7 +122,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("ends where an open transaction may still write", () =>
+    it.scoped("ends before the start of an open transaction that may still write", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const slow = yield* aSession
@@ -136,7 +136,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("is not held back by transactions that only read or settle nothing", () =>
+    it.scoped("is not delayed by transactions that only read or settle nothing", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const [backup, minter] = [yield* aSession, yield* aSession]
@@ -150,7 +150,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("does not change below an item that was read, while other sessions write", () =>
+    it.scoped("does not change before an item that was already read, while other sessions write", () =>
       Effect.gen(function* () {
         const { resellerId, settlement } = yield* aUsage
         const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
@@ -181,12 +181,12 @@ describe("settled usage in Postgres", () => {
         expect(all.length).toBeGreaterThan(100)
         expect(new Set(all).size).toBe(all.length)
         expect(chains.length).toBeGreaterThan(3)
-        // Each chain of pages is the tail of the final list.
+        // The items of each reader are the last items of the final list.
         for (const chain of chains) expect(idsOf(chain)).toEqual(all.slice(all.length - chain.length))
       })
     )
 
-    it.scoped("ends a minute ago when it cannot see the transactions of another role", () =>
+    it.scoped("ends one minute ago when the transactions of another role are hidden", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

@@ -5,9 +5,9 @@ import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import { Effect } from "effect"
 import * as Stores from "../../support/Stores.ts"
 
-describe("users in Postgres", () => {
+describe("the user store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("a user is created once for an email, and found by it", () =>
+    it.effect("creates one user per email, and finds the user by this email", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -18,7 +18,7 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("one of two concurrent creations of a user is refused", () =>
+    it.effect("refuses one of two concurrent creations of a user", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -28,14 +28,14 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("an unknown email is not found", () =>
+    it.effect("finds no user for an unknown email", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* Effect.flip((yield* Users).find(email))).toEqual(new UserNotFound({ email }))
       })
     )
 
-    it.effect("the creation of a user is in the audit log", () =>
+    it.effect("writes the creation of a user to the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aUser
@@ -45,14 +45,14 @@ describe("users in Postgres", () => {
       })
     )
 
-    it.effect("a new user has no balances", () =>
+    it.effect("returns zero balances for a new user", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         expect(yield* (yield* Users).balances(user)).toEqual({ paygPico: 0n, plans: [] })
       })
     )
 
-    it.effect("balances are the credits less the usage, and include held amounts", () =>
+    it.effect("returns credits minus usage as balances, including held amounts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(3n)

@@ -1,7 +1,7 @@
 /**
  * Image requests of customers, the nodes that serve them, and the rows that they leave.
  *
- * An image with the outcome {@link aMade} costs the same as a request of text: exactly a tenth of a micro-USD.
+ * An image with the outcome {@link aMade} costs the same as a text request: exactly 0.1 micro-USD.
  */
 import { SqlClient } from "@effect/sql"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -26,7 +26,7 @@ export const anImage = (customer: Customer, input = 96n): Admission => ({
   streamed: false
 })
 
-/** All ends of a request. */
+/** All outcomes of a request. */
 export const ends = {
   settled: { _tag: "Completed", usage: { prompt: { ...TokenUsage.none, input: Tokens(96n) }, output: Tokens(1n) } },
   unmetered: { _tag: "Completed", usage: unreported },
@@ -45,7 +45,7 @@ export const finished = (admission: Admission, outcome: ImageOutcome = aMade): F
   durationMillis: 1_234
 })
 
-/** A new node, stopped with the scope. */
+/** Starts a node, which stops with the scope. */
 export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
@@ -73,7 +73,7 @@ export interface StoredImage {
   readonly cost: bigint | null
 }
 
-/** The stored requests of a customer, oldest first. */
+/** Reads the stored requests of a customer, oldest first. */
 export const storedImages = ({ user }: Customer) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -83,7 +83,7 @@ export const storedImages = ({ user }: Customer) =>
       WHERE i.user_id = ${user.id} ORDER BY i.started_at, i.request_id`
   ).pipe(Effect.orDie)
 
-/** Makes the lease of every running request expire. */
+/** Expires the lease of every running request. */
 export const expireLeases = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE state = 'running'`

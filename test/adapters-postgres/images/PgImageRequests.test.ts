@@ -47,7 +47,7 @@ describe("image requests in Postgres", () => {
   layer(Layer.mergeAll(PgOpenHolds.layer(), PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("run one at a time: of a hundred of one account on two nodes, 99 are refused", () =>
+    it.scoped("run one at a time per account: 99 of a hundred concurrent requests on two nodes are refused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -68,7 +68,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("of different accounts run at the same time", () =>
+    it.scoped("run at the same time for different accounts", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
         const node = yield* anImageNode()
@@ -89,7 +89,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("with one idempotency key are charged once: of fifty, 49 are refused", () =>
+    it.scoped("are charged once per idempotency key: 49 of fifty requests with one key are refused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -113,7 +113,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("with the key of the running request are refused for the key, not for the concurrency limit", () =>
+    it.scoped("are refused for the idempotency key, not for the concurrency limit, when a running request has the same key", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -129,7 +129,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("leave no rows when they are refused, and their key stays free", () =>
+    it.scoped("leave no rows when they are refused, so their key can be used again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({})
@@ -176,7 +176,7 @@ describe("image requests in Postgres", () => {
             expect(yield* node.finish(finished(image, outcome))).toEqual(outcome)
             expect(yield* storedImages(customer)).toEqual([{ state, keyed: true, review, ending, cost }])
             expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
-            // A second finish moves nothing, whatever its outcome is.
+            // A second finish changes no balance, whatever its outcome is.
             expect(yield* node.finish(finished(image))).toBeUndefined()
             expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
             expect(yield* Stores.brokenInvariants).toEqual([])
@@ -184,7 +184,7 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("take from the plan first", () =>
+    it.scoped("debit the plan first", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ ...RICH, planTokens: 96n })
         const node = yield* anImageNode()
@@ -195,7 +195,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("leave their key free when nothing was sent to a provider", () =>
+    it.scoped("leave their key unused when nothing was sent to a provider", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -210,7 +210,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are abandoned without a charge by the next request of their account after their lease expired", () =>
+    it.scoped("are abandoned without a charge by the next request of their account after their lease expires", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
@@ -230,7 +230,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("end once after their lease expired, by concurrent reapers or by their own node", () =>
+    it.scoped("are ended once after their lease expires, by concurrent reapers or by their own node", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -259,7 +259,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("of a dead node block their account until their lease expires, though their hold is settled", () =>
+    it.scoped("block their account until their lease expires when their node is dead, even if their hold is settled", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
@@ -279,7 +279,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("of a node that was judged dead deliver nothing and free their account at once", () =>
+    it.scoped("deliver nothing and unblock their account at once when their node was judged dead", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -293,7 +293,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are in the journal, but do not count in the rankings", () =>
+    it.scoped("are in the journal, but are not counted in the rankings", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -320,7 +320,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("lose only their key after 90 days", () =>
+    it.scoped("lose only their key digest after 90 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -348,7 +348,7 @@ describe("image requests in Postgres", () => {
     )
 
     for (const fault of ["commit lost", "response lost"] as const) {
-      it.scoped(`begin once when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`begin once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
           const node = yield* wired()
@@ -362,7 +362,7 @@ describe("image requests in Postgres", () => {
         })
       )
 
-      it.scoped(`end once, with their outcome, when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`end once, with their outcome, when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
           const node = yield* wired()
@@ -376,7 +376,7 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("are taken back when their begin was committed after their deadline", () =>
+    it.scoped("are released when they begin after their deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)
@@ -413,7 +413,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("end with their current outcome when the database is back: a client that left is not charged", () =>
+    it.scoped("end with their latest outcome after a database outage, so a client that has disconnected is not charged", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)
@@ -478,7 +478,7 @@ describe("image requests in Postgres", () => {
     )
 
     const seed = Math.trunc(Math.random() * 2 ** 31)
-    it.scoped(`keep the ledger consistent among requests of text (seed ${seed})`, () =>
+    it.scoped(`keep the ledger consistent while text requests run (seed ${seed})`, () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(
           Array.from({ length: 3 }, (_, i) => aCustomer({ usdMicro: 3n, planTokens: BigInt(i + 1) * 300n }))

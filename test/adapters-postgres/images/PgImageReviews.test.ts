@@ -12,7 +12,7 @@ import * as Stores from "../../support/Stores.ts"
 import { aCustomer, aNode, aRequest, aRequestId, balancesOf, type Customer, complete } from "../ledger/Customers.ts"
 import { anImage, anImageNode, ends, finished } from "./Images.ts"
 
-/** An ended image request of this customer. */
+/** Begins and ends an image request of this customer. */
 const anEnded = (customer: Customer, reason: ReviewReason) =>
   Effect.gen(function* () {
     const node = yield* anImageNode()
@@ -34,7 +34,7 @@ const tryResolve = (requestId: RequestId, resolution: Resolution) =>
     onFailure: ({ _tag }) => _tag
   })
 
-describe("reviews of images in Postgres", () => {
+describe("image reviews in Postgres", () => {
   layer(Layer.provideMerge(PgImageReviews.layer, Stores.layer), { excludeTestServices: true })((it) => {
     it.scoped("are listed oldest first until they are resolved", () =>
       Effect.gen(function* () {
@@ -59,7 +59,7 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("take the amount from the customer when they are charged, with an entry in the audit log", () =>
+    it.scoped("debit the customer when they are charged, with an audit log entry", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 100n })
@@ -82,7 +82,7 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("are resolved once by concurrent operators, among requests of text", () =>
+    it.scoped("are resolved once by concurrent operators while text requests run", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
@@ -109,7 +109,7 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("cannot charge more than the balance minus the holds of running requests", () =>
+    it.scoped("cannot charge more than the balance minus open holds", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -124,7 +124,7 @@ describe("reviews of images in Postgres", () => {
       })
     )
 
-    it.scoped("and ended image requests are immutable: the database refuses updates and deletes", () =>
+    it.scoped("cannot be updated or deleted after their resolution, and neither can ended image requests", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })

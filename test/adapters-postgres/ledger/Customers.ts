@@ -1,8 +1,8 @@
 /**
  * Customers with exact balances, requests with an exact cost, and nodes with a ledger.
  *
- * One request, as {@link aRequest} makes it, is 96 tokens of input and 1 of output: at 1,000 and 4,000 pico-USD a token
- * exactly a tenth of a micro-USD.
+ * A request from {@link aRequest} has 96 input tokens and 1 output token. At 1,000 and 4,000 pico-USD per token, its
+ * cost is exactly 0.1 micro-USD.
  */
 
 import { randomBytes } from "node:crypto"
@@ -42,7 +42,7 @@ export interface Customer {
   readonly model: Model
 }
 
-/** A customer with pay-as-you-go credit and with plan tokens of a model. */
+/** Creates a customer with pay-as-you-go credit and with plan tokens for a model. */
 export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTokens?: bigint }) =>
   Effect.gen(function* () {
     const user = balance.usdMicro === undefined ? yield* Stores.aUser : yield* Stores.aPayer(balance.usdMicro)
@@ -86,7 +86,7 @@ export const complete = (admission: Admission, input = 96n, output = 1n): Settle
 
 export const failed = (admission: Admission): SettlementRequest => ({ admission, measure: () => measured("failed") })
 
-/** The ledger with effects instead of callbacks. */
+/** Wraps the ledger with effects instead of callbacks. */
 const inEffects = (ledger: InferenceLedger["Type"]) => ({
   admit: (admission: Admission) =>
     Effect.uninterruptible(
@@ -97,11 +97,11 @@ const inEffects = (ledger: InferenceLedger["Type"]) => ({
   checkpoint: ledger.checkpoint
 })
 
-/** A new node with its ledger, stopped with the scope. */
+/** Starts a node with its ledger, which stops with the scope. */
 export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
-    // Faults that a test causes on purpose need no log lines.
+    // Faults that a test causes intentionally are not logged.
     const built = yield* Layer.build(
       PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
@@ -113,7 +113,7 @@ export interface CustomerBalances {
   readonly plan: readonly [remaining: bigint, pending: bigint]
 }
 
-/** The remaining and the pending amounts of a customer. */
+/** Reads the remaining and the pending amounts of a customer. */
 export const balancesOf = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -127,7 +127,7 @@ export const balancesOf = ({ user }: Customer) =>
     return { payg: of("payg"), plan: of("plan") } satisfies CustomerBalances
   }).pipe(Effect.orDie)
 
-/** The endings of a customer's settlements, by request. */
+/** Reads the endings of a customer's settlements by request id. */
 export const journal = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -150,7 +150,7 @@ export const terminateLedgers = Effect.gen(function* () {
   return rows.length
 }).pipe(Effect.orDie)
 
-/** The number of statements that wait for a lock. Also current when read inside a transaction. */
+/** Returns the current number of statements that wait for a lock, also inside a transaction. */
 export const lockWaits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SELECT pg_stat_clear_snapshot()`

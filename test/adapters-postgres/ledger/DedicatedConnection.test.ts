@@ -43,7 +43,7 @@ const words = Effect.gen(function* () {
   return (yield* sql<{ word: string }>`SELECT word FROM note ORDER BY word`).map(({ word }) => word)
 })
 
-/** The error of a failing attempt, and the results that it reported as unknown commits. */
+/** Returns the error of a failing attempt, and the results that the attempt reported as unknown commits. */
 const failing = <A>(attempt: (onUnknownCommit: (result: A) => void) => Promise<unknown>) =>
   Effect.promise(async () => {
     const unknown: Array<A> = []
@@ -63,7 +63,7 @@ describe("a dedicated connection", () => {
       yield* sql`TRUNCATE note`
     })
 
-    it.scoped("writes all of a transaction or nothing, and still works after a refusal", () =>
+    it.scoped("writes a transaction completely or not at all, and still works after an error", () =>
       Effect.gen(function* () {
         yield* prepared
         const connection = yield* aConnection
@@ -84,7 +84,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    it.scoped("reports the first refusal, even when the refusal of a later statement is awaited first", () =>
+    it.scoped("reports the first error, even when the error of a later statement is awaited first", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [
@@ -182,13 +182,13 @@ describe("a dedicated connection", () => {
       )
     }
 
-    it.scoped("stops waiting for a server that hangs at its timeout", () =>
+    it.scoped("stops waiting for an unresponsive server at the timeout", () =>
       Effect.gen(function* () {
         yield* prepared
         const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })
         yield* Effect.promise(() => connection.transact(writing()))
         cable.freeze()
-        // Once on the open connection, once on a new one.
+        // The first attempt uses the open connection, the second a new connection.
         for (const _ of [1, 2]) {
           const { error, unknown } = yield* Effect.timeout(
             failing((onUnknownCommit: (n: number) => void) => connection.transact(writing("never"), onUnknownCommit)),
@@ -206,7 +206,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    it.scoped("ends the backend of the previous connection before it begins a transaction", () =>
+    it.scoped("terminates the backend of the previous connection before a transaction begins", () =>
       Effect.gen(function* () {
         yield* prepared
         const { cable, connection } = yield* wired()

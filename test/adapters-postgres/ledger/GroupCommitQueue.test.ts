@@ -37,7 +37,7 @@ const committed = ({ settlements, admissions }: LedgerWork): LedgerOutcome => ({
   admitted: admissions.map(() => Either.right("held"))
 })
 
-/** The same, except for users whose rows another session has locked. */
+/** Every request succeeds, except those of users with rows that another session has locked. */
 const committedExcept = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
   const contended = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
   return { ...committed(partition(ledgerWork, work, contended).others), contended }
@@ -53,7 +53,7 @@ interface Transaction {
   readonly fail: (error: unknown) => void
 }
 
-/** A queue whose transactions end when the test ends them. */
+/** Creates a queue with transactions that end when the test ends them. */
 const stage = (changes: Partial<QueueLimits> = {}) => {
   const transactions: Array<Transaction> = []
   const events: Array<QueueEvent> = []
@@ -100,7 +100,7 @@ const shown = (exit: Exit.Exit<unknown, unknown>) =>
   })
 
 describe("the group commit queue", () => {
-  it("starts a batch at once when idle, and gathers requests while a transaction runs", async () => {
+  it("starts a batch at once when idle, and collects requests while a transaction runs", async () => {
     const { transaction, admit, settle, results } = stage()
     admit("a", "b")
     const first = await transaction(0)
@@ -124,7 +124,7 @@ describe("the group commit queue", () => {
     expect((await transaction(1)).ids).toEqual(["admit e", "admit f"])
   })
 
-  it("puts one request of either kind into a batch of one", async () => {
+  it("puts one request of either kind into a batch when the batch size is 1", async () => {
     const { transaction, admit, settle } = stage({ batchSize: 1 })
     admit("c1", "a1")
     settle("c2")
@@ -159,7 +159,7 @@ describe("the group commit queue", () => {
     )
   })
 
-  it("refuses admissions when it is full, and accepts them again when there is room", async () => {
+  it("refuses admissions when it is full, and accepts admissions again when there is room", async () => {
     const { transaction, admit, results } = stage()
     admit("a")
     const first = await transaction(0)
@@ -184,7 +184,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit next"])
   })
 
-  it("refuses an admission at its deadline while its transaction hangs, and releases the hold that it made", async () => {
+  it("refuses an admission at its deadline while its transaction hangs, and later releases its hold", async () => {
     const { transaction, admit, settle, results } = stage({ admissionMillis: 50 })
     admit("slow")
     settle("x")
@@ -198,7 +198,7 @@ describe("the group commit queue", () => {
     expect(results).toMatchObject({ "admit slow": "Overloaded", "settle x": settled("x") })
   })
 
-  it("retries after transient errors, and reports the outage and its end once", async () => {
+  it("retries after transient errors, and reports the outage and the recovery once", async () => {
     const { transaction, admit, settle, events, results } = stage()
     admit("a")
     settle("x")
@@ -227,7 +227,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("does not retry an admission that was refused in the meantime, but releases the hold that it may have made", async () => {
+  it("does not retry an admission that was refused in the meantime, but releases its possible hold", async () => {
     const { transaction, admit, results } = stage({ admissionMillis: 50 })
     admit("uncertain", "other")
     const first = await transaction(0)
@@ -289,7 +289,7 @@ describe("the group commit queue", () => {
       expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("retries all contended users in turn, however many requests one of them has", async () => {
+    it("retries all contended users in turn, even if one of them has many requests", async () => {
       const { transaction, settle } = stage({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
@@ -301,7 +301,7 @@ describe("the group commit queue", () => {
       expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
     })
 
-    it("refuses that user's admissions at their deadline, does not make them later, and remembers the contention", async () => {
+    it("refuses that user's admissions at their deadline, does not process them later, and keeps the user contended", async () => {
       const { transaction, transactions, admit, results } = stage({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)
@@ -333,7 +333,7 @@ describe("the group commit queue", () => {
       })
     })
 
-    it("retries until the flush timeout when it closes, and returns the number of settlements left", async () => {
+    it("retries until the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
       const { queue, transaction, admit, settle, results } = stage()
       settle("c1")
       admit("c2")
@@ -374,7 +374,7 @@ describe("the group commit queue", () => {
     expect(results).toMatchObject({ "admit too late": "Overloaded", "settle too late": "Die" })
   })
 
-  it("stops at the flush timeout when it closes, and returns the number of settlements left", async () => {
+  it("stops at the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
     const { queue, transaction, settle, results } = stage()
     settle("x", "y")
     await transaction(0)

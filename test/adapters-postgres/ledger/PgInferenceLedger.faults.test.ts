@@ -21,7 +21,7 @@ import {
 const unbounded = { concurrency: "unbounded" } as const
 const shortTimeouts: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
 
-/** A node that reaches the database through a cable. */
+/** Starts a node that is connected to the database through a cable. */
 const wired = (options: Partial<LedgerOptions> = {}) =>
   Effect.gen(function* () {
     const cable = yield* Cable.scoped((yield* TestDatabase).settings)
@@ -59,7 +59,7 @@ describe("the ledger during database faults", () => {
     )
 
     for (const fault of ["commit lost", "response lost"] as const) {
-      it.scoped(`admits once when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`admits once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
@@ -76,7 +76,7 @@ describe("the ledger during database faults", () => {
         })
       )
 
-      it.scoped(`settles once, and returns the settlement, when the connection breaks at the commit: ${fault}`, () =>
+      it.scoped(`settles once, and returns the settlement, when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
@@ -90,7 +90,7 @@ describe("the ledger during database faults", () => {
       )
     }
 
-    it.scoped("serves when the server refuses the BEGIN but executes the statements after it", () =>
+    it.scoped("serves requests when the server rejects BEGIN but executes the following statements", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired()
@@ -103,7 +103,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("refuses within the deadline while the database is down, and serves again when it is back", () =>
+    it.scoped("refuses within the deadline during a database outage, and serves requests again afterwards", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired(shortTimeouts)
@@ -123,7 +123,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("refuses within the deadline while the database hangs, and leaves no hold of a refused request", () =>
+    it.scoped("refuses within the deadline while the database hangs, and leaves no hold for a refused request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired(shortTimeouts)

@@ -19,7 +19,7 @@ import {
   openHolds
 } from "./Customers.ts"
 
-/** The events of one request. Two of the nodes are alive, and one is considered dead. */
+/** The events of one request. Two of the nodes are alive, and one is judged dead. */
 interface Story {
   readonly customer: 0 | 1 | 2
   readonly node: 0 | 1 | 2

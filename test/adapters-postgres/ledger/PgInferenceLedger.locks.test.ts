@@ -29,7 +29,7 @@ const served = (ledger: Ledger, request: ReturnType<typeof aRequest>) =>
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
 
-/** Another session that locks rows and keeps its transaction open. */
+/** Opens another session that locks rows and keeps its transaction open. */
 const anotherSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(

@@ -38,7 +38,7 @@ const credit = ({ user }: Customer) =>
 const unbounded = { concurrency: "unbounded" } as const
 const HUNDRED = Array.from({ length: 100 })
 
-describe("the ledger of inference in Postgres", () => {
+describe("the inference ledger in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     it.scoped("admits exactly ten of two hundred concurrent requests when the balance covers ten", () =>
       Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("admits exactly ten on two nodes that share the balance", () =>
+    it.scoped("admits exactly ten requests on two nodes that share the balance", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])
@@ -128,7 +128,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("takes from the plan first, then from pay-as-you-go, and writes off the rest", () =>
+    it.scoped("debits the plan first, then pay-as-you-go, and writes off the rest", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 100n })
         const { ledger } = yield* aNode()
@@ -153,7 +153,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("takes from a plan that was minted while the request ran", () =>
+    it.scoped("debits a plan that was minted while the request ran", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -166,7 +166,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("takes the excess over the balance from credit that arrived while the request ran", () =>
+    it.scoped("debits the excess over the balance from credit that was added while the request ran", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -181,7 +181,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("takes the excess from a first credit of a customer without a pay-as-you-go account", () =>
+    it.scoped("debits the excess from the first credit of a customer who had no pay-as-you-go account", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ planTokens: 97n })
         const { ledger } = yield* aNode()
@@ -219,7 +219,7 @@ describe("the ledger of inference in Postgres", () => {
       })
     )
 
-    it.scoped("moves nothing when a request is settled again, on any node", () =>
+    it.scoped("changes no balance when a request is settled again on any node", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const [{ ledger }, { ledger: another }] = yield* Effect.all([aNode(), aNode()])
@@ -246,7 +246,8 @@ describe("the ledger of inference in Postgres", () => {
         yield* Effect.all([ledger.admit(before), ledger.admit(request)])
         let left = false
         const settlement = { admission: request, measure: () => measured(left ? "failed" : "complete") }
-        // The locked account delays the first settlement, which delays the next one; the client leaves in the meantime.
+        // The locked account delays the first settlement, which delays the next one. The client disconnects in the
+        // meantime.
         const settled = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT id FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
@@ -339,7 +340,7 @@ describe("the ledger of inference in Postgres", () => {
     )
 
     it.scoped(
-      "keeps the hold of a settlement that the database rejects, and writes the fifty others of its batch",
+      "keeps the hold of a settlement that the database rejects, and writes the other fifty settlements of the batch",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 100n })
@@ -364,7 +365,7 @@ describe("the ledger of inference in Postgres", () => {
           expect((yield* journal(customer)).size).toBe(50)
           expect((yield* balancesOf(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
           expect(yield* Stores.brokenInvariants).toEqual([])
-          // The request can be settled later with valid figures.
+          // The request can be settled later with valid token counts.
           yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))
         })
     )

@@ -19,7 +19,7 @@ import {
 
 const unbounded = { concurrency: "unbounded" } as const
 
-/** Moves the last heartbeat of a node into the past. */
+/** Makes the last heartbeat of a node older. */
 const silence = (node: NodeId, seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -35,7 +35,7 @@ describe("open holds in Postgres", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(Layer.provide(quiet)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("are listed with their customer, and with whether their node is dead", () =>
+    it.scoped("are listed with their customer, and as orphaned when their node is dead", () =>
       Effect.gen(function* () {
         const { list, sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
@@ -185,7 +185,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are settled even when others of the batch cannot be settled", () =>
+    it.scoped("are settled even when other holds of the batch cannot be settled", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { sweep } = yield* OpenHolds

@@ -1,5 +1,5 @@
 /**
- * Impossible states of the ledger, each tried against the schema.
+ * Tries to write impossible states of the ledger, which the schema must reject.
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
@@ -13,7 +13,7 @@ const UNIQUE = "23505"
 const FOREIGN_KEY = "23503"
 const RESTRICT = "23001"
 
-// The constraints that a refusal must name, so that no statement is refused for the wrong reason.
+// The constraints that an error must name, so that no statement passes after an unrelated error.
 const OVERSPENT = "account_available"
 const ADDS_UP = "settlement_adds_up"
 const FAILED_IS_FREE = "settlement_failed_is_free"
@@ -53,23 +53,23 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "credits that shrink",
+    what: "a decrease of credits",
     statement: ({ payg }) => `UPDATE account SET credits_posted = credits_posted - 1 WHERE id = '${payg}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "debits that shrink",
+    what: "a decrease of debits",
     statement: ({ payg }) => `UPDATE account SET debits_posted = debits_posted - 1 WHERE id = '${payg}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "an account that changes its owner",
+    what: "a change of an account's owner",
     statement: ({ plan, userId }) =>
       `UPDATE account SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${plan}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "an account that disappears",
+    what: "the deletion of an account",
     statement: ({ plan }) => `DELETE FROM account WHERE id = '${plan}'`,
     refusedWith: RESTRICT
   },
@@ -85,7 +85,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan for no model",
+    what: "a plan without a model",
     statement: ({ userId }) =>
       `INSERT INTO account (id, kind, unit, user_id) VALUES (gen_random_uuid(), 'plan', 'token', '${userId}')`,
     refusedWith: CHECK
@@ -114,7 +114,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a transfer between two units",
+    what: "a transfer between accounts with different units",
     statement: ({ plan }) =>
       transfer({
         code: "'payg_credit'",
@@ -126,7 +126,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a transfer of nothing",
+    what: "a transfer of zero",
     statement: ({ payg }) =>
       transfer({
         code: "'payg_credit'",
@@ -192,7 +192,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a settlement paid from no account",
+    what: "a settlement paid without an account",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", payg_account: "NULL" }),
     refusedWith: CHECK
   },
@@ -249,18 +249,18 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "a key that is deleted",
+    what: "the deletion of an API key",
     statement: ({ keyId }) => `DELETE FROM api_key WHERE id = '${keyId}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "a key that changes its owner",
+    what: "a change of an API key's owner",
     statement: ({ keyId, userId }) =>
       `UPDATE api_key SET user_id = (SELECT id FROM app_user WHERE id <> '${userId}' LIMIT 1) WHERE id = '${keyId}'`,
     refusedWith: RESTRICT
   },
   {
-    what: "a model at another model's price",
+    what: "a model with another model's price",
     statement: ({ modelId, priceId }) =>
       `UPDATE model SET price_id = (SELECT id FROM price WHERE id <> '${priceId}' LIMIT 1) WHERE id = '${modelId}';
         SET CONSTRAINTS ALL IMMEDIATE`,
@@ -278,7 +278,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a hold on no account",
+    what: "a hold without an account",
     statement: ({ held }) => `UPDATE inference_hold SET payg_account = NULL WHERE request_id = '${held}'`,
     refusedWith: CHECK
   },
@@ -288,7 +288,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "an address that is not in lower case",
+    what: "an email that is not in lower case",
     statement: () => "INSERT INTO app_user (id, email) VALUES (gen_random_uuid(), 'Ada@example.com')",
     refusedWith: CHECK
   },
@@ -300,7 +300,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
         refusedWith: RESTRICT
       },
       { what: `a deletion from ${journal}`, statement: () => `DELETE FROM ${journal}`, refusedWith: RESTRICT },
-      { what: `an emptied ${journal}`, statement: () => `TRUNCATE ${journal} CASCADE`, refusedWith: RESTRICT }
+      { what: `a truncation of ${journal}`, statement: () => `TRUNCATE ${journal} CASCADE`, refusedWith: RESTRICT }
     ]
   )
 ]
@@ -323,7 +323,7 @@ describe("the schema refuses", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("no row of a consistent ledger", () =>
+    it.effect("none of the rows of a consistent ledger", () =>
       Effect.gen(function* () {
         yield* aLedger
         expect(yield* Stores.brokenInvariants).toEqual([])

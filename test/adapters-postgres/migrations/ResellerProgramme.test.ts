@@ -1,5 +1,5 @@
 /**
- * Impossible states of the reseller programme, each tried against the schema.
+ * Tries to write impossible states of the reseller programme, which the schema must reject.
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
@@ -18,7 +18,7 @@ interface WrongState {
   readonly what: string
   readonly statement: (ledger: Ledger, other: Ledger) => string
   readonly refusedWith: string
-  /** The constraint, or the text of the trigger, so that no statement is refused for the wrong reason. */
+  /** The constraint name or the error text of the trigger, so that no statement passes after an unrelated error. */
   readonly by: string | undefined
 }
 
@@ -44,12 +44,12 @@ const updated = (table: string, change: string, id: string) => `UPDATE ${table} 
 const resellers: ReadonlyArray<WrongState> = [
   wrong("a reseller's email that is not in lower case", () => aResellerRow({ email: "'New@example.com'" }), CHECK),
   wrong(
-    "a second reseller of one email",
+    "a second reseller with the same email",
     ({ resellerId }) => aResellerRow({ email: `'${resellerId}@example.com'` }),
     UNIQUE,
     "reseller_email_key"
   ),
-  wrong("a number that cannot be called", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
+  wrong("an invalid WhatsApp number", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
   wrong("a password in plain text", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
   wrong("an unknown status", () => aResellerRow({ status: "'closed'" }), CHECK),
   wrong(
@@ -65,7 +65,7 @@ const resellers: ReadonlyArray<WrongState> = [
     "token version"
   ),
   wrong(
-    "a token version that shrinks",
+    "a decrease of the token version",
     ({ resellerId }) => `${updated("reseller", "token_version = 3", resellerId)};
       ${updated("reseller", "token_version = 2", resellerId)}`,
     RESTRICT,
@@ -77,7 +77,7 @@ const resellers: ReadonlyArray<WrongState> = [
     RESTRICT,
     "stays who it is"
   ),
-  wrong("a reseller that is deleted", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
+  wrong("the deletion of a reseller", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
   wrong(
     "a pattern that is not in lower case",
     () => insertInto("email_blacklist", { pattern: "'@Bad.example'" }),
@@ -113,7 +113,7 @@ const anAccount = (columns: Readonly<Record<string, string>>) =>
 
 const quota: ReadonlyArray<WrongState> = [
   wrong(
-    "a second quota of a reseller",
+    "a second quota account of a reseller",
     ({ resellerId }) => anAccount({ reseller_id: `'${resellerId}'` }),
     UNIQUE,
     "account_quota"
@@ -138,7 +138,7 @@ const quota: ReadonlyArray<WrongState> = [
     "account_available"
   ),
   wrong(
-    "a quota that changes its owner",
+    "a change of a quota's owner",
     ({ quota }, other) => updated("account", `reseller_id = '${other.resellerId}'`, quota),
     RESTRICT
   ),
@@ -157,7 +157,7 @@ const quota: ReadonlyArray<WrongState> = [
   )
 ]
 
-/** An order of 10,001 IDR by QRIS, of which 5 % are 500.05. */
+/** A QRIS order of 10,001 IDR; a fee of 5 % is 500.05 IDR. */
 const inRupiah = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
   orderOf(ledger, "rupiah", {
     method: "'qris'",
@@ -186,9 +186,9 @@ const amounts: ReadonlyArray<WrongState> = [
   ),
   wrong("rupiah paid in tokens", (l) => inRupiah(l, { token_kind: "'usdt'" }), CHECK, AMOUNTS),
   wrong("dollars with rupiah", (l) => orderOf(l, "both", { amount_idr: "100000" }), CHECK, AMOUNTS),
-  wrong("dollars in no token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
-  wrong("an order of nothing", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
-  wrong("an order of an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
+  wrong("dollars without a token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
+  wrong("an order of zero quota", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
+  wrong("an order by an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
   wrong("a ready order without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
   wrong("a ready order without a status", (l) => orderOf(l, "nowhere", { status: "NULL" }), CHECK, PROVISION),
   wrong("a draft with a status", ({ draft }) => updated("topup_order", "status = 'pending'", draft), CHECK, PROVISION),
@@ -201,14 +201,14 @@ const amounts: ReadonlyArray<WrongState> = [
     PROVISION
   ),
   wrong(
-    "instructions of another method",
+    "instructions for another payment method",
     (l) => inRupiah(l, { instructions: `'{"_tag": "HostedQris"}'` }),
     CHECK,
     "topup_instructions"
   ),
-  wrong("instructions of no method", (l) => inRupiah(l, { instructions: "'{}'" }), CHECK, "topup_instructions"),
+  wrong("instructions without a payment method", (l) => inRupiah(l, { instructions: "'{}'" }), CHECK, "topup_instructions"),
   wrong(
-    "one wei less to pay than is credited",
+    "a payable amount that is one wei below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
     CHECK,
     "topup_bep20"
@@ -226,13 +226,13 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_bep20"
   ),
   wrong(
-    "two orders paid to one address, however it is spelled",
+    "two orders with the same deposit address, in any spelling",
     (l) => orderOf(l, "PENDING", { provider_payment_id: "'another'" }),
     UNIQUE,
     "topup_order_deposit_address"
   ),
   wrong(
-    "two orders with one deposit index",
+    "two orders with the same deposit index",
     ({ pending, ...l }) =>
       orderOf({ pending, ...l }, "index", {
         deposit_index: `(SELECT deposit_index FROM topup_order WHERE id = '${pending}')`
@@ -265,7 +265,7 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_paid"
   ),
   wrong(
-    "an order credited at no time",
+    "a credited order without a credit time",
     ({ pending }) =>
       `${paidFirst(pending)} ${updated("topup_order", "status = 'credited', next_look_at = NULL", pending)}`,
     CHECK,
@@ -289,7 +289,7 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_done"
   ),
   wrong(
-    "an order that forgets what repeated its payment",
+    "the removal of a repeated payment from an order",
     ({ pending }) =>
       `${updated("topup_order", "repeated_payments = '{7}'", pending)};
       ${updated("topup_order", "repeated_payments = '{8}'", pending)}`,
@@ -303,7 +303,7 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_transferred"
   ),
   wrong(
-    "a credited order with a transfer of something else",
+    "a credited order with the transfer of another order",
     ({ pending, quota }) => `${paidFirst(pending)}
       ${insertInto("transfer", {
         id: "gen_random_uuid()",
@@ -351,7 +351,7 @@ const lives: ReadonlyArray<WrongState> = [
     )
   ),
   wrong(
-    "a draft that comes back after it was given up",
+    "an abandoned draft that becomes ready",
     ({ draft }) => `${updated("topup_order", "provision_state = 'abandoned', abandoned_because = 'slow'", draft)};
       ${updated("topup_order", "provision_state = 'creating', abandoned_because = NULL", draft)}`,
     RESTRICT,
@@ -366,8 +366,8 @@ const lives: ReadonlyArray<WrongState> = [
         "what has arrived"
       )
   ),
-  wrong("an order that disappears", ({ pending }) => `DELETE FROM topup_order WHERE id = '${pending}'`, RESTRICT),
-  wrong("no orders at all", () => "TRUNCATE topup_order", RESTRICT)
+  wrong("the deletion of an order", ({ pending }) => `DELETE FROM topup_order WHERE id = '${pending}'`, RESTRICT),
+  wrong("a truncation of the orders", () => "TRUNCATE topup_order", RESTRICT)
 ]
 
 const allowed = new Set([
@@ -379,7 +379,7 @@ const allowed = new Set([
   "crediting to credited"
 ])
 
-/** The statements that bring a pending order to a status. */
+/** Returns the statements that change a pending order to a status. */
 const wayTo: Record<TopUpStatus, (id: string) => string> = {
   pending: () => "",
   expired: (id) => `${updated("topup_order", "status = 'expired'", id)};`,
@@ -405,19 +405,19 @@ const wrongMoves = moves
 
 const mints: ReadonlyArray<WrongState> = [
   wrong(
-    "a tier that changes its price",
+    "a change of a tier's price",
     ({ tier }) => updated("tier", "tier_usd_cents = 501", tier),
     RESTRICT,
     "one model at one price"
   ),
   wrong(
-    "a tier that changes its model",
+    "a change of a tier's model",
     ({ tier }, other) => updated("tier", `model_id = '${other.modelId}'`, tier),
     RESTRICT,
     "one model at one price"
   ),
   wrong(
-    "two mints of one operation",
+    "two mints with the same operation id",
     (l) => mintOf(l, { id: "gen_random_uuid()" }),
     UNIQUE,
     "mint_reseller_id_operation_id_key"
@@ -443,13 +443,13 @@ const mints: ReadonlyArray<WrongState> = [
     (l, other) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'mixed'", model_id: `'${other.modelId}'` }),
     FOREIGN_KEY
   ),
-  wrong("an operation without a name", (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "''" }), CHECK),
+  wrong("a mint with an empty operation id", (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "''" }), CHECK),
   wrong("a change to a mint", () => "UPDATE mint SET fingerprint = 'other'", RESTRICT),
   wrong("a deletion from the mints", () => "DELETE FROM mint", RESTRICT),
   wrong("a truncation of the mints", () => "TRUNCATE mint", RESTRICT)
 ]
 
-/** Two ledgers in one database. Refused statements are rolled back, so all tests share them. */
+/** Two ledgers in one database. Refused statements are rolled back, so all tests share the ledgers. */
 class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
 const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
   Layer.provideMerge(Stores.layer),
@@ -509,7 +509,7 @@ describe("the schema accepts", () => {
     accepts("the largest amount that a chain can report", ({ pending }) =>
       updated("topup_order", `received_raw = ${2n ** 256n - 1n}`, pending)
     )
-    accepts("the whole life of a reseller", ({ resellerId }) =>
+    accepts("the status changes of a reseller", ({ resellerId }) =>
       ["status = 'suspended', token_version = 1", "status = 'active'", "status = 'suspended', token_version = 2"]
         .map((change) => updated("reseller", change, resellerId))
         .join(";")

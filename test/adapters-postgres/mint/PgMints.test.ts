@@ -16,7 +16,7 @@ import * as Stores from "../../support/Stores.ts"
 
 const { anOperation, aReseller, balance } = Programme
 
-/** The model of all tests, sold at 5 and 9 USD. */
+/** The model of all tests, with tiers at 5 and 9 USD. */
 const sold = Effect.map(Programme.tiersOf("sold", [500, 2_000_000], [900, 4_000_000]), ([small, large]) => ({
   small: small?.id ?? "",
   large: large?.id ?? ""
@@ -43,7 +43,7 @@ const count = (table: "mint" | "transfer" | "account") =>
 describe("mints in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect(
-      "take the price from the quota and grant the tokens, also to a user who is not the reseller's customer",
+      "debit the price from the quota and grant the tokens, also to a user who is not the reseller's customer",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -90,7 +90,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("a repeat returns the first result, even if the tier, the quota or the plan has changed since", () =>
+    it.effect("return the first result when repeated, even if the tier, the quota or the plan has changed since", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(5_000_000n)
@@ -103,7 +103,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("an operation id belongs to one reseller, one customer and one tier", () =>
+    it.effect("refuse a reseller's operation id that was used for another customer or tier", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const [one, other] = [yield* aReseller(20_000_000n), yield* aReseller(20_000_000n)]
@@ -122,7 +122,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("a refusal writes nothing, not even an empty plan, and the operation id can be used again", () =>
+    it.effect("write nothing when they are refused, not even an empty plan, so the operation id can be used again", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const poor = yield* aReseller(4_999_999n)
@@ -145,7 +145,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("a tier or model that is not for sale is refused", () =>
+    it.effect("are refused for a tier or model that is not for sale", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const reseller = yield* aReseller(20_000_000n)
@@ -164,7 +164,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("two hundred concurrent requests of one operation id on two nodes mint once", () =>
+    it.scoped("are made once for two hundred concurrent requests with one operation id on two nodes", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
@@ -185,7 +185,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("exactly thirty of three hundred concurrent requests on two nodes are allowed", () =>
+    it.scoped("are allowed for exactly thirty of three hundred concurrent requests on two nodes", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
@@ -213,7 +213,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("the last of the quota is spent once by concurrent mints", () =>
+    it.effect("spend the remaining quota only once when they run concurrently", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(14_000_000n)
@@ -227,7 +227,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("concurrent mints of several resellers for one customer add to one plan", () =>
+    it.effect("add to one plan when several resellers mint concurrently for one customer", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const resellers = yield* Effect.all(Array.from({ length: 8 }, () => aReseller(5_000_000n)))
@@ -249,7 +249,7 @@ const tier = (cents: number, tokens: number, for_sale = true) => ({
 const apply = (...models: ReadonlyArray<{ readonly public_name: string; readonly [member: string]: unknown }>) =>
   Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(Stores.catalogOf(...models), Stores.operator))
 
-// The tests run in order: each applies its own catalog over that of the test before.
+// The tests run in order. Each test applies its own catalog after the catalog of the previous test.
 describe("tiers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect("are the tiers of the catalog, with their models", () =>
@@ -278,7 +278,7 @@ describe("tiers in Postgres", () => {
       })
     )
 
-    it.effect("keep their ids through changes and retirements in the catalog", () =>
+    it.effect("keep their ids when the catalog changes or retires them", () =>
       Effect.gen(function* () {
         const sold = { public_name: "kept", tiers: [tier(500, 10), tier(900, 20)] }
         const ofKept = Effect.map(all, (tiers) => tiers.filter(({ modelName }) => modelName === "kept"))

@@ -19,7 +19,7 @@ import {
 import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
-/** Writes without the triggers and foreign keys of the schema. */
+/** Runs statements without the triggers and foreign keys of the schema. */
 const plant = (statements: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -28,11 +28,11 @@ const plant = (statements: string) =>
 
 const IMAGE = "01890000-0000-7000-8000-000000000001"
 
-/** An image request in this state, settled without a charge. */
+/** Returns statements for an image request in this state, settled without a charge. */
 const anImage = (ledger: Ledger, state: string) =>
   `${imageOf(ledger, IMAGE, state)}; ${counted(imageSettlementOf(ledger, IMAGE))}`
 
-/** An image request that timed out, with its review. */
+/** Returns statements for a timed-out image request with its review. */
 const aReview = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
   `${anImage(ledger, "timeout")};
     ${insertInto("image_review", { request_id: `'${IMAGE}'`, reason: "'timeout'", ...otherwise })}`
@@ -212,7 +212,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "mints-are-booked"]
   },
   {
-    what: "a payment that came from no account",
+    what: "a payment without an account",
     statements: ({ settled, payg }) => `
       DO $$ DECLARE c text; BEGIN FOR c IN SELECT conname FROM pg_constraint
         WHERE conrelid = 'settlement'::regclass AND pg_get_constraintdef(oid) LIKE '%payg_account IS NOT NULL%'
@@ -228,7 +228,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["settlements-add-up"]
   },
   {
-    what: "a cost that is not the tokens at their price",
+    what: "a cost that differs from the cost of the tokens",
     statements: ({ settled }) =>
       `UPDATE settlement SET charged_output = 6, consumed_output = 6 WHERE request_id = '${settled}'`,
     breaks: ["cost-is-price", "domain-agrees"]
@@ -240,7 +240,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["cost-is-price"]
   },
   {
-    what: "a plan that was charged tokens of another value",
+    what: "a plan charge with a wrong plan value",
     statements: ({ settled, payg }) => `
       UPDATE settlement SET plan_value_pico = plan_value_pico + 1000, payg_pico = payg_pico - 1000
         WHERE request_id = '${settled}';
@@ -259,7 +259,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["charges-have-sources"]
   },
   {
-    what: "more charged than was consumed",
+    what: "a settlement that charges more tokens than were consumed",
     statements: ({ settled }) => `UPDATE settlement SET consumed_output = 4 WHERE request_id = '${settled}'`,
     breaks: ["charged-was-consumed", "usage-is-settled"]
   },
@@ -463,7 +463,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reads one snapshot while money moves", () =>
+  it.live("reads one snapshot while balances change", () =>
     Effect.gen(function* () {
       const user = yield* Stores.aUser
       const credits = Effect.forEach(
@@ -480,7 +480,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("recomputes every settlement when there are more than one batch", () =>
+  it.live("recomputes all settlements when they fill more than one batch", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const many = settlementOf(ledger, {
@@ -500,7 +500,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reports the number of rows, the write-offs and the provider usage that was charged to no customer", () =>
+  it.live("reports the number of rows, the write-offs, and the provider usage that no customer was charged for", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const left = counted(

@@ -16,9 +16,9 @@ const row = (node: NodeId) =>
     return found
   })
 
-describe("nodes in Postgres", () => {
+describe("a node in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("a node is registered at its start, under its own id", () =>
+    it.scoped("is registered under its own id when it starts", () =>
       Effect.gen(function* () {
         const [one, another] = yield* Effect.all([aNode, aNode])
         expect(one.self).not.toBe(another.self)
@@ -26,7 +26,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("a heartbeat renews the row of its node, even when the row was deleted", () =>
+    it.scoped("renews its row with each heartbeat, even when the row was deleted", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self, beat } = yield* aNode
@@ -39,7 +39,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("a deregistered node stays deregistered", () =>
+    it.scoped("stays deregistered when a heartbeat arrives after its deregistration", () =>
       Effect.gen(function* () {
         const { self, beat, leave } = yield* aNode
         yield* leave
@@ -48,7 +48,7 @@ describe("nodes in Postgres", () => {
       })
     )
 
-    it.scoped("rows of old nodes are deleted", () =>
+    it.scoped("deletes the rows of old nodes when it starts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self } = yield* aNode

@@ -12,7 +12,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
-/** Another node, with its own connections. */
+/** Starts another node with its own connections. */
 const aNodeOf = (database: TestDatabase.Database) =>
   Effect.map(
     Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))),
@@ -23,14 +23,14 @@ const aNode = Effect.flatMap(TestDatabase.TestDatabase, aNodeOf)
 const rankings = (now: Date, windows: ReadonlyArray<Window> = Window.literals): RankingsByWindow =>
   new Map(windows.map((window) => [window, ranksOf({ models: [], settlements: [] }, window, now)]))
 
-/** Computes rankings and counts how often. */
+/** Computes rankings and counts the computations. */
 const counting = () => {
   const computed: Array<Date> = []
   const compute = (now: Date) => Effect.sync(() => void computed.push(now)).pipe(Effect.as(rankings(now)))
   return { computed, compute }
 }
 
-/** Moves the documents a minute into the past. */
+/** Makes the documents one minute older. */
 const age = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE rankings_document SET generated_at = generated_at - interval '1 minute'`
@@ -50,7 +50,7 @@ const lockWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
 
-/** Waits until the present minute does not end within three seconds. */
+/** Waits until at least three seconds of the current minute are left. */
 const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   until(
     Effect.map(
@@ -60,9 +60,9 @@ const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-describe("the cache of rankings in Postgres", () => {
+describe("the rankings cache in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("computes the documents once a minute for all requests on all nodes", () =>
+    it.scoped("computes the documents once per minute for all requests on all nodes", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const nodes = yield* Effect.all([aNode, aNode])
@@ -72,7 +72,7 @@ describe("the cache of rankings in Postgres", () => {
         expect(computed).toHaveLength(1)
         const [first] = given
         for (const each of given) expect(each).toEqual(first)
-        // Each node returns its own object again.
+        // Each node returns the same object again.
         expect(new Set(given).size).toBe(2)
         expect(first?.get("week")?.generatedAt).toEqual(computed[0])
       })
@@ -90,7 +90,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("stores one document a window, and returns none after its minute", () =>
+    it.scoped("stores one document per window, and returns no document after its minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const sql = yield* SqlClient.SqlClient
@@ -112,7 +112,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("returns no window of an earlier minute together with those of the present one", () =>
+    it.scoped("never returns a document of an earlier minute together with documents of the current minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* (yield* aNode).take((now) => Effect.succeed(rankings(now)))
@@ -145,7 +145,7 @@ describe("the cache of rankings in Postgres", () => {
       })
     )
 
-    it.scoped("stores nothing of a failed computation, and lets the next request try", () =>
+    it.scoped("stores nothing after a failed computation, and lets the next request try again", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const node = yield* aNode

@@ -28,7 +28,7 @@ const models = [
   aModel("unused")
 ]
 
-/** Pseudo-random numbers from 0 up to, not including, 1: the same at every run. */
+/** Returns pseudo-random numbers from 0 (inclusive) to 1 (exclusive), the same in every run. */
 const drawn = (seed: number) => {
   let state = seed
   return () => {
@@ -122,11 +122,11 @@ const looksEverywhere = Effect.gen(function* () {
   }
 })
 
-describe("the history of usage in Postgres", () => {
+describe("the usage history in Postgres", () => {
   layer(Layer.mergeAll(PgRankingsHistory.layer, PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.effect("is empty before there are settlements", () =>
+    it.effect("is empty before the first settlement", () =>
       Effect.gen(function* () {
         yield* storeModels(models)
         const { read } = yield* RankingsHistory
@@ -136,7 +136,7 @@ describe("the history of usage in Postgres", () => {
       })
     )
 
-    it.effect("equals the history computed from the settlements at every cut, half folded and folded", () =>
+    it.effect("equals the history computed from the settlements at every cut, with half or all of the rows folded", () =>
       Effect.gen(function* () {
         const { fold } = yield* UsageRollUps
         const { settlements } = usage

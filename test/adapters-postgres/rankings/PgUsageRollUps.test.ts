@@ -23,7 +23,7 @@ import { clientLayer, TestDatabase } from "../../support/TestDatabase.ts"
 const atOnce = { concurrency: "unbounded" } as const
 const HOUR = 3_600_000
 
-/** Another node: a ledger and roll-ups on their own connections. */
+/** Starts another node: a ledger and roll-ups with their own connections. */
 const aNode = Effect.gen(function* () {
   const database = yield* TestDatabase
   const built = yield* Layer.build(
@@ -53,7 +53,7 @@ const measured = (ending: Ending): Measured => {
   return { ending, charge: { charged, consumed, source: "upstream" }, ttftMillis: 12, durationMillis: 345 }
 }
 
-/** A request through this ledger, from admission to settlement. */
+/** Runs a request through this ledger, from admission to settlement. */
 const serve = (ledger: InferenceLedger["Type"], admission: Admission, ending: Ending) =>
   Effect.zipRight(
     Effect.async<void, unknown>((resume) => ledger.admit(admission, resume)),
@@ -77,7 +77,7 @@ const aPrincipal = Effect.gen(function* () {
   return { keyId: key.id, userId: user.id }
 })
 
-/** Tokens by model, folded and not folded. */
+/** Reads the tokens per model, folded and not folded. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ name: string; tokens: bigint }>`
@@ -92,14 +92,14 @@ const rows = (table: "usage_delta" | "usage_rollup" | "speed_rollup") =>
     Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY 1, 2, 3`), (found) => found)
   )
 
-/** The backends that wait for a lock. */
+/** Returns the backends that wait for a lock. */
 const waiting = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ pid: number }>`SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
 )
 
-/** A separate connection that holds locks. */
+/** Opens a separate connection that holds locks. */
 const aConnection = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = new Pg.Client(settings)
@@ -113,9 +113,9 @@ const aConnection = Effect.gen(function* () {
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
 
-describe("roll-ups of usage in Postgres", () => {
+describe("usage roll-ups in Postgres", () => {
   layer(PgUsageRollUps.layer.pipe(Layer.provideMerge(Stores.layer)), { excludeTestServices: true })((it) => {
-    it.scoped("hold the consumption of every request while nodes settle and fold concurrently", () =>
+    it.scoped("contain the usage of every request while nodes settle and fold concurrently", () =>
       Effect.gen(function* () {
         const all = yield* models
         const nodes = yield* Effect.all([aNode, aNode])
@@ -133,7 +133,7 @@ describe("roll-ups of usage in Postgres", () => {
           },
           { concurrency: 40 }
         )
-        // 10 tokens a request: cache reads do not count, failed requests do.
+        // 10 tokens per request: cache reads are not counted, failed requests are.
         expect(yield* counted).toEqual(new Map(["a", "b", "c"].map((name) => [name, 800n])))
         yield* Fiber.interrupt(folding)
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -144,7 +144,7 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("neither lose nor double a row when a node dies during a fold", () =>
+    it.scoped("neither lose nor duplicate a row when a node dies during a fold", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { fold } = yield* UsageRollUps
@@ -200,7 +200,7 @@ describe("roll-ups of usage in Postgres", () => {
         const newest = (table: string) =>
           `(grain, start) = (SELECT grain, start FROM ${table} ORDER BY 2 DESC, 1 LIMIT 1)`
         yield* sql.unsafe(`UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${newest("usage_rollup")}`)
-        // Nine days are no multiple of five hours, so there was no usage at that time.
+        // Nine days are not a multiple of five hours, so there is no usage at that time.
         yield* sql`INSERT INTO usage_rollup
           SELECT grain, start - interval '9 days', model_id, 1 FROM usage_rollup
           WHERE grain = 'hour' ORDER BY start DESC LIMIT 1`
@@ -212,7 +212,7 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("are rebuilt from one snapshot: a request that settles meanwhile is counted once", () =>
+    it.scoped("are rebuilt from one snapshot, so a request that settles meanwhile is counted once", () =>
       Effect.gen(function* () {
         const { rebuild } = yield* UsageRollUps
         const { rollUps } = yield* aNode
@@ -234,7 +234,7 @@ describe("roll-ups of usage in Postgres", () => {
       })
     )
 
-    it.scoped("keep minutes and hours as long as a window can end in one, and days for good", () =>
+    it.scoped("keep minutes and hours as long as a window can end in one, and keep days permanently", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { fold, rebuild } = yield* UsageRollUps
@@ -290,7 +290,7 @@ describe("roll-ups of usage in Postgres", () => {
       )
     }
 
-    it.effect("put speeds into buckets with a middle that is less than 1 % off, and exact below 100", () =>
+    it.effect("assign speeds to buckets with an error below 1 %, and without an error below 100", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [row] = yield* sql<{ inexact: bigint; far: bigint; unordered: bigint }>`

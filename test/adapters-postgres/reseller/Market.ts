@@ -1,7 +1,7 @@
 /**
- * A market for random actions: resellers with customers, the actions of each, and the expected balances.
+ * A model of resellers with customers, for random actions. It contains the possible actions and the expected balances.
  *
- * An action uses the stores of the connection that runs it, so several connections can act concurrently in one market.
+ * An action uses the stores of the connection that runs it, so several connections can run actions concurrently.
  */
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Customers } from "@tollgate/application/customer/Customers"
@@ -38,7 +38,7 @@ type Kind =
 
 type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
 
-/** A random action. The numbers select the reseller, the existing thing and the amount. */
+/** A random action. The numbers select the reseller, the existing object and the amount. */
 export interface Action {
   readonly kind: Kind
   readonly reseller: number
@@ -75,7 +75,7 @@ const CUSTOMERS = 12
 
 export class Market {
   readonly #resellers: ReadonlyArray<ResellerId>
-  /** Each is the customer of one reseller, in turn. */
+  /** Each user is the customer of one reseller; the resellers take turns. */
   readonly #customers: ReadonlyArray<Customer>
   readonly #tiers: ReadonlyArray<string>
   readonly #ledgers: ReadonlyArray<Ledger>
@@ -238,7 +238,7 @@ export const open = (model: Model, tiers: ReadonlyArray<string>, ledgers: Readon
 
 const NO_KEY = "00000000-0000-7000-8000-000000000000" as ApiKeyId
 
-/** One element of a list that is not empty. */
+/** Returns one element of a list that is not empty. */
 const of = <A>(some: ReadonlyArray<A>, pick: number): A => some[pick % some.length] as A
 
 const add = <K>(sums: Map<K, bigint>, key: K, amount: bigint) => void sums.set(key, (sums.get(key) ?? 0n) + amount)

@@ -14,7 +14,7 @@ const covers = (email: string) => Effect.flatMap(Blacklist, (blacklist) => black
 
 describe("the blacklist in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("covers an address, or all addresses of a domain without its subdomains", () =>
+    it.effect("covers an email address, or all addresses of a domain but not of its subdomains", () =>
       Effect.gen(function* () {
         yield* add("bad@example.com")
         yield* add("@bad.example")
@@ -44,7 +44,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("a pattern that is added concurrently is stored once, with one entry in the audit log", () =>
+    it.effect("stores a concurrently added pattern once, with one audit log entry", () =>
       Effect.gen(function* () {
         const [first, ...more] = yield* Effect.all(
           Array.from({ length: 20 }, () => add("once@example.com")),
@@ -57,7 +57,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("a removed pattern covers no address, and cannot be removed again", () =>
+    it.effect("covers no address with a removed pattern, which cannot be removed again", () =>
       Effect.gen(function* () {
         const entry = yield* add("back@example.com")
         expect(yield* remove("back@example.com")).toEqual(entry)
@@ -72,7 +72,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("concurrent additions and removals never fail", () =>
+    it.effect("accepts concurrent additions and removals without an error", () =>
       Effect.gen(function* () {
         yield* Effect.all(
           Array.from({ length: 40 }, (_, i) =>
@@ -81,7 +81,7 @@ describe("the blacklist in Postgres", () => {
           { concurrency: "unbounded" }
         )
         const entries = (yield* Programme.audited("flip@example.com")).map(({ action }) => action)
-        // They alternate, because only changes are logged.
+        // Additions and removals alternate, because only changes are logged.
         expect(entries).toEqual(entries.map((_, i) => (i % 2 === 0 ? "blacklist.add" : "blacklist.remove")))
       })
     )

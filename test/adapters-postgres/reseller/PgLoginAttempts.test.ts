@@ -16,7 +16,7 @@ interface Attempt {
   readonly email: Email | undefined
 }
 
-/** Makes these attempts concurrently on two nodes, and returns the number of allowed ones. */
+/** Makes these attempts concurrently on two nodes. Returns the number of allowed attempts. */
 const race = (attempts: ReadonlyArray<Attempt>) =>
   Effect.gen(function* () {
     const here = yield* LoginAttempts
@@ -30,7 +30,7 @@ const race = (attempts: ReadonlyArray<Attempt>) =>
     return outcomes.filter(Either.isRight).length
   })
 
-/** Moves all counted attempts a minute into the past. */
+/** Makes all counted attempts one minute older. */
 const aMinuteLater = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE login_window SET counts_until = counts_until - interval '60002 ms',
@@ -48,28 +48,28 @@ const keys = Effect.map(
 
 describe("login attempts in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.scoped("exactly five of many concurrent attempts for one email from one address on two nodes are allowed", () =>
+    it.scoped("are allowed exactly five times when many run concurrently for one email from one address on two nodes", () =>
       Effect.gen(function* () {
         const attempt = { address: anAddress(), email: Stores.anEmail() }
         expect(yield* race(Array.from({ length: 40 }, () => attempt))).toBe(5)
       })
     )
 
-    it.scoped("exactly twenty of many attempts for one email from different addresses are allowed", () =>
+    it.scoped("are allowed exactly twenty times for one email from different addresses", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* race(Array.from({ length: 50 }, () => ({ address: anAddress(), email })))).toBe(20)
       })
     )
 
-    it.scoped("exactly sixty of many attempts for different emails from one address are allowed", () =>
+    it.scoped("are allowed exactly sixty times for different emails from one address", () =>
       Effect.gen(function* () {
         const address = anAddress()
         expect(yield* race(Array.from({ length: 80 }, () => ({ address, email: Stores.anEmail() })))).toBe(60)
       })
     )
 
-    it.scoped("attempts that share rows in every order neither deadlock nor pass the limits", () =>
+    it.scoped("neither deadlock nor exceed the limits when they share rows in every order", () =>
       Effect.gen(function* () {
         const emails = [Stores.anEmail(), Stores.anEmail(), Stores.anEmail()]
         const from = [anAddress(), anAddress(), anAddress()]
@@ -82,7 +82,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("an attempt without a valid email is counted by its address, up to five", () =>
+    it.effect("are counted by client address, up to five, when the email is not valid", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: undefined }
@@ -91,7 +91,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("a refused attempt is not counted", () =>
+    it.effect("are not counted when they are refused", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: Stores.anEmail() }
@@ -104,7 +104,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("an attempt is allowed again when the oldest one has left the window", () =>
+    it.effect("are allowed again when the oldest attempt has left the window", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: Stores.anEmail() }
@@ -116,7 +116,7 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.effect("expired rows are deleted by later attempts", () =>
+    it.effect("delete the expired rows of earlier attempts", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         for (let i = 0; i < 12; i++) yield* count({ address: anAddress(), email: Stores.anEmail() })

@@ -9,10 +9,10 @@ import * as Stores from "../../support/Stores.ts"
 const { adjust, anOperation, aReseller, balance } = Programme
 const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
-describe("quota in Postgres", () => {
+describe("a quota in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect(
-      "is adjusted up and down by an operator, against the external account, with entries in the audit log",
+      "is adjusted up and down by an operator, against the external account, with audit log entries",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -52,7 +52,7 @@ describe("quota in Postgres", () => {
       })
     )
 
-    it.effect("a repeat moves nothing; with another amount or reseller it is a conflict", () =>
+    it.effect("is unchanged by a repeated adjustment, and by a conflicting one with another amount or reseller", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const operationId = anOperation()
@@ -73,7 +73,7 @@ describe("quota in Postgres", () => {
       })
     )
 
-    it.effect("forty concurrent adjustments with one operation id, for two resellers, are booked once", () =>
+    it.effect("is adjusted once by forty concurrent adjustments with one operation id for two resellers", () =>
       Effect.gen(function* () {
         const both = [yield* aReseller(), yield* aReseller()] as const
         const operationId = anOperation()
@@ -90,7 +90,7 @@ describe("quota in Postgres", () => {
       })
     )
 
-    it.effect("thirty concurrent deductions never go below zero, and each returns its own balance", () =>
+    it.effect("never becomes negative under thirty concurrent deductions, which each return their own balance", () =>
       Effect.gen(function* () {
         const { id } = yield* aReseller(20n)
         const outcomes = yield* Effect.all(

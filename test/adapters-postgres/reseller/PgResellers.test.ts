@@ -14,7 +14,7 @@ const review = (id: ResellerId, move: "approve" | "reject" | "suspend" | "reacti
 
 describe("resellers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("a new reseller is pending and has an empty quota", () =>
+    it.effect("are pending and have an empty quota when they are created", () =>
       Effect.gen(function* () {
         const reseller = yield* Programme.anApplicant()
         expect(reseller).toMatchObject({
@@ -29,7 +29,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.scoped("exactly one of forty concurrent sign-ups with one email on two nodes is accepted", () =>
+    it.scoped("are created once by forty concurrent sign-ups with one email on two nodes", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         const here = yield* Resellers
@@ -47,7 +47,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("the password hash is returned only by the lookup of credentials", () =>
+    it.effect("reveal their password hash only to the credentials lookup", () =>
       Effect.gen(function* () {
         const resellers = yield* Resellers
         const reseller = yield* Programme.anApplicant()
@@ -60,7 +60,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("an operator finds a reseller by its id or email, in any case and with spaces, and by nothing else", () =>
+    it.effect("are found by id or email, in any case and with surrounding spaces, and by nothing else", () =>
       Effect.gen(function* () {
         const { named } = yield* Resellers
         const reseller = yield* Programme.anApplicant()
@@ -72,7 +72,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("resellers are listed newest first, all or by status", () =>
+    it.effect("are listed newest first, all or by status", () =>
       Effect.gen(function* () {
         const { list } = yield* Resellers
         const first = yield* Programme.anApplicant()
@@ -87,7 +87,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("a review changes the status, with its operator and reason in the audit log", () =>
+    it.effect("change their status at a review, with its operator and reason in the audit log", () =>
       Effect.gen(function* () {
         const { id, email } = yield* Programme.anApplicant()
         expect(yield* review(id, "approve")).toMatchObject({ status: "active", tokenVersion: 0 })
@@ -108,7 +108,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("a review that changes nothing or is refused leaves no entry in the audit log", () =>
+    it.effect("get no audit log entry for a review that is refused or changes nothing", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.anApplicant()
         yield* review(id, "reject")
@@ -124,7 +124,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("twenty concurrent suspensions suspend once", () =>
+    it.effect("are suspended once by twenty concurrent suspensions", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.aReseller()
         const outcomes = yield* Effect.all(

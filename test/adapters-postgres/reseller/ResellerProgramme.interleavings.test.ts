@@ -47,7 +47,7 @@ describe("random concurrent actions of resellers, customers and providers", () =
           done.minted += minted
           done.revoked += revoked
         }
-        // The actions were frequent enough to collide.
+        // The actions were frequent enough to conflict.
         expect(done.credited).toBeGreaterThan(30)
         expect(done.minted).toBeGreaterThan(30)
         expect(done.revoked).toBeGreaterThan(5)

@@ -24,7 +24,7 @@ const inRupiah = {
 }
 const qris: PaymentInstructions = { _tag: "Qris", qrContent: "000201", qrImageUrl: undefined }
 
-/** Moves the times of this order so many seconds into the past. */
+/** Makes the times of this order older by this number of seconds. */
 const ago = (id: OrderId, column: "created_at" | "next_look_at", seconds: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(
@@ -133,7 +133,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("becomes ready or abandoned, never both, whichever comes first", () =>
+    it.effect("becomes either ready or abandoned, whichever happens first", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -178,7 +178,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("of another reseller is not found and not listed", () =>
+    it.effect("is neither found nor listed for another reseller", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const [ours, theirs] = [yield* aReseller(), yield* aReseller()]
@@ -203,7 +203,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is found by operators by reseller and status, in pages with the newest first", () =>
+    it.effect("can be searched by reseller and status, newest first, page by page", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const [one, other] = [yield* aReseller(), yield* aReseller()]
@@ -226,11 +226,11 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is refreshed by the domain's rule at the database's time, and stores the received amount", () =>
+    it.effect("is refreshed by the domain rules at the database time, and stores the received amount", () =>
       Effect.gen(function* () {
         const { id, resellerId, expiresAt } = yield* anOrder((yield* aReseller()).id)
         const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
-        // Text that Postgres cannot store, from a provider.
+        // Text from a provider that Postgres cannot store.
         const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
         const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
         expect(first.alert).toBeUndefined()
@@ -283,7 +283,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("with an address is due for a while after its credit; a later payment is stored and never credited", () =>
+    it.effect("stays due for a while after its credit if it has a deposit address; a later payment is stored and never credited", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
         yield* recordObservation(id, paid)
@@ -304,7 +304,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("that has expired is credited by a late payment", () =>
+    it.effect("is credited by a late payment after it has expired", () =>
       Effect.gen(function* () {
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect((yield* recordObservation(id, { _tag: "Expired", received: undefined })).order.status).toBe("expired")
@@ -336,7 +336,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.scoped("is credited, like all orders of its reseller, when they are credited concurrently", () =>
+    it.scoped("is credited when all orders of its reseller are credited concurrently", () =>
       Effect.gen(function* () {
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
         const here = yield* TopUpOrders
@@ -355,7 +355,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.effect(
-      "is found by any of its payments that a second payment repeats, becomes due, and stores up to twenty of them",
+      "is found by any of its payments that another payment repeats, becomes due, and stores up to twenty repeated payments",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders
@@ -421,7 +421,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("that is locked by another session is skipped without waiting", () =>
+    it.effect("is skipped without waiting while another session has locked the order", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const sql = yield* SqlClient.SqlClient
@@ -442,7 +442,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is due where its provider is configured, or when it is real and only has to be credited", () =>
+    it.effect("is due if its provider is configured, or if it is not simulated and only has to be credited", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const orders = yield* TopUpOrders

@@ -36,10 +36,7 @@ import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 
 export interface QueueLimits {
-  /**
-   * Maximum number of admissions, and of settlements, per transaction. With a size of 1, a transaction contains one
-   * request of either kind.
-   */
+  /** Maximum number of admissions, and of settlements, per transaction; 1 allows one request of either kind. */
   readonly batchSize: number
   /** Maximum number of admissions that wait for a transaction. Admissions of contended users are counted separately. */
   readonly waitingAdmissions: number
@@ -49,10 +46,7 @@ export interface QueueLimits {
   readonly admissionMillis: number
 }
 
-/**
- * Runs one transaction. Calls `onUnknownCommit` with the transaction's outcome when the connection is lost during the
- * commit.
- */
+/** Runs one transaction. Calls `onUnknownCommit` with its outcome when the connection is lost at the commit. */
 export type RunTransaction<A, S, R, E> = (
   work: Work<A, S, R>,
   onUnknownCommit: (outcome: Outcome<R, E>) => void,
@@ -137,8 +131,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   }
 
   /**
-   * Refuses further admissions, and writes settlements until the flush timeout. Returns the number of unwritten
-   * settlements.
+   * Refuses admissions, and writes settlements until the flush timeout. Returns the number of unwritten settlements.
    */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
@@ -194,10 +187,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
-  /**
-   * Delivers the outcomes of committed batches. Returns whether there were any, because their callbacks may have queued
-   * more work.
-   */
+  /** Delivers outcomes. Returns whether there were any, because their callbacks may have queued more work. */
   #deliver(): boolean {
     const deliveries = this.#deliveries.splice(0)
     for (const deliver of deliveries) deliver()
