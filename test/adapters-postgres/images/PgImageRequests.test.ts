@@ -113,20 +113,22 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are refused for the idempotency key, not for the concurrency limit, when a running request has the same key", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const node = yield* anImageNode()
-        const image = anImage(customer)
-        yield* node.begin(image, "k")
-        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
-        expect(yield* node.tryBegin(anImage(customer), "other")).toBe("ImageConcurrencyLimit")
-        yield* node.finish(finished(image))
-        expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
-        const next = anImage(customer)
-        expect(yield* node.tryBegin(next, "other")).toBe("begun")
-        yield* node.finish(finished(next))
-      })
+    it.scoped(
+      "are refused for the idempotency key, not for the concurrency limit, when a running request has the same key",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* anImageNode()
+          const image = anImage(customer)
+          yield* node.begin(image, "k")
+          expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+          expect(yield* node.tryBegin(anImage(customer), "other")).toBe("ImageConcurrencyLimit")
+          yield* node.finish(finished(image))
+          expect(yield* node.tryBegin(anImage(customer), "k")).toBe("IdempotencyKeyReused")
+          const next = anImage(customer)
+          expect(yield* node.tryBegin(next, "other")).toBe("begun")
+          yield* node.finish(finished(next))
+        })
     )
 
     it.scoped("leave no rows when they are refused, so their key can be used again", () =>
@@ -259,24 +261,26 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("block their account until their lease expires when their node is dead, even if their hold is settled", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
-        const image = anImage(customer)
-        yield* dead.begin(image)
-        yield* dead.nodes.leave
-        expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(1)
-        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
-        expect(yield* node.tryBegin(anImage(customer))).toBe("ImageConcurrencyLimit")
-        expect(yield* Stores.brokenInvariants).toEqual([])
-        yield* expireLeases
-        expect(yield* node.abandon).toBe(1)
-        expect(yield* storedImages(customer)).toEqual([
-          { state: "abandoned", keyed: false, review: "abandoned", ending: "failed", cost: 0n }
-        ])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "block their account until their lease expires when their node is dead, even if their hold is settled",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
+          const image = anImage(customer)
+          yield* dead.begin(image)
+          yield* dead.nodes.leave
+          expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(1)
+          expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+          expect(yield* node.tryBegin(anImage(customer))).toBe("ImageConcurrencyLimit")
+          expect(yield* Stores.brokenInvariants).toEqual([])
+          yield* expireLeases
+          expect(yield* node.abandon).toBe(1)
+          expect(yield* storedImages(customer)).toEqual([
+            { state: "abandoned", keyed: false, review: "abandoned", ending: "failed", cost: 0n }
+          ])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("deliver nothing and unblock their account at once when their node was judged dead", () =>
@@ -413,23 +417,25 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("end with their latest outcome after a database outage, so a client that has disconnected is not charged", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const node = yield* wired(shortTimeouts)
-        const image = anImage(customer)
-        yield* node.begin(image)
-        let gone = false
-        const outcome = () => outcomeOf(gone ? { _tag: "ClientGone", usage: ends.settled.usage } : ends.settled, true)
-        node.cable.cut()
-        const finishing = yield* Effect.fork(node.finish({ admission: image, outcome, durationMillis: 5 }))
-        yield* Effect.sleep("50 millis")
-        gone = true
-        node.cable.mend()
-        expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", response: { _tag: "None" } })
-        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "end with their latest outcome after a database outage, so a client that has disconnected is not charged",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* wired(shortTimeouts)
+          const image = anImage(customer)
+          yield* node.begin(image)
+          let gone = false
+          const outcome = () => outcomeOf(gone ? { _tag: "ClientGone", usage: ends.settled.usage } : ends.settled, true)
+          node.cable.cut()
+          const finishing = yield* Effect.fork(node.finish({ admission: image, outcome, durationMillis: 5 }))
+          yield* Effect.sleep("50 millis")
+          gone = true
+          node.cable.mend()
+          expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", response: { _tag: "None" } })
+          expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("wait while another session locks their account, without delaying other customers", () =>

@@ -206,7 +206,12 @@ const amounts: ReadonlyArray<WrongState> = [
     CHECK,
     "topup_instructions"
   ),
-  wrong("instructions without a payment method", (l) => inRupiah(l, { instructions: "'{}'" }), CHECK, "topup_instructions"),
+  wrong(
+    "instructions without a payment method",
+    (l) => inRupiah(l, { instructions: "'{}'" }),
+    CHECK,
+    "topup_instructions"
+  ),
   wrong(
     "a payable amount that is one wei below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),

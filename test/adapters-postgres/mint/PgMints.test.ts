@@ -122,27 +122,29 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("write nothing when they are refused, not even an empty plan, so the operation id can be used again", () =>
-      Effect.gen(function* () {
-        const { small } = yield* sold
-        const poor = yield* aReseller(4_999_999n)
-        const { email } = yield* Stores.aUser
-        const before = [yield* count("mint"), yield* count("transfer"), yield* count("account")]
-        const request = mintRequest(small, email)
-        expect(yield* Effect.flip(mint(poor.id, request))).toEqual(
-          new InsufficientQuota({ balanceUsdMicro: 4_999_999n, neededUsdMicro: 5_000_000n })
-        )
-        const unknownCustomer = yield* Effect.flip(mint(poor.id, mintRequest(small, Stores.anEmail())))
-        expect(unknownCustomer).toBeInstanceOf(ValidationFailed)
-        expect(unknownCustomer).toMatchObject({ details: [{ path: "customer_email" }] })
-        const noTier = "0193a5c2-0000-7000-8000-000000000000"
-        for (const tier of [noTier, "no uuid", "'; --", `${small} `, "\u{1f984}"]) {
-          expect(yield* Effect.flip(mint(poor.id, mintRequest(tier, email)))).toEqual(new TierNotAvailable())
-        }
-        expect([yield* count("mint"), yield* count("transfer"), yield* count("account")]).toEqual(before)
-        yield* Programme.adjust(poor.id, 1n)
-        expect((yield* mint(poor.id, request)).mint.balanceAfter).toBe(0n)
-      })
+    it.effect(
+      "write nothing when they are refused, not even an empty plan, so the operation id can be used again",
+      () =>
+        Effect.gen(function* () {
+          const { small } = yield* sold
+          const poor = yield* aReseller(4_999_999n)
+          const { email } = yield* Stores.aUser
+          const before = [yield* count("mint"), yield* count("transfer"), yield* count("account")]
+          const request = mintRequest(small, email)
+          expect(yield* Effect.flip(mint(poor.id, request))).toEqual(
+            new InsufficientQuota({ balanceUsdMicro: 4_999_999n, neededUsdMicro: 5_000_000n })
+          )
+          const unknownCustomer = yield* Effect.flip(mint(poor.id, mintRequest(small, Stores.anEmail())))
+          expect(unknownCustomer).toBeInstanceOf(ValidationFailed)
+          expect(unknownCustomer).toMatchObject({ details: [{ path: "customer_email" }] })
+          const noTier = "0193a5c2-0000-7000-8000-000000000000"
+          for (const tier of [noTier, "no uuid", "'; --", `${small} `, "\u{1f984}"]) {
+            expect(yield* Effect.flip(mint(poor.id, mintRequest(tier, email)))).toEqual(new TierNotAvailable())
+          }
+          expect([yield* count("mint"), yield* count("transfer"), yield* count("account")]).toEqual(before)
+          yield* Programme.adjust(poor.id, 1n)
+          expect((yield* mint(poor.id, request)).mint.balanceAfter).toBe(0n)
+        })
     )
 
     it.effect("are refused for a tier or model that is not for sale", () =>

@@ -136,18 +136,20 @@ describe("the usage history in Postgres", () => {
       })
     )
 
-    it.effect("equals the history computed from the settlements at every cut, with half or all of the rows folded", () =>
-      Effect.gen(function* () {
-        const { fold } = yield* UsageRollUps
-        const { settlements } = usage
-        yield* storeSettlements(settlements.slice(0, 1_500))
-        yield* fold
-        yield* storeSettlements(settlements.slice(1_500))
-        yield* looksEverywhere
-        expect(yield* fold).toBeGreaterThan(100)
-        expect(yield* fold).toBe(0)
-        yield* looksEverywhere
-      })
+    it.effect(
+      "equals the history computed from the settlements at every cut, with half or all of the rows folded",
+      () =>
+        Effect.gen(function* () {
+          const { fold } = yield* UsageRollUps
+          const { settlements } = usage
+          yield* storeSettlements(settlements.slice(0, 1_500))
+          yield* fold
+          yield* storeSettlements(settlements.slice(1_500))
+          yield* looksEverywhere
+          expect(yield* fold).toBeGreaterThan(100)
+          expect(yield* fold).toBe(0)
+          yield* looksEverywhere
+        })
     )
   })
 })

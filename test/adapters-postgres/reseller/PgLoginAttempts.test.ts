@@ -48,11 +48,13 @@ const keys = Effect.map(
 
 describe("login attempts in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.scoped("are allowed exactly five times when many run concurrently for one email from one address on two nodes", () =>
-      Effect.gen(function* () {
-        const attempt = { address: anAddress(), email: Stores.anEmail() }
-        expect(yield* race(Array.from({ length: 40 }, () => attempt))).toBe(5)
-      })
+    it.scoped(
+      "are allowed exactly five times when many run concurrently for one email from one address on two nodes",
+      () =>
+        Effect.gen(function* () {
+          const attempt = { address: anAddress(), email: Stores.anEmail() }
+          expect(yield* race(Array.from({ length: 40 }, () => attempt))).toBe(5)
+        })
     )
 
     it.scoped("are allowed exactly twenty times for one email from different addresses", () =>

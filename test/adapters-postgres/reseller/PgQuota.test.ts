@@ -11,33 +11,31 @@ const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
 describe("a quota in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect(
-      "is adjusted up and down by an operator, against the external account, with audit log entries",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { id } = yield* aReseller()
-          const [up, down] = [anOperation(), anOperation()]
-          expect(yield* adjust(id, 9n, up)).toEqual({
-            resellerId: id,
-            change: 9n,
-            operationId: up,
-            balanceUsdMicro: 9n,
-            alreadyApplied: false
-          })
-          expect(yield* adjust(id, -4n, down)).toMatchObject({ balanceUsdMicro: 5n })
-          expect(yield* balance(id)).toBe(5n)
-          const entry = { ...Stores.operator, action: "quota.adjust" }
-          expect(yield* Programme.audited(id)).toEqual([
-            expect.objectContaining({ action: "reseller.approve" }),
-            { ...entry, detail: { usd_micro: "9", operation_id: up } },
-            { ...entry, detail: { usd_micro: "-4", operation_id: down } }
-          ])
-          expect(yield* sql`SELECT amount, actor FROM transfer WHERE ref = ${down}`).toEqual([
-            { amount: 4n, actor: "ada" }
-          ])
-          expect(yield* Stores.brokenInvariants).toEqual([])
+    it.effect("is adjusted up and down by an operator, against the external account, with audit log entries", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { id } = yield* aReseller()
+        const [up, down] = [anOperation(), anOperation()]
+        expect(yield* adjust(id, 9n, up)).toEqual({
+          resellerId: id,
+          change: 9n,
+          operationId: up,
+          balanceUsdMicro: 9n,
+          alreadyApplied: false
         })
+        expect(yield* adjust(id, -4n, down)).toMatchObject({ balanceUsdMicro: 5n })
+        expect(yield* balance(id)).toBe(5n)
+        const entry = { ...Stores.operator, action: "quota.adjust" }
+        expect(yield* Programme.audited(id)).toEqual([
+          expect.objectContaining({ action: "reseller.approve" }),
+          { ...entry, detail: { usd_micro: "9", operation_id: up } },
+          { ...entry, detail: { usd_micro: "-4", operation_id: down } }
+        ])
+        expect(yield* sql`SELECT amount, actor FROM transfer WHERE ref = ${down}`).toEqual([
+          { amount: 4n, actor: "ada" }
+        ])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
     it.effect("is never adjusted below zero", () =>

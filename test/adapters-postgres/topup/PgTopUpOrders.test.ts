@@ -283,25 +283,27 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("stays due for a while after its credit if it has a deposit address; a later payment is stored and never credited", () =>
-      Effect.gen(function* () {
-        const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
-        yield* recordObservation(id, paid)
-        const credited = yield* credit(id)
-        expect(yield* dueAt(id)).toBe((credited.creditedAt?.getTime() ?? 0) + 60_000)
-        yield* ago(id, "next_look_at", 61)
-        const due = yield* (yield* TopUpOrders).claimDue({ providers: ["bsc"], limit: 9, lease: Duration.seconds(5) })
-        expect(due.map(({ order }) => order)).toContainEqual(credited)
+    it.effect(
+      "stays due for a while after its credit if it has a deposit address; a later payment is stored and never credited",
+      () =>
+        Effect.gen(function* () {
+          const { id, resellerId } = yield* anOrder((yield* aReseller()).id)
+          yield* recordObservation(id, paid)
+          const credited = yield* credit(id)
+          expect(yield* dueAt(id)).toBe((credited.creditedAt?.getTime() ?? 0) + 60_000)
+          yield* ago(id, "next_look_at", 61)
+          const due = yield* (yield* TopUpOrders).claimDue({ providers: ["bsc"], limit: 9, lease: Duration.seconds(5) })
+          expect(due.map(({ order }) => order)).toContainEqual(credited)
 
-        const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
-        const { order } = yield* recordObservation(id, { ...paid, received })
-        expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
-        expect(yield* credit(id)).toEqual(order)
-        expect(yield* own(resellerId, id)).toEqual(order)
-        expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
-        expect(yield* balance(resellerId)).toBe(10_000_000n)
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+          const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
+          const { order } = yield* recordObservation(id, { ...paid, received })
+          expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
+          expect(yield* credit(id)).toEqual(order)
+          expect(yield* own(resellerId, id)).toEqual(order)
+          expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
+          expect(yield* balance(resellerId)).toBe(10_000_000n)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.effect("is credited by a late payment after it has expired", () =>
