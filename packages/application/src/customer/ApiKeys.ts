@@ -62,7 +62,7 @@ export const createCustomerKey = (resellerId: ResellerId, userId: string, name: 
     return yield* (yield* CustomerKeys).create(resellerId, id.value, name)
   })
 
-/** Revokes an API key of a customer (spec: DELETE /api/reseller/keys/{keyID}). */
+/** Revokes an API key of a customer (`DELETE /api/reseller/keys/{keyID}`). */
 export const revokeCustomerKey = (resellerId: ResellerId, keyId: string) =>
   Effect.gen(function* () {
     const id = readKeyId(keyId)

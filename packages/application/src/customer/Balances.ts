@@ -33,7 +33,7 @@ export class Balances extends Context.Tag("@tollgate/application/Balances")<
 const readUserId = Schema.decodeOption(UserId)
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
-/** Returns the balances of a customer (spec: GET /api/reseller/customers/{userID}/balances). */
+/** Returns the balances of a customer (`GET /api/reseller/customers/{userID}/balances`). */
 export const customerBalances = (resellerId: ResellerId, userId: string) =>
   Effect.gen(function* () {
     const id = readUserId(userId)
