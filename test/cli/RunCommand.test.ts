@@ -48,7 +48,7 @@ describe("a command line", () => {
     Effect.gen(function* () {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],
-        ["keys", "needs one of its commands: create, list, revoke"],
+        ["keys", "needs a subcommand: create, list, revoke"],
         ["keys frobnicate", "See: tollgate keys --help"],
         ["users show ada@example.com --loud", "--loud"],
         ["users show ada@example.com bob@example.com", "bob@example.com"],

@@ -107,14 +107,16 @@ describe("a server that cannot start prints one line for each reason and exits w
       })
     ])
     expect(half).toEqual([
-      "tollgate: JWT_SECRET: needed beside JWT_SECRET_PREVIOUS",
-      expect.stringMatching(/^tollgate: TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY;/),
-      expect.stringMatching(/^tollgate: PAYMENTS_SIMULATOR: does not run beside a provider;/),
+      "tollgate: JWT_SECRET: required if JWT_SECRET_PREVIOUS is set",
+      expect.stringMatching(
+        /^tollgate: TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY;/
+      ),
+      expect.stringMatching(/^tollgate: PAYMENTS_SIMULATOR: does not run together with a provider;/),
       "tollgate: TOPUP_QRIS_MIN: is above TOPUP_QRIS_MAX"
     ])
     expect(unfit).toEqual([
       "tollgate: PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it",
-      "tollgate: MIDTRANS_BASE_URL: payments of a sandbox do not run in production"
+      "tollgate: MIDTRANS_BASE_URL: sandbox payments are not allowed in production"
     ])
     expect([...half, ...unfit].join()).not.toContain("hunter2")
   })
@@ -125,7 +127,9 @@ describe("a server that cannot start prints one line for each reason and exits w
       refusal({ DATABASE_URL: "postgres://operator:hunter2@127.0.0.1:1/tollgate" }),
       refusal({ DATABASE_URL: "postgres://operator:hunter2@host:port/tollgate" })
     ])
-    expect(old).toEqual([expect.stringMatching(/^tollgate: the database lacks 0001_\w+.*; run: tollgate migrate$/)])
+    expect(old).toEqual([
+      expect.stringMatching(/^tollgate: the database lacks the migrations 0001_\w+.*; run: tollgate migrate$/)
+    ])
     expect(away).toEqual(["tollgate: the database cannot be used: connect ECONNREFUSED 127.0.0.1:1"])
     expect(none).toEqual([expect.stringMatching(/^tollgate: DATABASE_URL: /)])
     expect([...away, ...none].join()).not.toContain("hunter2")

@@ -175,7 +175,7 @@ describe("embedded Postgres", () => {
       const joined = yield* startUntil(directory)
       killPostmaster(directory)
       const reasons = yield* Effect.all([Effect.flip(launched.lost), Effect.flip(joined.lost)], { concurrency: 2 })
-      for (const { message } of reasons) expect(message).toContain("ended although it is needed")
+      for (const { message } of reasons) expect(message).toContain("exited while it was needed")
       expect((yield* start(directory)).joined).toBe(false)
     })
   )

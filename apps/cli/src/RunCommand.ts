@@ -1,5 +1,5 @@
 /**
- * Runs one command line, from its words to its exit code.
+ * Parses and runs one command line, and returns the exit code of the process.
  */
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -15,10 +15,10 @@ import { reportExit } from "./exit/ExitReport.ts"
 import { cliConfig, isHelpRequest, nearestHelp, requestedHelp } from "./help/RequestedHelp.ts"
 import { run, tollgate, version } from "./Tollgate.ts"
 
-/** Options that the library adds to every command, and that this command line does not offer. */
+/** Options that @effect/cli adds to every command. The Tollgate CLI does not offer them. */
 const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
 
-/** Runs a command and reports its result; never fails. `args` follow the name of the program. */
+/** Runs a command and reports its result; never fails. `args` is the command line without the program name. */
 export const runCommand = (args: ReadonlyArray<string>): Effect.Effect<number> =>
   dispatch(args).pipe(
     Effect.exit,
@@ -42,7 +42,7 @@ const environment = Layer.mergeAll(
   Layer.succeed(CliConfig.CliConfig, cliConfig),
   NodeTerminal.layer,
   Path.layer,
-  // No command reads files through the library.
+  // No command reads files through @effect/cli.
   FileSystem.layerNoop({}),
   Logger.replace(
     Logger.defaultLogger,

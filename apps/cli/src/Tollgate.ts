@@ -1,5 +1,5 @@
 /**
- * The command line of operators: every command, with the ports it runs on.
+ * Defines the CLI for operators: every command, with the ports it needs.
  */
 import { readFileSync } from "node:fs"
 import * as Command from "@effect/cli/Command"
@@ -24,7 +24,7 @@ import { users } from "./commands/Users.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
 
-/** Provides the ports when the command is certain to run: help and usage errors open no database. */
+/** Provides the ports only when the command runs. Help and usage errors do not open the database. */
 const withLive =
   <Ports>(live: Layer.Layer<Ports, CommandFailed>, ...within: ReadonlyArray<string>) =>
   <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>
@@ -46,7 +46,7 @@ const incomplete = <Name extends string, R, E, A>(
   return new CommandFailed({
     exit: "usage",
     code: "usage",
-    message: `tollgate ${name} needs one of its commands: ${commands}. See: tollgate ${name} --help`
+    message: `tollgate ${name} needs a subcommand: ${commands}. See: tollgate ${name} --help`
   })
 }
 
@@ -81,5 +81,5 @@ const packageJson: { readonly version: string } = JSON.parse(
 
 export const version = packageJson.version
 
-/** Parses a command line in the form of `process.argv`, and runs it. */
+/** Parses an array in the form of `process.argv`, and runs the command. */
 export const run = Command.run(tollgate, { name: "tollgate", version, executable: "tollgate" })

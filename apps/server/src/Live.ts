@@ -1,5 +1,5 @@
 /**
- * The server above its ports: the public listener, the metrics listener and the background tasks.
+ * Builds the server on top of its ports: the public listener, the metrics listener and the background tasks.
  */
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
@@ -15,13 +15,13 @@ import * as Layer from "effect/Layer"
 import * as Metrics from "./Metrics.ts"
 
 /**
- * The background tasks stop after the listener above them has drained: a node that still serves must keep sending its
- * heartbeat.
+ * Runs the background tasks. They stop after the public listener has drained, because a node that still serves requests
+ * must keep sending its heartbeat.
  */
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** The settings that contain the name of the service. */
+/** Returns the settings that contain the service name. */
 const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
   Layer.merge(
     Layer.succeed(ServiceTitle, SERVICE_NAME),
@@ -41,13 +41,13 @@ const listener = (config: ServerConfig) =>
     Layer.mapError(
       (error) =>
         new StartFailed({
-          message: `${config.HOST}:${config.PORT} cannot be listened on (${rootMessageOf(error)}); set HOST or PORT`
+          message: `${config.HOST}:${config.PORT} is not available to listen on (${rootMessageOf(error)}); change HOST or PORT`
         })
     ),
     Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(serviceName(config)))),
     Layer.provide(InFlight.layer)
   )
 
-/** The public port, the metrics port and the background tasks of a node. */
+/** Builds a node: the public port, the metrics port and the background tasks. */
 export const server = (config: ServerConfig) =>
   Layer.merge(listener(config), Metrics.layer(config.METRICS_PORT)).pipe(Layer.provide(backgroundTasks(config)))

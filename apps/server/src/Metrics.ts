@@ -1,6 +1,6 @@
 /**
- * The metrics of this node, as Prometheus text on a separate port on loopback. No label names a provider, a key or a
- * customer.
+ * Serves the metrics of this node as Prometheus text, on a separate port on loopback. No label names a provider, a key
+ * or a customer.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 
-/** When the port is taken, the node logs a warning and serves without metrics. */
+/** Listens on `port`. If the port is in use, the node logs a warning and runs without metrics. */
 export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | InferenceLedger> =>
   Layer.scopedDiscard(
     Effect.gen(function* () {
@@ -65,7 +65,7 @@ const respond = async (registry: Registry, { method, url }: IncomingMessage, res
   response.end(page)
 }
 
-/** Bucket bounds in seconds, from a cached response to the longest possible request. */
+/** Histogram bucket bounds in seconds. The longest requests take about ten minutes. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 const countRequests = (registry: Registry, counters: RelayCounters) => {
@@ -107,7 +107,7 @@ const countLedger = (registry: Registry, load: () => LedgerLoad) => {
   )
 }
 
-/** Reads a value that another module maintains. */
+/** Registers a gauge that reads a value from another module. */
 const gauge = (registry: Registry, name: string, help: string, value: () => number) =>
   new Gauge({
     name,

@@ -1,8 +1,8 @@
 /**
- * The log, one entry a line, on stderr: `key=value` pairs in development, JSON objects in production.
+ * Writes the log to stderr, one entry per line: `key=value` pairs in development, JSON objects in production.
  *
- * An entry is a message and its fields: `Effect.logWarning("upstream request failed", { request_id, provider })`. Secrets are
- * `Redacted` and are not printed.
+ * A log entry is a message and fields: `Effect.logWarning("upstream request failed", { request_id, provider })`.
+ * Secrets are `Redacted`, so the log never shows them.
  */
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Cause from "effect/Cause"

@@ -1,5 +1,5 @@
 /**
- * The server process: reads the configuration, builds the ports and the server, and logs its address.
+ * Runs the server process: reads the configuration, builds the ports and the server, and logs the URL.
  */
 import { setFlagsFromString } from "node:v8"
 import { defaultTeardown } from "@effect/platform/Runtime"
@@ -20,18 +20,18 @@ import { embeddedPostgres, paymentSimulator } from "./development/LocalServices.
 import * as Live from "./Live.ts"
 import * as Telemetry from "./Telemetry.ts"
 
-// V8 learns that arrays inside fibers live long and allocates them where only a full collection finds them, with the
-// whole request behind each. They do not live long; this flag saves a third of the collector's work.
+// V8 pretenures arrays that fibers allocate: it puts them into the old generation, where only a full collection frees
+// them and everything they reference. These arrays are short-lived, so this flag saves a third of the collection time.
 setFlagsFromString("--no-allocation-site-pretenuring")
 
-/** The catalog names the environment variable that holds the key of a provider. */
+/** Returns the API key of a provider. The catalog names the environment variable that holds it. */
 const providerKeys = (config: ServerConfig) => (name: string) => {
   const value = process.env[name]
   if (value !== undefined && value !== "") return Redacted.make(value)
   return config.demo && name === DEMO_KEY_ENV ? Redacted.make("simulated") : undefined
 }
 
-/** The database and the payments of the environment, or those of a development machine. */
+/** Returns the ports for the configured database and payment providers, or for their development replacements. */
 const ports = (config: ServerConfig) =>
   gatewayPorts(config, {
     providerKeys: providerKeys(config),
@@ -69,8 +69,8 @@ const fail = (lines: ReadonlyArray<string>): void => {
   process.exitCode = 1
 }
 
-// Effect handles the first signal only. Without these handlers a second signal would end the process before its
-// requests are settled.
+// Effect handles the first signal only. Without these handlers, a second signal would end the process before the
+// running requests are settled.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {})
 
 Either.match(readServerConfig(process.env), {
@@ -78,7 +78,7 @@ Either.match(readServerConfig(process.env), {
   onRight: (config) =>
     NodeRuntime.runMain(run(config), {
       disablePrettyLogger: true,
-      // Handles that a failed start left open must not keep the process alive.
+      // A failed start may leave sockets or timers open; they must not keep the process alive.
       teardown: (exit, onExit) => defaultTeardown(exit, (code) => onExit(process.exitCode === 1 ? 1 : code))
     })
 })

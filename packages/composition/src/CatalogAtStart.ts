@@ -1,5 +1,5 @@
 /**
- * The catalog that a server applies at start, before it serves any request.
+ * Applies a catalog at server start, before the server accepts any request.
  */
 import { readFile } from "node:fs/promises"
 import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -21,10 +21,10 @@ export const applyCatalog = (terms: CatalogTerms, operator: Operator) =>
     yield* Effect.logInfo("catalog applied", change)
   })
 
-/** Applies the file of CATALOG_FILE. */
+/** Applies the catalog file that CATALOG_FILE names. */
 export const applyCatalogFile = (path: string) =>
   Effect.gen(function* () {
-    // The JSON parser quotes the file in its message, with its line breaks.
+    // The error message of JSON.parse quotes the file, including line breaks.
     const unusable = (reason: string) =>
       new StartFailed({ message: `CATALOG_FILE ${path}: ${reason.replace(/\s+/g, " ")}` })
     const json = yield* Effect.tryPromise({

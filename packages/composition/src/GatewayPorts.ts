@@ -1,8 +1,8 @@
 /**
- * The adapters of all ports of a server, and the order in which the adapters stop.
+ * Provides an adapter for every port of a server, and determines the order in which the adapters stop.
  *
- * Layers close in the reverse of the order they are built in. The listener above these ports drains first; then the
- * ledger writes its queue, the node is deregistered, and the database connections close last.
+ * Layers close in the reverse of their build order. The listener above these ports drains first; then the
+ * ledger writes its queue to the database, the node is deregistered, and the database connections close last.
  */
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
 import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
@@ -30,14 +30,14 @@ import { secretOf, signingSecrets } from "./Secrets.ts"
 import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
-/** The parts that an app provides: development replaces the database and the payments. */
+/** The parts that the app provides. A development server replaces the database and the payment providers. */
 export interface GatewayParts {
   readonly postgres: PostgresLayer
   readonly payments: PaymentsLayer<Database>
   readonly providerKeys: UndiciUpstreams.ProviderKeys
 }
 
-/** Every port of the application. */
+/** Builds every port of the application. */
 export const gatewayPorts = (config: ServerConfig, { payments, postgres, providerKeys }: GatewayParts) =>
   Layer.mergeAll(
     inferencePorts(providerKeys),
@@ -47,7 +47,7 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 
-/** How requests reach their upstreams, and how they are counted. */
+/** Builds the inference ports: the upstreams and the token counter. */
 export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>
   Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer)
 
@@ -67,13 +67,15 @@ const signing = (config: ServerConfig) =>
 
 export interface SignerSettings {
   readonly secrets: SigningSecrets
-  /** Of reseller tokens. */
+  /** The issuer claim of reseller tokens. */
   readonly issuer: string
-  /** The base of QR links. */
+  /** The base URL of links to QR images. */
   readonly publicBaseUrl: string | undefined
 }
 
-/** Reseller tokens, cursors and QR links, signed with the same secrets for different purposes. */
+/**
+ * Builds the signers of reseller tokens, cursors and QR links. They use the same secrets, each for a separate purpose.
+ */
 export const signers = ({ issuer, publicBaseUrl, secrets }: SignerSettings) =>
   Layer.mergeAll(
     JoseTokenSigner.layer({ ...secrets, issuer }),

@@ -1,5 +1,5 @@
 /**
- * The stores of a server, and the connections they use.
+ * Builds the stores of a server and their connection pools.
  */
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
 import * as PgCurrentCatalog from "@tollgate/adapters-postgres/catalog/PgCurrentCatalog"
@@ -36,8 +36,8 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Separate connections for inference and the node's heartbeat. A flood of logins or mints, which wait for each
- * other's locks, must neither stop inference nor make this node look dead.
+ * Connections reserved for inference and the heartbeat of the node. Many concurrent logins or mints, which wait for the
+ * same locks, must neither block inference nor let this node appear dead.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
@@ -52,7 +52,7 @@ const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
     Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
   ).pipe(Layer.provide(reservedConnections))
 
-/** The stores of the reseller programme. */
+/** The stores that the reseller API uses. */
 export const resellerStores = Layer.mergeAll(
   PgResellers.layer,
   PgBlacklist.layer,
@@ -67,10 +67,10 @@ export const resellerStores = Layer.mergeAll(
   PgSettledUsage.layer
 )
 
-/** The users of the inference API, their balances and their keys. */
+/** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
 
-/** The stores of a running request, except the authenticator of its key. */
+/** The stores that an inference request uses, except the API key authenticator. */
 export const requestStores = Layer.mergeAll(
   PgCurrentCatalog.layer(),
   PgInferenceLedger.layer(),
@@ -95,7 +95,7 @@ const database = (config: ServerConfig, postgres: PostgresLayer) =>
     Layer.provideMerge(postgres)
   )
 
-/** Every store of a server, over its database. */
+/** Builds every store of a server on its database. */
 export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
   Layer.mergeAll(
     resellerStores,

@@ -1,8 +1,8 @@
 /**
- * The environment variables of an installation, except those of payments, with their defaults and descriptions.
+ * The environment variables of a deployment, with defaults and descriptions. The payment variables are defined
+ * elsewhere.
  *
- * The server and the command line read the same schema, so that a variable has one default and a wrong value one
- * message.
+ * The server and the CLI read the same schema, so that a variable has one default and one error message.
  */
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import * as Setting from "@tollgate/application/operations/EnvironmentSchema"
@@ -13,26 +13,26 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 
 const DatabaseUrl = Setting.kind(
-  "an address like postgres://user:password@host:5432/database",
+  "a URL like postgres://user:password@host:5432/database",
   Schema.Redacted(Schema.String.pipe(Schema.pattern(/^postgres(ql)?:\/\//)))
 )
 
 const Networks = Schema.String.pipe(Schema.filter((text) => Either.isRight(TrustedProxies.parse(text))))
 
-/** The command line picks the variables it needs; the values of the others do not matter to it. */
+/** Every variable of this module. The CLI picks the variables it needs and ignores the others. */
 export const InstallationVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
   HOST: withDefault(Setting.Text, "127.0.0.1", "Address to listen on"),
-  PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 takes a free one"),
+  PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
   DATABASE_URL: optional(
     DatabaseUrl,
-    "Postgres 15 or newer; required in production. In development an embedded Postgres in DATA_DIR is the default"
+    "Postgres 15 or newer; required in production. Default in development: an embedded Postgres in DATA_DIR"
   ),
   DATA_DIR: withDefault(Setting.Text, ".tollgate", "Directory of the embedded Postgres and of generated secrets"),
-  CATALOG_FILE: optional(Setting.Text, "Catalog file applied at start"),
+  CATALOG_FILE: optional(Setting.Text, "Catalog file that the server applies at start"),
   DEMO: optional(
     Setting.Switch,
-    "Simulated provider, demo catalog, a demo customer and a demo reseller; default on in development without DATABASE_URL"
+    "Simulated provider, demo catalog, a demo customer and a demo reseller. Default: on, if NODE_ENV is development and DATABASE_URL is not set"
   ),
   SIMULATOR_PORT: withDefault(
     Setting.Port,
@@ -41,27 +41,27 @@ export const InstallationVariables = Schema.Struct({
   ),
   JWT_SECRET: optional(
     Setting.Secret,
-    "Signs reseller tokens; 32 characters or more. Development: generated into DATA_DIR"
+    "Secret that signs reseller tokens; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
   JWT_SECRET_PREVIOUS: optional(
     Setting.Secret,
-    "The replaced JWT_SECRET during a rotation: still verifies reseller tokens, signs nothing"
+    "Previous JWT_SECRET during a rotation: still verifies reseller tokens, but signs none"
   ),
   KEY_PEPPER: optional(
     Setting.Secret,
-    "Keys the digests of API keys; 32 characters or more. Development: generated into DATA_DIR"
+    "Secret key for the digests of API keys; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
   SERVICE_NAME: withDefault(Setting.Word, "tollgate", "Name in the `x-<name>-billing` header"),
   KEY_PREFIX: withDefault(Setting.Word, "tg", "First part of every API key"),
-  CORS_ORIGIN: withDefault(Setting.Text, "*", "Browser origin allowed to call; `*` for any"),
+  CORS_ORIGIN: withDefault(Setting.Text, "*", "Browser origin that may call the gateway; `*` allows any origin"),
   TRUSTED_PROXIES: optional(
-    Setting.kind("a list of addresses or networks, like 10.0.0.0/8,", Networks),
-    "Comma-separated proxies trusted to set `X-Forwarded-For`; without them the client address is that of the connection"
+    Setting.kind("a list of IP addresses or networks, like 10.0.0.0/8,", Networks),
+    "Comma-separated IP addresses or networks of proxies that may set `X-Forwarded-For`. Default: none; the IP address of the connection is that of the client"
   ),
   CUSTOMER_LINK_POLICY: withDefault(
     Setting.kind("closed or open", Schema.Literal("closed", "open")),
     "closed",
-    "Users a reseller can have as customers: `closed` only users it creates, `open` also existing users, by email"
+    "Users that a reseller can add as customers. `closed`: only users that it creates. `open`: also existing users, by email"
   ),
   RANKINGS_ENABLED: withDefault(
     Setting.Switch,
@@ -69,16 +69,20 @@ export const InstallationVariables = Schema.Struct({
     "Whether `/api/rankings` and `/rankings` publish the usage of each model"
   ),
   METRICS_PORT: withDefault(Setting.Port, 9464, "Port of the Prometheus metrics, on loopback only"),
-  KEEPALIVE_SECONDS: withDefault(Setting.Seconds, 15, "Silence on a stream before a keepalive comment"),
+  KEEPALIVE_SECONDS: withDefault(
+    Setting.Seconds,
+    15,
+    "Seconds without output on an event stream before a keepalive comment is sent"
+  ),
   DRAIN_SECONDS: withDefault(
     Setting.wholeNumber("a whole number of seconds", 0, 25),
     20,
-    "Time that running requests have to finish at shutdown"
+    "Seconds that running requests have to finish at shutdown"
   ),
   NODE_DEAD_AFTER_SECONDS: withDefault(
     Setting.Seconds,
     30,
-    "Silence after which a node is dead and its holds are settled"
+    "Seconds without a heartbeat after which a node counts as dead and its holds are settled"
   )
 })
 
@@ -100,7 +104,7 @@ const dollars = (method: PaymentMethod, end: "min" | "max") =>
     `${LIMITS[end]} \`${method}\`, in micro-USD`
   )
 
-/** The smallest and largest top-up of each method (docs/reference/reseller.md#d1). */
+/** The smallest and the largest amount of a top-up, per payment method (docs/reference/reseller.md#d1). */
 export const TopUpVariables = Schema.Struct({
   TOPUP_QRIS_MIN: rupiah("qris", "min"),
   TOPUP_QRIS_MAX: rupiah("qris", "max"),
@@ -112,7 +116,7 @@ export const TopUpVariables = Schema.Struct({
   TOPUP_CRYPTO_BEP20_MAX: dollars("crypto_bep20", "max")
 })
 
-/** The server's address as a client on the same machine uses it. */
+/** Returns the URL of the server for a client on the same machine. */
 export const localAddress = ({ HOST, PORT }: Pick<InstallationValues, "HOST" | "PORT">): string => {
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`

@@ -1,5 +1,5 @@
 /**
- * The ports of the command line: the stores that operators use, over the database of the servers.
+ * Builds the ports of the CLI: the stores that operators use, on the database of the servers.
  */
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
@@ -23,7 +23,7 @@ import { InstallationVariables } from "./InstallationVariables.ts"
 import type { PostgresLayer } from "./Postgres.ts"
 import { keyMacLayer, type LocalSecretUnusable } from "./Secrets.ts"
 
-/** The variables that commands use. */
+/** The environment variables that CLI commands read. */
 const OperatorVariables = InstallationVariables.pick(
   "NODE_ENV",
   "HOST",
@@ -36,13 +36,13 @@ const OperatorVariables = InstallationVariables.pick(
 )
 export type OperatorSettings = typeof OperatorVariables.Type
 
-/** The settings, or one line for each wrong variable. */
+/** Reads the settings, or returns one error line per wrong variable. */
 export const readOperatorSettings = readSettings(OperatorVariables)
 
-/** A command runs one statement after the other. */
+/** A few connections are enough: a command runs its statements sequentially. */
 const pool = Layer.orDie(PgPool.layer({ maxConnections: 3 }))
 
-/** The stores, before any statement is sent to the database. */
+/** Builds the stores without sending a statement to the database. */
 export const operatorStores = (settings: OperatorSettings, postgres: PostgresLayer) =>
   Layer.mergeAll(
     PgDatabase.layer,
@@ -60,7 +60,7 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
 
-/** The API keys, over the stores. In production without KEY_PEPPER keys can be listed and revoked, but not created. */
+/** Builds the API key store. In production without KEY_PEPPER, keys can be listed and revoked, but not created. */
 export const operatorKeys = (settings: OperatorSettings) => Layer.provide(PgApiKeys.layer, keyMac(settings))
 
 const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> => {

@@ -1,5 +1,6 @@
 /**
- * The payment providers of an installation: those with credentials, or a simulator that an app runs in development.
+ * Builds the payment providers of a deployment: those with credentials, or a simulator that the app runs in
+ * development.
  */
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import type { PaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
@@ -9,34 +10,34 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The address of the simulator that takes this server's payments; undefined when real providers do. */
-export class SimulatorAddress extends Context.Tag("@tollgate/composition/SimulatorAddress")<
-  SimulatorAddress,
+/** The URL of the simulator that takes the payments of this server; undefined with real providers. */
+export class SimulatorUrl extends Context.Tag("@tollgate/composition/SimulatorUrl")<
+  SimulatorUrl,
   string | undefined
 >() {}
 
-export type PaymentsLayer<R = never> = Layer.Layer<PaymentProviders | SimulatorAddress, never, R>
+export type PaymentsLayer<R = never> = Layer.Layer<PaymentProviders | SimulatorUrl, never, R>
 
-/** Every provider with credentials. */
+/** Builds every provider with credentials. */
 export const realPayments = ({ providers }: PaymentConfig): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: providers.map(({ make }) => make) }),
-    Layer.succeed(SimulatorAddress, undefined)
+    Layer.succeed(SimulatorUrl, undefined)
   )
 
-/** The adapters of all providers, connected to a simulator. */
+/** Builds the adapters of all providers, connected to a simulator. */
 export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: Simulated): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: ConfiguredProviders.simulatedProviders(expiryMinutes, simulated) }),
-    Layer.succeed(SimulatorAddress, simulated.simulatorUrl)
+    Layer.succeed(SimulatorUrl, simulated.simulatorUrl)
   )
 
-/** Logs which providers take payments, and which of them cannot be used. */
+/** Logs each provider that takes payments, and whether its probe succeeds. */
 export const logPaymentProviders = Effect.gen(function* () {
-  const simulator = yield* SimulatorAddress
+  const simulator = yield* SimulatorUrl
   const { all } = yield* PaymentProviders
   if (simulator !== undefined) {
-    yield* Effect.logWarning("payments are simulated: no real money moves", { simulator })
+    yield* Effect.logWarning("payments are simulated: no real money is transferred", { simulator })
   } else if (all.length === 0) {
     yield* Effect.logWarning("no payment provider is configured: resellers cannot top up")
   } else {
@@ -44,7 +45,10 @@ export const logPaymentProviders = Effect.gen(function* () {
   }
 })
 
-/** A provider that cannot be reached now may recover: the server starts all the same. */
+/**
+ * Probes a provider and logs the result. An unreachable provider may recover, so a failed probe does not stop the
+ * server.
+ */
 const logProbe = ({ label, method, probe }: PaymentProvider): Effect.Effect<void> =>
   Effect.matchEffect(probe, {
     onSuccess: () => Effect.logInfo("payment provider responds", { provider: label, method }),

@@ -1,5 +1,5 @@
 /**
- * The Postgres of an installation, and the end of the program when an embedded Postgres ends.
+ * Connects to the Postgres of a deployment, and stops the program if an embedded Postgres exits.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Database } from "@tollgate/application/operations/Database"
@@ -10,18 +10,18 @@ import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { rootMessageOf, StartFailed } from "./StartFailed.ts"
 
-/** The Postgres process behind the database. */
+/** The Postgres process that the program depends on. */
 export class PostgresProcess extends Context.Tag("@tollgate/composition/PostgresProcess")<
   PostgresProcess,
   {
-    /** Fails when an embedded Postgres ends; a Postgres of DATABASE_URL is watched by its own operator. */
+    /** Fails when an embedded Postgres exits; never completes for a Postgres in DATABASE_URL. */
     readonly lost: Effect.Effect<never, StartFailed>
   }
 >() {}
 
 export type PostgresLayer = Layer.Layer<PgSettings.PgSettings | PostgresProcess, StartFailed>
 
-/** The database of `DATABASE_URL`. */
+/** Connects to the database in `DATABASE_URL`. */
 export const fromUrl = (url: Redacted.Redacted<string>): PostgresLayer =>
   Layer.merge(
     Layer.effect(
@@ -31,13 +31,13 @@ export const fromUrl = (url: Redacted.Redacted<string>): PostgresLayer =>
     Layer.succeed(PostgresProcess, { lost: Effect.never })
   )
 
-/** A Postgres cluster that this program started or joined. */
+/** An embedded Postgres cluster that this program started or joined. */
 export interface RunningCluster {
   readonly socketDir: string
   readonly lost: Effect.Effect<never, { readonly message: string }>
 }
 
-/** The database of an embedded cluster, which an app starts by this effect. */
+/** Connects to the database of an embedded cluster, after running the effect that starts the cluster. */
 export const fromCluster = (
   start: Effect.Effect<RunningCluster, { readonly message: string }, Scope.Scope>
 ): PostgresLayer => {
@@ -51,7 +51,9 @@ export const fromCluster = (
   )
 }
 
-/** Migrates the schema in development. Production migrates with `tollgate migrate`; a server there refuses to start. */
+/**
+ * Migrates the schema in development. In production, fails if a migration is pending: `tollgate migrate` applies it.
+ */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -63,7 +65,7 @@ export const migratedSchema = ({ production }: { readonly production: boolean })
       const { pendingMigrations } = yield* database.state
       if (pendingMigrations.length > 0) {
         return yield* new StartFailed({
-          message: `the database lacks ${pendingMigrations.join(", ")}; run: tollgate migrate`
+          message: `the database lacks the migrations ${pendingMigrations.join(", ")}; run: tollgate migrate`
         })
       }
     }).pipe(

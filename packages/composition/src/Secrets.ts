@@ -1,8 +1,8 @@
 /**
- * The secrets of an installation: set in the environment, or generated into the data directory of a development machine.
+ * Reads the secrets of a deployment from the environment, or generates them into the data directory in development.
  *
- * If several processes generate the same secret concurrently, all use the first stored one. Production requires the
- * variables and never generates a secret.
+ * If several processes generate the same secret concurrently, all use the one that is stored first. Production requires
+ * the variables and never generates a secret.
  */
 import * as Crypto from "node:crypto"
 import * as Fs from "node:fs/promises"
@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
-/** The file of a generated secret cannot be created or read, or does not contain a secret. */
+/** The file for a generated secret cannot be created or read, or does not contain a secret. */
 export class LocalSecretUnusable extends Data.TaggedError("LocalSecretUnusable")<{
   readonly path: string
   readonly reason: string
@@ -29,7 +29,10 @@ const FORM = /^[\w-]{43}$/
 
 type Secret = Redacted.Redacted<string>
 
-/** The secret in this file of the data directory: 43 characters from 32 random bytes, readable by its owner only. */
+/**
+ * Returns the secret in a file of the data directory: 32 random bytes as 43 characters. Only the owner can read the
+ * file.
+ */
 export const readOrCreate = (
   dataDir: string,
   name: "key-pepper" | "jwt-secret"
@@ -62,7 +65,7 @@ const create = async (path: string): Promise<string> => {
   const draft = `${path}.${Crypto.randomBytes(8).toString("hex")}`
   await Fs.writeFile(draft, `${Crypto.randomBytes(SECRET_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" })
   try {
-    // A link is atomic and fails when the file exists: the first process wins.
+    // Linking is atomic and fails if the file exists, so the first process wins.
     await Fs.link(draft, path)
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error
@@ -77,7 +80,7 @@ const codeOf = (error: unknown): unknown =>
 
 const FILES = { KEY_PEPPER: "key-pepper", JWT_SECRET: "jwt-secret" } as const
 
-/** A secret of the environment, or the generated one. */
+/** Returns the secret from the environment, or the generated one. */
 export const secretOf = (
   name: keyof typeof FILES,
   given: Secret | undefined,
@@ -85,7 +88,7 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** The pepper that creates and verifies API keys. */
+/** Provides the pepper that creates and verifies the digests of API keys. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
   readonly KEY_PREFIX: string
@@ -97,13 +100,15 @@ export const keyMacLayer = (settings: {
     )
   )
 
-/** The secrets of reseller tokens, cursors and links: the current one signs, the previous one still verifies. */
+/**
+ * Returns the secrets for reseller tokens, cursors and links: the current one signs, the previous one only verifies.
+ */
 export const signingSecrets = (current: Secret, previous: Secret | undefined): SigningSecrets => ({
   secrets: new Map([current, ...(previous === undefined ? [] : [previous])].map((secret) => [nameOf(secret), secret])),
   current: nameOf(current)
 })
 
-/** A name that reveals nothing about the secret, and does not change when the secret becomes the previous one. */
+/** Returns a key id that does not reveal the secret and stays the same when the secret becomes the previous one. */
 const nameOf = (secret: Secret): string =>
   Crypto.createHash("sha256")
     .update(`the name of ${Redacted.value(secret)}`)

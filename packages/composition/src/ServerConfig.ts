@@ -1,8 +1,8 @@
 /**
- * The configuration of a server, read from the environment.
+ * Reads the configuration of a server from the environment.
  *
- * A wrong value gives one line that names the variable, and all wrong values are reported together. Production refuses
- * settings for development only: demo data, simulators, missing or weak secrets.
+ * Each wrong value produces one line that names the variable, and all wrong values are reported together. In
+ * production, the demo, simulators, and missing or weak secrets are refused.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -13,7 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { InstallationVariables, localAddress, TopUpVariables } from "./InstallationVariables.ts"
 
-/** Every variable, in the order of the operations page. */
+/** Every environment variable, in the order of docs/operations.md. */
 export const Environment = Schema.Struct({
   ...InstallationVariables.fields,
   ...PaymentVariables.fields,
@@ -29,7 +29,7 @@ export interface ServerConfig extends EnvironmentValues {
   readonly topUpBounds: TopUpBounds
 }
 
-/** The configuration in these variables, or every reason why they cannot be used, one line each. */
+/** Returns the configuration in these variables, or one line per error. */
 export const readServerConfig = (
   environment: Setting.Environment
 ): Either.Either<ServerConfig, ReadonlyArray<string>> =>
@@ -41,7 +41,7 @@ export const readServerConfig = (
     const refusals = [
       ...(production ? unfitForProduction({ ...values, demo }) : []),
       ...(values.JWT_SECRET_PREVIOUS !== undefined && values.JWT_SECRET === undefined
-        ? ["JWT_SECRET: needed beside JWT_SECRET_PREVIOUS"]
+        ? ["JWT_SECRET: required if JWT_SECRET_PREVIOUS is set"]
         : []),
       ...(Either.isLeft(payments) ? payments.left : []),
       ...(Either.isLeft(topUpBounds) ? topUpBounds.left : [])
@@ -50,7 +50,9 @@ export const readServerConfig = (
     return Either.right({ ...values, production, demo, payments: payments.right, topUpBounds: topUpBounds.right })
   })
 
-/** The address of this server: PUBLIC_BASE_URL, else its local address, which is unknown while PORT is 0. */
+/**
+ * Returns PUBLIC_BASE_URL, or the local URL of this server; undefined if PORT is 0, because the port is not known yet.
+ */
 export const ownAddress = (values: EnvironmentValues): string | undefined =>
   values.PUBLIC_BASE_URL ?? (values.PORT === 0 ? undefined : localAddress(values))
 
@@ -80,6 +82,6 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
   return refusals
 }
 
-/** A secret that repeats few characters or contains a typical word was not generated at random. */
+/** Returns whether a secret has few different characters or contains a typical word, so that it was not random. */
 const isWeak = (secret: string): boolean =>
   new Set(secret).size < 12 || /secret|change|password|default|example|0123456789|abcdef/i.test(secret)

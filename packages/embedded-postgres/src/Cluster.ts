@@ -1,5 +1,5 @@
 /**
- * The files of a cluster, created once. If two processes create them concurrently, both use the first result.
+ * Creates the files of a cluster once. If two processes create them concurrently, both use the files of the first.
  */
 import { spawn } from "node:child_process"
 import { chown, mkdir, rename, rm, stat } from "node:fs/promises"

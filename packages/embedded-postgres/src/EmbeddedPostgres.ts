@@ -1,9 +1,9 @@
 /**
- * A real Postgres for development, started by the programs that use it.
+ * Runs a real Postgres for development, started by the programs that use it.
  *
- * It listens on a unix socket only, writes durably, and stops when the last process that uses it has ended, even when
- * that process was killed. Another process that starts it in the same directory joins the running one. An earlier one
- * that is still shutting down is waited for, so a restart right after a crash works.
+ * Postgres listens on a unix socket only, writes durably, and stops when the last process that uses it has ended, even
+ * if that process was killed. A second process that starts Postgres in the same directory joins the running Postgres.
+ * If a Postgres is still shutting down there, the start waits for it, so a restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -23,21 +23,21 @@ import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * Created when missing, readable by Postgres only. When run by root, its parent directory is opened to the user that
-   * Postgres runs as, where necessary.
+   * The data directory: created when missing, readable by Postgres only. If this process runs as root, the parent
+   * directory is opened to the user that Postgres runs as, where necessary.
    */
   readonly directory: string
-  /** False trades durability for speed, for the data of tests. */
+  /** Default: true. False makes writes fast but not durable, for test data. */
   readonly durable?: boolean
-  /** Further settings of the server, as in postgresql.conf. */
+  /** Further Postgres settings, as in postgresql.conf. */
   readonly parameters?: Readonly<Record<string, string>>
 }
 
 export interface RunningPostgres {
   readonly socketDir: string
-  /** Whether another process started it. */
+  /** True if another process started this Postgres. */
   readonly joined: boolean
-  /** Fails when Postgres ends although it is needed; never returns otherwise. */
+  /** Fails when Postgres exits while it is needed; never completes otherwise. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
 }
 
@@ -85,7 +85,7 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
       schedule: READY_POLL,
       until: (launch) => Option.isSome(launch) || !Lifeline.isWatched(home.lifeline)
     })
-    // It may have begun to stop just before this process attached.
+    // Postgres may have begun to stop just before this process attached to the lifeline.
     if (!Lifeline.isWatched(home.lifeline)) return yield* new NotYet()
     const ended = Effect.repeat(
       Effect.sync(() => Lifeline.isWatched(home.lifeline)),
@@ -94,7 +94,7 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
     return { socketDir: home.socketDir, joined: true, lost: Effect.zipRight(ended, lost("it was stopped elsewhere")) }
   })
 
-/** Another Postgres starts, still has processes, or removes its socket directory as it stops. */
+/** Matches log lines of a start that failed because another Postgres is starting, running or stopping here. */
 const HELD_BY_ANOTHER = /lock file .* already exists|still in use|create lock file .* No such file/
 
 const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options: EmbeddedPostgresOptions) =>
@@ -114,7 +114,7 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
     for (const [name, value] of Object.entries(settings)) command.push("-c", `${name}=${value}`)
 
     const running = yield* watched(home, launchId, command, user)
-    // If another process started its Postgres first, the socket belongs to that one: the launch ids differ.
+    // If another process started its Postgres first, the socket belongs to that Postgres, and the launch ids differ.
     const ready = Effect.repeat(launchOf(home.socketDir), {
       schedule: READY_POLL,
       until: (found) => Option.contains(found, launchId)
@@ -130,7 +130,7 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
   })
 
 const lost = (why: string) =>
-  Effect.fail(new EmbeddedPostgresFailed({ message: `Postgres ended although it is needed:\n${why}` }))
+  Effect.fail(new EmbeddedPostgresFailed({ message: `Postgres exited while it was needed:\n${why}` }))
 
 const fixedSettings = ({ socketDir }: PostgresHome) => ({
   listen_addresses: "",

@@ -1,9 +1,9 @@
 /**
- * Keeps Postgres running as long as any process uses it, and no longer.
+ * Keeps Postgres running exactly as long as any process uses it.
  *
- * The lifeline is a named pipe. Every process that uses the database holds it open for writing; a watchdog beside
- * Postgres reads it and learns that the last writer is gone when the pipe ends, whatever that process died of. Then
- * it stops Postgres. No data is written: only the open descriptor counts.
+ * The lifeline is a named pipe. Every process that uses the database holds the pipe open for writing. A watchdog next
+ * to Postgres reads the pipe. The pipe ends when the last writer has exited, for whatever reason, and the watchdog then
+ * stops Postgres. No data is written: only the open descriptor counts.
  */
 import { execFile } from "node:child_process"
 import { closeSync, constants, openSync } from "node:fs"
@@ -15,7 +15,7 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 
 const run = promisify(execFile)
 
-/** Opens a pipe that has a reader; `undefined` when it has none. */
+/** Opens a pipe for writing; returns `undefined` if the pipe has no reader. */
 const openToReader = (path: string): number | undefined => {
   try {
     return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -24,7 +24,7 @@ const openToReader = (path: string): number | undefined => {
   }
 }
 
-/** Whether a watchdog reads the lifeline: Postgres is running, and not about to stop. */
+/** Returns whether a watchdog reads the lifeline, that is, whether Postgres is running and not about to stop. */
 export const isWatched = (path: string): boolean => {
   const descriptor = openToReader(path)
   if (descriptor === undefined) return false
@@ -32,7 +32,7 @@ export const isWatched = (path: string): boolean => {
   return true
 }
 
-/** Holds a watched lifeline open until the scope ends. */
+/** Holds the lifeline open until the scope ends. Returns none if no watchdog reads it. */
 export const attach = (path: string): Effect.Effect<Option.Option<void>, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -43,12 +43,12 @@ export const attach = (path: string): Effect.Effect<Option.Option<void>, never, 
   )
 
 export interface Lifeline {
-  /** For the watchdog; close it here once the watchdog has it. */
+  /** The descriptor that the watchdog inherits. This process closes it once the watchdog runs. */
   readonly reader: number
   readonly writer: number
 }
 
-/** A new lifeline with both its ends. */
+/** Creates a lifeline and opens both ends. */
 export const create = (path: string): Effect.Effect<Lifeline, EmbeddedPostgresFailed> =>
   step("cannot create the lifeline of Postgres", async () => {
     await run("mkfifo", ["-m", "600", path])

@@ -1,5 +1,5 @@
 /**
- * The programs of Postgres, from an npm package for one platform.
+ * Finds the Postgres programs in the npm package for this platform.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { cp, readFile, rename, rm, stat, symlink } from "node:fs/promises"
@@ -30,12 +30,12 @@ const importPackage = Effect.tryPromise({
   catch: () =>
     new EmbeddedPostgresFailed({
       message:
-        `there is no Postgres for ${platform} among the installed packages; ` +
+        `the installed packages contain no Postgres for ${platform}; ` +
         "run one yourself (15 or newer) and set DATABASE_URL to it"
     })
 })
 
-/** The package makes these links in an install script, which not every installation runs. */
+/** Creates the library links that the install script of the package makes; some installations skip install scripts. */
 const linkLibraries = ({ postgres }: PostgresBinaries) =>
   step("cannot complete the Postgres package", async () => {
     const root = resolve(dirname(postgres), "../..")
@@ -53,7 +53,7 @@ const linkLibraries = ({ postgres }: PostgresBinaries) =>
     }
   })
 
-/** In a private directory, such as a clone in root's home, the user cannot run the programs: they are copied once. */
+/** Copies the programs once if the Postgres user cannot reach them, for example in a clone inside the home of root. */
 const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
   Effect.flatMap(reachableHome, (home) =>
     step("cannot copy Postgres to where it can run", async () => {
@@ -68,7 +68,7 @@ const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
       if (!complete) {
         const partial = `${copy}.${randomUUID()}`
         await cp(native, partial, { recursive: true, verbatimSymlinks: true })
-        // Another process may have finished first; its copy is the same.
+        // Another process may have finished first with an identical copy.
         await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }))
       }
       return { initdb: join(copy, relative(native, initdb)), postgres: join(copy, relative(native, postgres)) }

@@ -1,13 +1,13 @@
 /**
- * The directories and files of one embedded Postgres.
+ * Determines the directories and files of one embedded Postgres.
  *
  *     <directory>/data       the cluster
- *     <directory>/lifeline   open for writing in every process that needs it running
- *     <directory>/log        its log since the last start
- *     <temp>/tollgate-<hash> its socket: a short path, the same for every process with the same directory
+ *     <directory>/lifeline   the pipe that every process using Postgres holds open for writing
+ *     <directory>/log        the Postgres log since the last start
+ *     <temp>/tollgate-<hash> the socket: a short path that is the same for every process with the same directory
  *
  * When an unprivileged user cannot reach the requested directory, that directory holds one file, `moved-to`, with the
- * path of the data. Removing the directory forgets the data in both cases.
+ * path of the data. In both cases, a cluster is abandoned by removing the requested directory.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"
@@ -46,7 +46,10 @@ export const openHome = (
     }
   })
 
-/** The address of a unix socket has about 100 bytes, so the temporary directory must be short too. */
+/**
+ * Returns the socket directory. A unix socket path has at most about 100 bytes, so the temporary path must be short
+ * too.
+ */
 const socketDirOf = (directory: string): string => {
   const hash = createHash("sha256").update(directory).digest("hex").slice(0, 12)
   return join(tmpdir().length <= 60 ? tmpdir() : "/tmp", `tollgate-${hash}`)
@@ -58,7 +61,7 @@ const movedTo = (wanted: string) =>
       const pointer = join(wanted, "moved-to")
       await mkdir(wanted, { recursive: true })
       const read = () => readFile(pointer, "utf8").then((text) => text.trim())
-      // If two processes start concurrently, one writes the pointer and both read it.
+      // If two processes start concurrently, one writes the file `moved-to` and both read it.
       await writeFile(pointer, `${join(home, `data-${randomUUID()}`)}\n`, { flag: "wx" }).catch((cause) => {
         if (cause.code !== "EEXIST") throw cause
       })

@@ -1,6 +1,6 @@
 /**
- * The Postgres process of a cluster, seen from outside: whether it accepts connections, and how a process without a
- * watchdog is stopped.
+ * Observes the Postgres process of a cluster from outside: checks whether it accepts connections, and stops a Postgres
+ * that has lost its watchdog.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -14,13 +14,15 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Another process starts or stops this Postgres: retry shortly. */
+/** Another process is starting or stopping this Postgres: the caller retries shortly. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
-/** The setting that holds the launch id of a running Postgres. */
+/** The Postgres setting that holds the launch id. */
 export const LAUNCH_SETTING = "tollgate.launch"
 
-/** The launch id of the Postgres that accepts connections here; none while it starts, recovers or stops. */
+/**
+ * Returns the launch id of the Postgres that accepts connections here; none while Postgres starts, recovers or stops.
+ */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
     const client = new Pg.Client({
@@ -44,8 +46,8 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds when no process uses the cluster. A Postgres that has lost its watchdog is stopped; the caller retries until
- * it has ended.
+ * Succeeds when no Postgres process uses the cluster. Stops a Postgres that has lost its watchdog, and fails with
+ * NotYet until that Postgres has exited.
  */
 export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
@@ -53,7 +55,8 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
     const { pid, beingLaunched } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // Read after the process id: the lifeline of a launch exists before its process, under one of two names.
+      // Check the lifeline after reading the process id: a launch creates its lifeline, under one of two names, before
+      // Postgres.
       beingLaunched:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))
@@ -66,13 +69,14 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
       })
       return yield* new NotYet()
     }
-    // After a reboot the id may belong to another program, which Postgres would take for a running Postgres.
+    // After a reboot, the process id may belong to another program, which Postgres would mistake for a running
+    // Postgres.
     yield* step(`cannot clear ${home.directory}`, async () => {
       for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
     }).pipe(Effect.when(() => isAlive(pid)))
   })
 
-/** The process may have ended meanwhile. */
+/** Sends SIGINT. The process may have exited meanwhile. */
 const sendStop = (pid: number): void => {
   try {
     process.kill(pid, "SIGINT")

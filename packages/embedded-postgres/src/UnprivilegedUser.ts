@@ -1,5 +1,5 @@
 /**
- * The user that Postgres runs as. Postgres refuses to run as root, so root runs it as an unprivileged user.
+ * Chooses the user that Postgres runs as. Postgres refuses to run as root, so root starts it as an unprivileged user.
  */
 import { execFile } from "node:child_process"
 import { chmod, chown, lstat, mkdir } from "node:fs/promises"
@@ -22,16 +22,18 @@ const lookUp = async (name: string): Promise<UnprivilegedUser> => {
   return { uid: parseInt(uid.stdout, 10), gid: parseInt(gid.stdout, 10) }
 }
 
-/** The unprivileged account that every system has: 65534 on Linux, -2 on macOS. */
+/** The user id of the unprivileged account that every system has: 65534 on Linux, -2 on macOS. */
 const FALLBACK_ID = process.platform === "darwin" ? 4_294_967_294 : 65_534
 const FALLBACK: UnprivilegedUser = { uid: FALLBACK_ID, gid: FALLBACK_ID }
 
-/** `undefined` when this process is not root: Postgres then runs as the same user. */
+/** The unprivileged user; `undefined` if this process is not root, because Postgres then runs as the current user. */
 export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () =>
   isRoot() ? lookUp("postgres").catch(() => FALLBACK) : undefined
 )
 
-/** Whether this user can enter a directory or run a program: every parent directory must be passable, too. */
+/**
+ * Returns whether this user can enter a directory or run a program, which needs access to every parent directory too.
+ */
 export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     run("/bin/sh", ["-c", '[ -x "$1" ]', "sh", path], { ...user, cwd: "/" }).then(
@@ -41,8 +43,8 @@ export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<bo
   )
 
 /**
- * Lets this user, and no other, pass a private directory of root, such as one made with `mktemp -d`. Never changes a
- * home directory. Returns whether the user can enter it now.
+ * Gives this user, and no other, access through a private directory of root, such as one made with `mktemp -d`. Never
+ * changes the home directory. Returns whether the user can reach `path` afterwards.
  */
 export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.gen(function* () {
@@ -58,7 +60,9 @@ export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<
     return opened && (yield* canReach(user, path))
   })
 
-/** Creates a directory that only this user, or the current user, can use. Refuses a directory of another owner. */
+/**
+ * Creates a directory that only this user (or the current user, if undefined) can use. Fails if another user owns it.
+ */
 export const ownDirectory = (
   path: string,
   user: UnprivilegedUser | undefined
@@ -72,7 +76,7 @@ export const ownDirectory = (
     if (!found.isDirectory() || found.uid !== owner) throw new Error("it belongs to another user")
   })
 
-/** A directory of root that an unprivileged user can reach. */
+/** Creates and returns a directory, owned by root, that an unprivileged user can reach. */
 export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step(
   "no directory that an unprivileged user can reach",
   async () => {
@@ -81,7 +85,7 @@ export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step
         .then((created) => (created === undefined ? undefined : chmod(path, 0o755)))
         .then(() => lstat(path))
         .catch(() => undefined)
-      // In a directory that is writable for all, another user may have created it first.
+      // In a world-writable parent directory, another user may have created this directory first.
       if (usable?.isDirectory() && usable.uid === 0 && (usable.mode & 0o022) === 0) return path
     }
     throw new Error("neither below /var/lib nor below the temporary directory")

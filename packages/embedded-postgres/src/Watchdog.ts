@@ -1,8 +1,8 @@
 /**
- * Postgres as a child process, with the watchdog that stops it when the lifeline ends.
+ * Runs Postgres as a child process, with a watchdog that stops Postgres when the lifeline ends.
  *
- * Both run in their own session, so that Ctrl-C in a terminal reaches only the server. The server can then settle its
- * open requests before it releases the database.
+ * Postgres and the watchdog run in a separate session, so that Ctrl-C in a terminal reaches only the server. The server
+ * can then settle its open requests before it releases the database.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
@@ -14,7 +14,7 @@ import * as Lifeline from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 import type { UnprivilegedUser } from "./UnprivilegedUser.ts"
 
-/** Descriptor 3 is the read end of the lifeline; Postgres itself must not hold it. SIGINT is a fast, clean shutdown. */
+/** Descriptor 3 is the read end of the lifeline; Postgres must not inherit it. SIGINT means a fast, clean shutdown. */
 const SCRIPT = `
 "$@" 3<&- & postgres=$!
 (read -r nothing <&3; kill -INT $postgres) 2>/dev/null & reader=$!
@@ -28,16 +28,16 @@ exit $code
 
 export interface WatchedPostgres {
   readonly exited: Effect.Effect<void>
-  /** The end of its log, with the reason of its exit. */
+  /** The last lines of the Postgres log, which contain the reason for an exit. */
   readonly logTail: Effect.Effect<string>
-  /** Called when Postgres is ready: other processes now find its lifeline. */
+  /** Publishes the lifeline so that other processes can join. Run when Postgres is ready. */
   readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
 }
 
-/** The environment of child processes. Nothing of the environment of this process is passed on. */
+/** The environment variables of child processes. They inherit none from this process. */
 export const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
-/** Runs until the scope has ended and no other process holds the lifeline. */
+/** Starts Postgres. It runs until the scope has ended and no other process holds the lifeline. */
 export const watched = (
   home: PostgresHome,
   launchId: string,
@@ -73,7 +73,7 @@ export const watched = (
       const unannounced = lifeline === home.lifeline ? [] : [lifeline, log]
       yield* Effect.promise(async () => {
         for (const file of unannounced) await rm(file, { force: true })
-        // Fails when the directory is not empty: another process already uses it.
+        // Fails if the target is not empty, because another process already uses it.
         await rmdir(home.socketDir).catch(() => {})
       })
     })
@@ -107,7 +107,7 @@ const exitOf = (child: ChildProcess): Effect.Effect<void> =>
     return Effect.sync(() => child.off("exit", done).off("error", done))
   })
 
-/** Waits for Postgres to stop. When other processes hold the lifeline, Postgres keeps running without this process. */
+/** Waits for Postgres to exit. If other processes hold the lifeline, Postgres keeps running without this process. */
 const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let round = 0; round < 25 && !hasExited(child) && Lifeline.isWatched(lifeline); round++) {

@@ -93,7 +93,7 @@ describe("with configured providers", () => {
 
   it("the simulator is refused", () => {
     expect(refusals({ ...MIDTRANS, PAYMENTS_SIMULATOR: "on" })).toEqual([
-      "PAYMENTS_SIMULATOR: does not run beside a provider; unset it, or MIDTRANS_SERVER_KEY"
+      "PAYMENTS_SIMULATOR: does not run together with a provider; unset it, or MIDTRANS_SERVER_KEY"
     ])
   })
 
@@ -108,8 +108,8 @@ describe("with configured providers", () => {
 describe("the check of the payment settings", () => {
   it("names the missing variables of a provider in one line", () => {
     expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
-      "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY; set what is missing, or unset all",
-      "BSC_RPC_URLS: needed beside BSC_XPUB; set what is missing, or unset all"
+      "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY; set what is missing, or unset all",
+      "BSC_RPC_URLS: required together with BSC_XPUB; set what is missing, or unset all"
     ])
   })
 
@@ -122,9 +122,9 @@ describe("the check of the payment settings", () => {
       BSC_RPC_URLS: "http://127.0.0.1:4010/bsc"
     }
     expect(refusals(invalid, "production")).toEqual([
-      "MIDTRANS_BASE_URL: payments of a sandbox do not run in production",
-      "TRIPAY_BASE_URL: an https address is needed in production",
-      "BSC_RPC_URLS: https addresses are needed in production; an attacker on the network path could forge payments",
+      "MIDTRANS_BASE_URL: sandbox payments are not allowed in production",
+      "TRIPAY_BASE_URL: an https URL is required in production",
+      "BSC_RPC_URLS: https URLs are required in production; an attacker on the network path could forge payments",
       "NOWPAYMENTS_API_KEY: is a key of the simulator, which does not run in production"
     ])
     expect(refusals(invalid)).toEqual([])

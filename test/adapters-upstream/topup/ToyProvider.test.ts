@@ -85,7 +85,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     )
     expect(read({ TOY_BASE_URL: "http://toy.example", TOY_API_KEY: "SIMULATOR" }, true)).toEqual(
       Either.left([
-        "TOY_BASE_URL: an https address is needed in production",
+        "TOY_BASE_URL: an https URL is required in production",
         "TOY_API_KEY: is a key of the simulator, which does not run in production"
       ])
     )

@@ -159,7 +159,11 @@ describe("the doctor", () => {
     it.live("reports the settings that a server refuses", () =>
       Effect.gen(function* () {
         expect(yield* found({ BSC_RPC_URLS: "https://node.example/hunter2" })).toMatchObject([
-          { check: "payments", status: "fail", detail: expect.stringContaining("BSC_XPUB: needed beside BSC_RPC_URLS") }
+          {
+            check: "payments",
+            status: "fail",
+            detail: expect.stringContaining("BSC_XPUB: required together with BSC_RPC_URLS")
+          }
         ])
       })
     )

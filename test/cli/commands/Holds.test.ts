@@ -37,7 +37,7 @@ describe("tollgate holds", () => {
         expect(shown.stdout).toMatch(/^HELD AT +REQUEST +USER +MODEL +PLAN TOKENS +PAYG MICRO-USD +DELIVERED +NODE$/m)
         expect(shown.stdout).toContain("1 of them belongs to a dead node")
         const checked = yield* tollgate("doctor")
-        expect(checked.stdout).toMatch(/^warn +holds +1 open, 1 of dead nodes$/m)
+        expect(checked.stdout).toMatch(/^warn +holds +1 open, 1 on dead nodes$/m)
 
         const swept = yield* tollgate("holds", "sweep")
         expect(swept).toMatchObject({ code: 0, stdout: "Settled 1 hold of dead nodes.\n" })

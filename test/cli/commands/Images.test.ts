@@ -117,8 +117,8 @@ describe("tollgate images review", () => {
           ["list", "--limit", "0"]
         ]
         for (const line of lines) expect(yield* review(...line), line.join(" ")).toMatchObject({ code: 2, stdout: "" })
-        expect((yield* review()).stderr).toContain("images review needs one of its commands: charge, list, waive")
-        expect((yield* tollgate("images")).stderr).toContain("images needs one of its commands: review")
+        expect((yield* review()).stderr).toContain("images review needs a subcommand: charge, list, waive")
+        expect((yield* tollgate("images")).stderr).toContain("images needs a subcommand: review")
         const help = yield* tollgate("--help")
         expect(help.stdout).toContain("\n  images review list [--all] [--limit N]")
         expect(help.stdout).toContain("\n  images review charge ID --usd-micro N --reason TEXT")

@@ -31,7 +31,7 @@ describe("tollgate migrate", () => {
       const migrated = yield* tollgate("migrate", "--json")
       expect(migrated.code).toBe(1)
       expect(documentOf(migrated)).toMatchObject({ error: { code: "database_unreachable" } })
-      expect(migrated.stderr).toContain("Check that it runs and that DATABASE_URL has")
+      expect(migrated.stderr).toContain("Check that Postgres runs and that DATABASE_URL has")
       expect(migrated.stderr).not.toContain("hunter2")
       useDatabase("mysql://user:hunter2@127.0.0.1/tollgate")
       const misconfigured = yield* tollgate("migrate")

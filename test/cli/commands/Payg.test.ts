@@ -30,7 +30,7 @@ describe("tollgate payg credit", () => {
         expect(documentOf(again)).toEqual({ ...applied, already_applied: true })
         const repeated = yield* credit("ada@example.com", "12345678", "op-1")
         expect(repeated.stdout).toBe(
-          "The operation op-1 was already applied; nothing moved. The balance of ada@example.com is 12.345678 USD.\n"
+          "The operation op-1 was already applied; no balance was changed. The balance of ada@example.com is 12.345678 USD.\n"
         )
         const more = yield* credit("ada@example.com", "1", "op-2")
         expect(more.stdout).toBe("Credited 1 micro-USD to ada@example.com; the balance is now 12.345679 USD.\n")
@@ -48,7 +48,7 @@ describe("tollgate payg credit", () => {
         const conflict = yield* credit("grace@example.com", "6", "taken", "--json")
         expect(conflict.code).toBe(3)
         expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
-        expect(conflict.stderr).toContain("Nothing was moved")
+        expect(conflict.stderr).toContain("No balance was changed")
         expect(yield* credit("unknown@example.com", "6", "free")).toMatchObject({ code: 3 })
       })
     )

@@ -66,7 +66,7 @@ describe("tollgate resellers", () => {
         expect(refused).toMatchObject({ code: 3 })
         expect(documentOf(refused)).toMatchObject({ error: { code: "review_refused" } })
         expect(refused.stderr).toBe(
-          "The command suspend does not apply to a reseller that is pending. Nothing was changed.\n"
+          "The command suspend does not apply to a reseller with the status pending. Nothing was changed.\n"
         )
       })
     )

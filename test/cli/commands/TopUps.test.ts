@@ -214,7 +214,9 @@ describe("tollgate topups", () => {
         delete process.env.TRIPAY_API_KEY
         expect(asked.code).toBe(1)
         expect(documentOf(asked)).toMatchObject({ error: { code: "invalid_settings" } })
-        expect(asked.stderr).toContain("TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: needed beside TRIPAY_API_KEY")
+        expect(asked.stderr).toContain(
+          "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY"
+        )
         expect(asked.stderr).not.toContain("hunter2")
         expect(listed.code).toBe(0)
       })

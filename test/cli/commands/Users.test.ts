@@ -32,7 +32,7 @@ describe("tollgate users", () => {
         yield* tollgate("users", "create", "twice@example.com")
         const again = yield* tollgate("users", "create", "TWICE@example.com")
         expect(again).toMatchObject({ code: 3, stdout: "" })
-        expect(again.stderr).toContain("There is a user twice@example.com already.")
+        expect(again.stderr).toContain("The user twice@example.com already exists.")
         const asDocument = yield* tollgate("users", "create", "twice@example.com", "--json")
         expect(documentOf(asDocument)).toMatchObject({ error: { code: "user_exists" } })
         const malformed = yield* tollgate("users", "create", "twice.example.com")

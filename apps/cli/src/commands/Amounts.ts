@@ -1,5 +1,5 @@
 /**
- * Amounts of money as commands take and print them. A balance is printed in USD with six decimals and in whole
+ * Parses and prints amounts of money. Commands print a balance in USD with six decimals and in whole
  * micro-USD, both rounded down; quota is a whole number of micro-USD, so its six decimals are exact.
  */
 import { toUsdPico, UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -7,7 +7,7 @@ import { floorToUsd, floorToUsdMicro, type UsdPico } from "@tollgate/domain/mone
 import * as Schema from "effect/Schema"
 import { option } from "./SharedOptions.ts"
 
-/** A positive amount. A larger one than `max` is taken for a typing error. */
+/** Returns an option for a positive amount in micro-USD. Rejects an amount above `max` as a likely typing error. */
 export const usdMicroOption = (max: bigint) =>
   option(
     "usd-micro",

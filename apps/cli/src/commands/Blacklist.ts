@@ -12,7 +12,7 @@ import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { argument, operatorFor, reason } from "./SharedOptions.ts"
 
-const pattern = argument("pattern", BlacklistPattern, "An email address, or a domain as @example.com.")
+const pattern = argument("pattern", BlacklistPattern, "An email address, or @ and a domain: @example.com.")
 
 const list = reportCommand("list", "List the blocked addresses and domains.", {}, () =>
   Effect.gen(function* () {
@@ -74,6 +74,6 @@ const entryDocument = ({ createdAt, pattern }: BlacklistEntry) => ({
   listed: true
 })
 
-/** The beginning of a sentence. */
+/** Returns the subject of a sentence about a blacklist entry. */
 const subjectOf = ({ pattern }: BlacklistEntry): string =>
   pattern.startsWith("@") ? `Any address ${pattern}` : pattern

@@ -15,12 +15,12 @@ import { reportCommand } from "./ReportCommand.ts"
 import { operatorFor, reason } from "./SharedOptions.ts"
 
 const file = Args.text({ name: "file" }).pipe(
-  Args.withDescription("Catalog file in JSON. A model that is missing in it is retired.")
+  Args.withDescription("Catalog file in JSON. A model that the file does not contain is retired.")
 )
 
 const apply = reportCommand(
   "apply",
-  "Apply a catalog file, as a whole or not at all.",
+  "Apply a catalog file. If the file has an error, nothing is changed.",
   { file, reason: Options.optional(reason) },
   ({ file, reason }) =>
     Effect.gen(function* () {
@@ -34,7 +34,7 @@ const apply = reportCommand(
     })
 )
 
-const show = reportCommand("show", "Show the models with prices, routes and tiers, and the providers.", {}, () =>
+const show = reportCommand("show", "Show the models with their prices, routes and tiers, and the providers.", {}, () =>
   Effect.gen(function* () {
     const catalog = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
     return { document: catalogDocument(catalog), text: catalogTables(catalog) } satisfies Report

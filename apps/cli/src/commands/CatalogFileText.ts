@@ -32,11 +32,11 @@ export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFil
     )
   })
 
-/** The directory of the shell: the npm script of the project runs in the root of the project instead. */
+/** Returns the directory of the user's shell. npm runs a project script in the project root instead. */
 const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
 
-/** Undefined when the file is larger. The size in the file system is not trusted: it is 0 for a pipe. */
+/** Returns `undefined` when the file is larger. Does not trust the size in the file system, which is 0 for a pipe. */
 const readAtMost = async (path: string, bytes: number): Promise<string | undefined> => {
   const handle = await Fs.open(path, "r")
   try {

@@ -1,5 +1,5 @@
 /**
- * The stored catalog as a document, with the members of a catalog file, and as tables.
+ * Formats the stored catalog as JSON with the members of a catalog file, and as text tables.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Model } from "@tollgate/domain/catalog/Model"
@@ -128,7 +128,7 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
 
 const stateOf = (model: Model): string => (model.retired ? "retired" : model.hidden ? "hidden" : "listed")
 
-/** Exact: a price is a whole number of micro-USD per million tokens. */
+/** Converts a price without rounding: a price is a whole number of micro-USD per million tokens. */
 const usdPerMillion = (price: PicoPerToken): string => floorToUsd(UsdPico(price * 1_000_000n))
 
 const usdOfCents = (cents: Parameters<typeof toUsdMicro>[0]): string =>

@@ -1,5 +1,5 @@
 /**
- * The question before a command that cannot be undone. `--yes` skips it.
+ * Asks for confirmation before a command that cannot be undone. `--yes` skips the question.
  */
 import * as Readline from "node:readline"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -9,7 +9,10 @@ import * as Effect from "effect/Effect"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { printableLine } from "../terminal/Output.ts"
 
-/** Without a terminal the question cannot be answered, so the option is required and nothing is opened without it. */
+/**
+ * Required when stdin is not a terminal, because the question cannot be answered.
+ * The option is checked before the database is opened.
+ */
 export const yes = Options.boolean("yes").pipe(
   Options.withDescription("Skip the confirmation."),
   Options.mapEffect((yes) =>
@@ -32,10 +35,10 @@ export const confirm = (question: string, yes: boolean): Effect.Effect<void, Com
     }
   })
 
-/** One line from the terminal; the end of the input counts as an empty line. The question goes to stderr. */
+/** Prints the question to stderr and reads one line from the terminal. The end of the input counts as an empty line. */
 const ask = (question: string): Effect.Effect<string> =>
   Effect.async((resume) => {
-    // Without terminal mode Ctrl-C stays a signal to the process.
+    // Without terminal mode, Ctrl-C still sends SIGINT to the process.
     const lines = Readline.createInterface({ input: process.stdin, output: process.stderr, terminal: false })
     lines.once("line", (line) => {
       resume(Effect.succeed(line))

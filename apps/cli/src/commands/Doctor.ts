@@ -16,7 +16,7 @@ import type { Report } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 
-/** Opens the database itself, because a failure to open it is the first finding to report. */
+/** Defines the command. It opens the database itself, because a failure to open it is the first finding to report. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
   database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>
@@ -26,12 +26,12 @@ export const doctorOver = (
       const machine = yield* Effect.provide(machineFindings, settings)
       const payments = yield* Effect.promise(() => import("../diagnosis/PaymentHealth.ts")).pipe(
         Effect.flatMap(({ paymentFindings }) => paymentFindings),
-        findingOnFailure("payments", "Correct these variables; a server does not start with them."),
+        findingOnFailure("payments", "Correct these variables; a server with these values does not start."),
         Effect.provide(settings)
       )
       const rest = yield* databaseFindings.pipe(
         Effect.provide(database),
-        findingOnFailure("database", "Nothing works without the database; fix this first.")
+        findingOnFailure("database", "Fix the database first; nothing works without it.")
       )
       return reportOf([...machine, ...payments, ...rest])
     })

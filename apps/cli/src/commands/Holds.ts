@@ -1,5 +1,5 @@
 /**
- * `tollgate holds`: the holds of running requests.
+ * `tollgate holds`: lists the holds of running requests and settles those of dead nodes.
  */
 import * as Command from "@effect/cli/Command"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"

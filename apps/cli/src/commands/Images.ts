@@ -18,7 +18,7 @@ import { argument, limit, operatorFor, reason } from "./SharedOptions.ts"
 const usdMicro = usdMicroOption(1_000_000_000n)
 
 const Request = Schema.compose(Schema.Trim, Schema.Lowercase).pipe(
-  Schema.filter((id) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) || "the id of an image request"),
+  Schema.filter((id) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) || "the UUID of an image request"),
   Schema.fromBrand(RequestId)
 )
 const request = argument("id", Request, "The image request's id.")
@@ -68,11 +68,11 @@ const charge = reportCommand(
 )
 
 export const imageReview = Command.make("review").pipe(
-  Command.withDescription("The queue of image requests that wait for a review."),
+  Command.withDescription("List and resolve the image requests that wait for a review."),
   Command.withSubcommands([list, waive, charge])
 )
 
-/** The review group comes with its ports provided. */
+/** Adds the `review` group, whose ports the caller has already provided. */
 export const images = <Name extends string, R, E, A>(review: Command.Command<Name, R, E, A>) =>
   Command.make("images").pipe(Command.withDescription("Review image requests."), Command.withSubcommands([review]))
 

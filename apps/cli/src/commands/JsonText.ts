@@ -1,6 +1,6 @@
 /**
- * JSON from an operator: a mistake is reported with its line and column. A member that occurs twice in one
- * object is a mistake, because only one of the two would count.
+ * Parses JSON that an operator wrote, and reports an error with its line and column. A member that occurs twice in
+ * one object is an error, because JSON.parse would silently keep only the last value.
  */
 import * as Either from "effect/Either"
 
@@ -21,7 +21,7 @@ type Found = readonly [offset: number, problem: string]
 const TOKEN =
   /[ \t\r\n]*(?:("(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w))|([[\]{}:,]))/uy
 
-/** The names seen in each open object; nothing for an array. */
+/** The member names read so far in an open object; `undefined` for an open array. */
 type Open = Array<Set<string> | undefined>
 
 /** The tokens that may come next. */

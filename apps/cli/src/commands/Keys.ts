@@ -30,7 +30,7 @@ const create = reportCommand(
   ({ name, reason, user }) =>
     Effect.gen(function* () {
       yield* requireKeyPepper
-      // Everything that can fail comes before the key is created: its secret is shown only once and must not be lost.
+      // Every step that can fail runs before the key is created: the secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
       const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator))
@@ -75,7 +75,7 @@ const list = reportCommand(
 
 const revoke = reportCommand(
   "revoke",
-  "Revoke a key for good. Every server refuses it from the next request on.",
+  "Revoke a key permanently. Every server refuses it from the next request on.",
   { keyId, reason: Options.optional(reason), yes },
   ({ keyId, reason, yes }) =>
     Effect.gen(function* () {
@@ -104,7 +104,7 @@ const keyDocument = (key: ApiKey) => ({
   revoked_at: key.revokedAt === undefined ? null : timestamp(key.revokedAt)
 })
 
-/** A first request with a key, to a chat model that can be called. */
+/** Returns a curl command for a first request with a new key, to a chat model that can be called. */
 const firstRequest = Effect.gen(function* () {
   const serverAddress = localAddress(yield* Settings)
   const stored = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)

@@ -16,7 +16,7 @@ const operationId = option(
   "operation-id",
   "ID",
   OperationId,
-  "Idempotency key of the credit: a repeated command with the same id moves nothing."
+  "Idempotency key of the credit: a repeated command with the same id changes no balance."
 )
 
 const credit = reportCommand(
@@ -40,7 +40,7 @@ const credit = reportCommand(
           payg: paygDocument(credited.balancePico)
         },
         text: credited.alreadyApplied
-          ? `The operation ${operationId} was already applied; nothing moved. The balance of ${user} is ${balance}.`
+          ? `The operation ${operationId} was already applied; no balance was changed. The balance of ${user} is ${balance}.`
           : `Credited ${credited.amountUsdMicro} micro-USD to ${user}; the balance is now ${balance}.`
       } satisfies Report
     })

@@ -27,7 +27,7 @@ const operationId = option(
   "operation-id",
   "ID",
   OperationId,
-  "Idempotency key of the change: a repeated command with the same id moves nothing."
+  "Idempotency key of the change: a repeated command with the same id changes no balance."
 )
 
 const adjust = reportCommand(
@@ -53,7 +53,7 @@ const adjust = reportCommand(
           balance_usd_micro: adjusted.balanceUsdMicro.toString()
         },
         text: adjusted.alreadyApplied
-          ? `The operation ${operationId} was already applied; nothing moved. The quota of ${email} is ${balance}.`
+          ? `The operation ${operationId} was already applied; no balance was changed. The quota of ${email} is ${balance}.`
           : `${changed(adjusted.change)} ${email}; the quota is now ${balance}.`
       } satisfies Report
     })

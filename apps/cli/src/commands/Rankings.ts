@@ -1,5 +1,5 @@
 /**
- * `tollgate rankings`: the usage roll-ups behind the public rankings.
+ * `tollgate rankings`: rebuilds the usage roll-ups that the public rankings show.
  */
 import * as Command from "@effect/cli/Command"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"

@@ -1,5 +1,5 @@
 /**
- * The form of every command: it takes `--json`, prints one report, and ends with 1 when the report shows a problem.
+ * Defines a command that takes `--json`, prints one report, and exits with 1 if the report shows a problem.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

@@ -1,5 +1,5 @@
 /**
- * `tollgate resellers`: the resellers and their review.
+ * `tollgate resellers`: lists, reviews, suspends and reactivates resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -17,7 +17,7 @@ import { quotaText } from "./Amounts.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { oneOf, operatorFor, reason, resellerArgument } from "./SharedOptions.ts"
 
-const status = oneOf("status", ResellerStatus.literals, "Only resellers with this status.")
+const status = oneOf("status", ResellerStatus.literals, "List only resellers with this status.")
 
 const list = reportCommand(
   "list",
@@ -73,7 +73,7 @@ const approve = reviewing("approve", "Approve a pending or rejected reseller.", 
 const reject = reviewing("reject", "Reject a pending reseller.", "it cannot log in. Undo with: approve")
 const suspend = reviewing(
   "suspend",
-  "Suspend an active reseller: its tokens stop working at once. Its customers and their keys are not affected.",
+  "Suspend an active reseller: its tokens stop working at once. The reseller's customers and their keys are not affected.",
   "its tokens are void. Undo with: reactivate"
 )
 const reactivate = reviewing("reactivate", "Reactivate a suspended reseller.", "it can log in again.")

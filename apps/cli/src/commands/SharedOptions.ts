@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** An option with a schema; the error of a wrong value names the option and the expected form. */
+/** Returns an option with a schema. The error for a wrong value names the option and the expected form. */
 export const option = <A>(
   name: string,
   placeholder: string,
@@ -26,7 +26,7 @@ export const option = <A>(
     Options.mapEffect((text) => Effect.mapError(read(`--${name}`, schema, text), ValidationError.invalidValue))
   )
 
-/** An argument with a schema. */
+/** Returns an argument with a schema. */
 export const argument = <A>(name: string, schema: Schema.Schema<A, string>, description: string): Args.Args<A> =>
   Args.text({ name }).pipe(
     Args.withDescription(description),
@@ -39,7 +39,7 @@ const read = <A>(name: string, schema: Schema.Schema<A, string>, text: string) =
     return HelpDoc.p(`${name}: ${issues.join("; ")}`)
   })
 
-/** An option that takes one word of a list. */
+/** Returns an option that accepts one of the given words. */
 export const oneOf = <const Word extends string>(
   name: string,
   words: ReadonlyArray<Word>,
@@ -61,11 +61,11 @@ export const email = argument("email", Email, "The user's email address.")
 export const user = option("user", "EMAIL", Email, "The user's email address.")
 export const reason = option("reason", "TEXT", Reason, "The reason, for the audit log.")
 
-/** The operator of a command, for the audit log. Without `--reason` the command itself is the reason. */
+/** Returns the operator for the audit log. Without `--reason`, the name of the command is the reason. */
 export const operatorFor = (command: string, reason: Option.Option<string>): Effect.Effect<Operator> =>
   Effect.map(userName, (actor) => ({ actor, reason: Option.getOrElse(reason, () => `cli: ${command}`) }))
 
-/** The user of the operating system. Containers often have no user database, but always a user id. */
+/** The name of the operating system user, or the user id in a container without a user database. */
 const userName = Effect.try(() => Os.userInfo().username).pipe(
   Effect.orElseSucceed(() => `uid ${process.getuid?.() ?? "unknown"}`)
 )

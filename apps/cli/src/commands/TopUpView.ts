@@ -1,5 +1,5 @@
 /**
- * Top-up orders as commands print them: the fields of the reseller API, and the fields for operators only.
+ * Formats top-up orders for output: the fields that the reseller API shows, and fields for operators only.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
@@ -100,7 +100,7 @@ const receivedText = (order: TopUpOrder): string => {
   return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} in excess` : ""}`
 }
 
-/** Where the payer sends the money; for a QRIS code the page that shows it, if there is one. */
+/** Returns the rows that say where the payer sends the money. For a QRIS code: its page, if any. */
 const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
   switch (instructions._tag) {
     case "Qris":

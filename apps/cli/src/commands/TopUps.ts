@@ -1,5 +1,5 @@
 /**
- * `tollgate topups`: top-up orders, and their reconciliation with the payment providers.
+ * `tollgate topups`: shows top-up orders and reconciles them with the payment providers.
  */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
@@ -24,7 +24,7 @@ import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
 const isOrderId = Schema.is(OrderId)
 
-/** The id, or the number that payers and providers see. */
+/** The id of an order, or the order number that payers and providers see. */
 const OrderName = Schema.String.pipe(
   Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {
@@ -35,7 +35,7 @@ const OrderName = Schema.String.pipe(
 )
 const order = argument("id", OrderName, "The order's id or its number, RTO-...")
 
-const status = oneOf("status", TopUpStatus.literals, "Only orders with this status.")
+const status = oneOf("status", TopUpStatus.literals, "List only orders with this status.")
 
 const list = reportCommand(
   "list",
@@ -67,7 +67,7 @@ const show = reportCommand(
     })
 )
 
-/** The only command that needs the settings of the payment providers. */
+/** Defines the only command that needs the settings of the payment providers. */
 const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "reconcile",
@@ -89,7 +89,7 @@ const reconcileOne = (id: OrderId) =>
     return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
   })
 
-/** The stored order does not show payments since the last refresh. */
+/** Returns the problem to report: the stored order does not show payments since the last refresh. */
 const notRefreshed = (provider: string) => ({
   code: "provider_unavailable",
   message: `${provider} did not respond; the order is shown as stored. See: tollgate doctor`

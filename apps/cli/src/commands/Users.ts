@@ -1,5 +1,5 @@
 /**
- * `tollgate users`: the owners of balances and keys.
+ * `tollgate users`: creates and shows users. A user owns balances and API keys.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

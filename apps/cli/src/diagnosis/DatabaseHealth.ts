@@ -1,5 +1,5 @@
 /**
- * Checks of the database: its state, the catalog, the holds and the image reviews.
+ * Checks the database: its state, the catalog, the holds and the image reviews.
  */
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -13,7 +13,7 @@ import { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, findingOnFailure, ok, warn } from "./Finding.ts"
 
 const MIN_VERSION = 15
-/** Timestamps come from the database, token lifetimes from the server: a difference of a second is harmless. */
+/** Stored timestamps use the database clock, token lifetimes the server clock. One second is harmless. */
 const MAX_CLOCK_SKEW_MILLIS = 1_000
 
 export const databaseFindings: Effect.Effect<
@@ -89,22 +89,22 @@ const holds = Effect.gen(function* () {
   const orphaned = open.filter((hold) => hold.orphaned).length
   return [
     orphaned === 0
-      ? ok("holds", `${open.length} open, none of a dead node`)
+      ? ok("holds", `${open.length} open, none belongs to a dead node`)
       : warn(
           "holds",
-          `${open.length} open, ${orphaned} of dead nodes`,
+          `${open.length} open, ${orphaned} on dead nodes`,
           "A running server settles them, or: tollgate holds sweep"
         )
   ]
 })
 
-/** A longer queue is reported as this number or more. */
+/** The maximum number of queued reviews to count. A longer queue is reported as this number or more. */
 const MAX_COUNTED = 1_000
 
 const images = Effect.gen(function* () {
   const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MAX_COUNTED))
   const [oldest] = waiting
-  if (oldest === undefined) return [ok("images", "none waits for a review")]
+  if (oldest === undefined) return [ok("images", "no request waits for a review")]
   const count = waiting.length < MAX_COUNTED ? `${waiting.length}` : `${MAX_COUNTED} or more`
   return [
     warn(

@@ -1,5 +1,5 @@
 /**
- * The result of one check of the doctor.
+ * The result of one check that `tollgate doctor` runs.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,10 +8,10 @@ import { rootMessage } from "../exit/CommandFailed.ts"
 
 export interface Finding {
   readonly check: string
-  /** `fail` stops the gateway or endangers money; `warn` does not. */
+  /** `fail`: the gateway cannot run, or money is at risk. `warn`: any other problem. */
   readonly status: "ok" | "warn" | "fail"
   readonly detail: string
-  /** What to do; absent when the check is ok. */
+  /** The action that corrects the problem; absent when the check is ok. */
   readonly advice?: string
 }
 
@@ -31,7 +31,7 @@ export const fail = (check: string, detail: string, advice: string): Finding => 
   advice
 })
 
-/** A check that fails is a finding too, so that the doctor always runs to its end. */
+/** Turns an error raised by a check into a finding, so that the doctor runs the remaining checks. */
 export const findingOnFailure =
   (check: string, advice: string) =>
   <R>(

@@ -1,5 +1,5 @@
 /**
- * Checks that need no database: the data directory and the key pepper.
+ * Checks the data directory and the key pepper. Neither check needs the database.
  */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
@@ -26,12 +26,12 @@ const keyPepper = (settings: typeof Settings.Service): Finding => {
     ? warn(
         "key pepper",
         "KEY_PEPPER is not set here",
-        "Keys cannot be created from this shell: set KEY_PEPPER to the value of the servers."
+        "Keys cannot be created from this shell. Set KEY_PEPPER to the value that the servers use."
       )
     : ok("key pepper", "KEY_PEPPER is not set; in development it is generated into the data directory")
 }
 
-/** A missing directory is as writable as its nearest existing parent. */
+/** Returns whether a directory is writable. A missing directory is writable if its nearest existing parent is. */
 const isWritable = (directory: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     access(directory, constants.W_OK | constants.X_OK).then(

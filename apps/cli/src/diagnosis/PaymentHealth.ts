@@ -1,8 +1,8 @@
 /**
- * Checks of the payment providers: whether each one responds and accepts the credentials.
+ * Checks whether each payment provider responds and accepts its credentials.
  */
 
-import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
+import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import {
   type PaymentProvider,
   PaymentProviders,
@@ -16,17 +16,17 @@ import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
-  // No payment is opened, so any deployment name will do.
+  // The checks open no payment, so any deployment name works.
   const findings = yield* Effect.provide(probeAll, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
-  const simulatorUrl = simulatorAddress(simulatorPort)
+  const simulatorUrl = localSimulatorUrl(simulatorPort)
   return [
     findings.every(({ status }) => status === "ok")
       ? ok("payments", `simulated at ${simulatorUrl}`)
       : warn(
           "payments",
           `simulated, but the simulator at ${simulatorUrl} does not respond`,
-          "The simulator runs inside a development server. Start one: npm start"
+          "The simulator runs inside a development server. Start the server: npm start"
         )
   ]
 })
@@ -59,6 +59,6 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
   })
 }
 
-/** The provider fails rather than the settings, and may recover. */
+/** Returns whether the provider may recover without a change of the settings. */
 const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
   kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

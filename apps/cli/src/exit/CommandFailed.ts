@@ -1,37 +1,37 @@
 /**
- * A command that failed: its message, its code for programs, and the exit code of the process.
+ * The error of a failed command: a message, a code for programs, and the exit code of the process.
  */
 import { causeChainOf, rootMessageOf } from "@tollgate/composition/StartFailed"
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 
-/** Scripts rely on these. */
+/** The exit codes of the process. Scripts rely on these numbers. */
 export const exitCodes = {
   done: 0,
-  /** Something is broken: the database is unreachable, the audit found a difference. */
+  /** The command failed, for example because the database is unreachable or the audit found a difference. */
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** A rule refuses the command: the user exists, the operation id is used. */
+  /** A business rule refuses the command, for example because the user already exists. */
   refused: 3,
-  /** Interrupted by Ctrl-C: the code that shells use. */
+  /** Interrupted by Ctrl-C; shells use the same code. */
   interrupted: 130
 } as const
 
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly exit: Exclude<keyof typeof exitCodes, "done" | "interrupted">
-  /** For programs. */
+  /** A stable code for programs. */
   readonly code: string
-  /** For people: what happened and what to do, in full sentences. */
+  /** Full sentences for people: the failure and the remedy. */
   readonly message: string
-  /** The document on stdout already reports the failure. */
+  /** True if the document on stdout already reports the failure. */
   readonly reported?: boolean
 }> {}
 
-/** The message of the innermost error: the outer errors only wrap the cause. */
+/** Returns the message of the innermost error; the outer errors only wrap it. */
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
-/** Whether the database or the connection to it failed, rather than this program. */
+/** Returns whether the database or its connection failed, and not this program. */
 export const isDatabaseFailure = (cause: Cause.Cause<unknown>): boolean =>
   causeChainOf(Cause.squash(cause)).some(
     (error) => hasMember(error, "_tag", /^SqlError$/) || hasMember(error, "code", /^(E[A-Z]{3,}|[0-9A-Z]{5})$/)

@@ -1,5 +1,5 @@
 /**
- * The end of a command: the message of a failure, as text or as JSON, and the exit code.
+ * Reports the end of a command: prints the message of a failure, as text or JSON, and returns the exit code.
  */
 import { stripVTControlCharacters } from "node:util"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -28,7 +28,7 @@ export const reportExit = (exit: Exit.Exit<void, Failure>, { help, json }: Comma
   const isUsage = ValidationError.isValidationError(failure)
   const failed = isUsage ? usageFailed(failure) : failure === undefined ? defect(exit.cause) : commandFailed(failure)
   return Effect.gen(function* () {
-    // The library has already printed what is wrong with the command line; the hint comes after it.
+    // @effect/cli has already printed the error in the command line; this hint follows that message.
     yield* printNote(isUsage ? `See: ${help}` : failed.message)
     if (json && failed.reported !== true) {
       yield* Console.log(encode({ error: { code: failed.code, message: failed.message } }))
@@ -57,5 +57,5 @@ const defect = (cause: Cause.Cause<unknown>): CommandFailed =>
     : new CommandFailed({
         exit: "failed",
         code: "internal_error",
-        message: `This is a defect of the command line; please report it.\n${Cause.pretty(cause)}`
+        message: `This is a defect in the Tollgate CLI; please report it.\n${Cause.pretty(cause)}`
       })

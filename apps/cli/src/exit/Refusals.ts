@@ -1,5 +1,5 @@
 /**
- * The rules that can refuse a command, each with its code and its message.
+ * Maps each domain refusal of a command to a code and a message.
  */
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
@@ -40,21 +40,21 @@ type RefusalTexts = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refus
 const texts: RefusalTexts = {
   UserExists: ({ email }) => ({
     code: "user_exists",
-    message: `There is a user ${email} already. See: tollgate users show ${email}`
+    message: `The user ${email} already exists. See: tollgate users show ${email}`
   }),
   UserNotFound: ({ email }) => ({
     code: "user_not_found",
-    message: `There is no user ${email}. Create one with: tollgate users create ${email}`
+    message: `The user ${email} does not exist. Create one with: tollgate users create ${email}`
   }),
   ApiKeyNotFound: ({ keyId }) => ({
     code: "key_not_found",
-    message: `There is no key ${keyId}. List a user's keys with: tollgate keys list --user EMAIL`
+    message: `The key ${keyId} does not exist. List a user's keys with: tollgate keys list --user EMAIL`
   }),
   CreditConflict: ({ operationId }) => ({
     code: "operation_conflict",
     message:
       `The operation ${operationId} is already used for another user or another amount. ` +
-      "Nothing was moved; use a new operation id for a new credit."
+      "No balance was changed; use a new operation id for a new credit."
   }),
   CatalogFileInvalid: ({ issues }) => ({
     code: "catalog_file_invalid",
@@ -66,11 +66,11 @@ const texts: RefusalTexts = {
   }),
   ResellerNotFound: ({ reseller }) => ({
     code: "reseller_not_found",
-    message: `There is no reseller ${reseller}. List the resellers with: tollgate resellers list`
+    message: `The reseller ${reseller} does not exist. List the resellers with: tollgate resellers list`
   }),
   ReviewRefused: ({ move, status }) => ({
     code: "review_refused",
-    message: `The command ${move} does not apply to a reseller that is ${status}. Nothing was changed.`
+    message: `The command ${move} does not apply to a reseller with the status ${status}. Nothing was changed.`
   }),
   PatternNotListed: ({ pattern }) => ({
     code: "pattern_not_listed",
@@ -80,17 +80,17 @@ const texts: RefusalTexts = {
     code: "operation_conflict",
     message:
       `The operation ${operationId} is already used for another reseller or another amount. ` +
-      "Nothing was moved; use a new operation id for a new change."
+      "No balance was changed; use a new operation id for a new change."
   }),
   InsufficientQuota: ({ balanceUsdMicro, neededUsdMicro }) => ({
     code: "insufficient_quota",
     message:
       `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to deduct. ` +
-      "Nothing was moved: quota never becomes negative."
+      "No balance was changed: quota never becomes negative."
   }),
   TopUpNotFound: () => ({
     code: "topup_not_found",
-    message: "There is no such order. List the orders with: tollgate topups list"
+    message: "The order does not exist. List the orders with: tollgate topups list"
   }),
   ReviewNotFound: ({ requestId }) => ({
     code: "review_not_found",
@@ -109,7 +109,7 @@ const texts: RefusalTexts = {
 const MAX_ISSUES = 50
 
 export const refused = (refusal: Refusal): CommandFailed => {
-  // The compiler checks that the table has a row for each tag, but cannot follow the lookup.
+  // The compiler checks that the table has a row for each tag, but cannot infer the type of the lookup.
   const textOf = texts[refusal._tag] as (refusal: Refusal) => RefusalText
   return new CommandFailed({ exit: "refused", ...textOf(refusal) })
 }

@@ -1,5 +1,5 @@
 /**
- * One page of help, laid out for a terminal: the usage, the description, and the commands, arguments and options in two
+ * Formats the help page of a command for a terminal: usage, description, and commands, arguments and options in two
  * columns.
  */
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -7,10 +7,10 @@ import type * as Span from "@effect/cli/HelpDoc/Span"
 import * as Usage from "@effect/cli/Usage"
 
 const WIDTH = 100
-/** The maximum width of the first column; a longer name gets a separate line. */
+/** The maximum width of the first column, in characters. A longer name stands on a separate line. */
 const MAX_FIRST_COLUMN = 34
 
-/** `words` are those of the command line. The words after the command's own name are its arguments. */
+/** Returns the help page. `words` is the command line; the words after the name of the command are its arguments. */
 export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: HelpDoc.HelpDoc): string => {
   const [name = "", ...parameters] = parametersOf(paragraphs(Usage.getHelp(usage)).join(" "))
   const sections = sectionsOf(doc)
@@ -28,10 +28,10 @@ export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: 
 
 type Row = readonly [name: string, explanation: string]
 
-/** Sentences that the library prints for every option, without information. */
+/** Sentences without information that @effect/cli prints for every option. */
 const BOILERPLATE = /^(A user-defined piece of text\.|A true or false value\.|This setting is optional\.)$/
 
-/** The library's page: headings, each followed by sentences, described names or a list of commands. */
+/** Splits the help page of @effect/cli by heading. A section holds sentences, described names or a list of commands. */
 const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row>> => {
   const sections = new Map<string, ReadonlyArray<Row>>()
   let heading = ""
@@ -53,8 +53,8 @@ const described = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): 
 ]
 
 /**
- * The library prints a command and its description on one line, at least two spaces apart, and repeats the name of a
- * group that holds a group.
+ * Parses a line of the command list. @effect/cli separates a command from its description by at least two spaces, and
+ * repeats the name of a group that contains another group.
  */
 const listed = (line: string): Row => {
   const [usage = "", explanation = ""] = line.split(/ {2,}/)
@@ -62,11 +62,11 @@ const listed = (line: string): Row => {
   return [shown.slice(shown[0] === shown[1] ? 1 : 0).join(" "), explanation]
 }
 
-/** A group is listed by its commands. */
+/** Removes the row of a group if the rows of its commands are present. */
 const withoutGroups = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
   rows.filter(([name]) => !rows.some(([other]) => other.startsWith(`${name} `)))
 
-/** Names and parameters one by one, arguments before options, `<key-id>` written as KEY_ID. */
+/** Splits a usage line into parameters: arguments first, then options. Writes `<key-id>` as KEY_ID. */
 const parametersOf = (usage: string): ReadonlyArray<string> => {
   const all = usage.match(/\[[^\]]*\]|--\S+ [A-Z_]+|\S+/g) ?? []
   const isOption = (parameter: string) => /^\[?-/.test(parameter)

@@ -1,5 +1,5 @@
 /**
- * The help that `--help` and an empty command line print.
+ * Returns the help text for `--help` and for an empty command line.
  */
 import * as BuiltInOptions from "@effect/cli/BuiltInOptions"
 import * as CliConfig from "@effect/cli/CliConfig"
@@ -10,21 +10,21 @@ import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
 import { helpPage } from "./HelpPage.ts"
 
-/** The same parser settings for commands and for their help. */
+/** Parser settings, shared by the commands and their help. */
 export const cliConfig = CliConfig.make({ showBuiltIns: false, showAllNames: false, isCaseSensitive: true })
 
 const FOOTER = `Every command takes --json (one JSON document on stdout, for programs) and --help.
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a rule.
-The database is DATABASE_URL. In development the default is the embedded Postgres in DATA_DIR; a
-command starts it when no server runs it.`
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by a business rule.
+Commands use the database in DATABASE_URL. In development the default is the embedded Postgres in
+DATA_DIR; a command starts this Postgres when no server runs it.`
 
-/** Whether the command line asks for help. An empty one does. */
+/** Returns whether the command line asks for help. An empty command line does. */
 export const isHelpRequest = (args: ReadonlyArray<string>): boolean => {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
   return own.length === 0 || own.includes("--help") || own.includes("-h")
 }
 
-/** The help of the command that these arguments name, or of its nearest group. */
+/** Returns the help of the command that the arguments name, or of the nearest group. */
 export const requestedHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   args: ReadonlyArray<string>
@@ -42,7 +42,7 @@ export const requestedHelp = <Name extends string, R, E, A>(
     return [helpPage(words, help.usage, help.helpDoc), FOOTER].join("\n\n")
   })
 
-/** The command line that shows the help nearest to these arguments. */
+/** Returns the command line that shows the help nearest to the arguments. */
 export const nearestHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   [first = ""]: ReadonlyArray<string>

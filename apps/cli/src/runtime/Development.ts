@@ -1,8 +1,8 @@
 /**
- * The replacements for a production database and payment providers on a development machine: the embedded Postgres of
- * DATA_DIR, and the payment simulator that a server runs.
+ * Connects commands on a development machine to the embedded Postgres in DATA_DIR and to the payment simulator of a
+ * running server.
  *
- * Loaded only when it is needed: a production installation does not contain these packages.
+ * Commands import this module only when they need it: a production deployment does not contain its packages.
  */
 import { join } from "node:path"
 import type { PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -10,7 +10,7 @@ import { fromCluster, type PostgresLayer } from "@tollgate/composition/Postgres"
 import { StartFailed } from "@tollgate/composition/StartFailed"
 import * as Effect from "effect/Effect"
 
-/** Joined when a server runs it, started for the duration of the command otherwise. */
+/** Joins the embedded Postgres of a running server, or starts one for the duration of the command. */
 export const embeddedPostgres = (dataDir: string): PostgresLayer =>
   fromCluster(
     Effect.flatMap(
@@ -22,7 +22,7 @@ export const embeddedPostgres = (dataDir: string): PostgresLayer =>
     )
   )
 
-/** The simulator belongs to a server: while none runs, the simulated providers do not respond. */
+/** Connects to the simulator of a running server. Without a running server, the simulated providers do not respond. */
 export const paymentSimulation: Effect.Effect<PaymentSimulation> = Effect.map(
   Effect.promise(() => import("@tollgate/simulators/topup/PaymentSimulator")),
   (simulator) => simulator.paymentSimulation

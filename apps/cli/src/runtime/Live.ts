@@ -1,5 +1,5 @@
 /**
- * The ports of the commands, over the database that the environment names.
+ * Layers with the ports of the commands, for the database that the environment configures.
  */
 import { operatorKeys, operatorStores } from "@tollgate/composition/OperatorPorts"
 import { fromUrl } from "@tollgate/composition/Postgres"
@@ -32,23 +32,23 @@ const stores = Layer.unwrapEffect(
   })
 )
 
-/** Every store, before any statement is sent to the database. */
+/** Every store. Building this layer sends no statement to the database. */
 export const opened = Layer.provideMerge(stores, settings)
 
-/** The stores of a database that responds. */
+/** Every store, after a check that the database responds. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
-/** The stores of a database with the tables of this version. */
+/** Every store, after a check that the schema of the database is up to date. */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 
 const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pipe(
   Layer.mapError(({ message }) => failed("invalid_settings", `The key pepper cannot be used: ${message}`))
 )
 
-/** The same, with API keys. */
+/** The same as `ready`, with the API key store. */
 export const readyForKeys = Layer.provideMerge(keys, ready)
 
-/** The payment providers. Their adapters are loaded only for commands that call providers. */
+/** The payment providers. The adapters are loaded only for commands that call providers. */
 export const providers = Layer.unwrapEffect(
   Effect.map(
     Effect.promise(() => import("./Payments.ts")),

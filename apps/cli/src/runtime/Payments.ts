@@ -1,9 +1,9 @@
 /**
- * The payment providers of the servers with this environment. Loaded only for commands that call providers: their
- * adapters are half of the code that a command can load.
+ * Builds the payment providers that the environment configures, as the servers do. Only commands that call providers
+ * load this module: the adapters are half of the code that a command can load.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
-import { simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
+import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { Database } from "@tollgate/application/operations/Database"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
@@ -22,7 +22,7 @@ export const config: Effect.Effect<PaymentConfig, CommandFailed, Settings> = Eff
   )
 )
 
-/** `deployment` identifies the database for the simulator. */
+/** Builds the providers. `deployment` identifies the database to the simulator. */
 export const providersOf = <R>(deployment: Effect.Effect<string, never, R>) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
@@ -30,7 +30,7 @@ export const providersOf = <R>(deployment: Effect.Effect<string, never, R>) =>
       if (payments.simulatorPort === undefined) return realPayments(payments)
       return simulatedPayments(payments, {
         simulation: yield* paymentSimulation,
-        simulatorUrl: simulatorAddress(payments.simulatorPort),
+        simulatorUrl: localSimulatorUrl(payments.simulatorPort),
         deployment: yield* deployment,
         gatewayUrl: undefined
       })

@@ -1,5 +1,5 @@
 /**
- * The first statement to the database: whether it responds, and whether its schema is up to date.
+ * Checks whether the database responds and whether its schema is up to date.
  */
 import { Database, type DatabaseState } from "@tollgate/application/operations/Database"
 import * as Cause from "effect/Cause"
@@ -20,8 +20,8 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
       message:
         `The database does not respond: ${reason}. ` +
         (DATABASE_URL === undefined
-          ? "It is the embedded Postgres in DATA_DIR; its log is next to its data."
-          : "Check that it runs and that DATABASE_URL has the right host, user and password.")
+          ? "It is the embedded Postgres in DATA_DIR; the file log there has the reason."
+          : "Check that Postgres runs and that DATABASE_URL has the right host, user and password.")
     })
   return yield* database.state.pipe(
     Effect.timeoutFail({ duration: TIMEOUT, onTimeout: () => unreachable(`no response within ${TIMEOUT}`) }),
@@ -36,7 +36,7 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
 const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined =>
   Cause.failures(cause).pipe((failures) => [...failures][0])
 
-/** Requires the schema of this version. An embedded Postgres is migrated, as a server does it. */
+/** Fails unless the schema is up to date. Migrates an embedded Postgres, as a development server does. */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings
   const { pendingMigrations } = yield* reachDatabase
@@ -49,6 +49,6 @@ export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settin
   return yield* new CommandFailed({
     exit: "failed",
     code: "migrations_pending",
-    message: `The database lacks ${pendingMigrations.join(", ")}. Run: tollgate migrate`
+    message: `The database lacks the migrations ${pendingMigrations.join(", ")}. Run: tollgate migrate`
   })
 })

@@ -1,5 +1,5 @@
 /**
- * The environment variables that commands use: the same names, defaults and meaning as for the server.
+ * Reads the environment variables that commands use. They have the same names, defaults and meaning as for the server.
  */
 import { type OperatorSettings, readOperatorSettings } from "@tollgate/composition/OperatorPorts"
 import * as Context from "effect/Context"
@@ -24,13 +24,13 @@ export const layer = Layer.effect(
   Effect.suspend(() => Either.mapLeft(readOperatorSettings(process.env), unusable))
 )
 
-/** Keys are created with the pepper that the production servers verify them with. */
+/** Fails in production without KEY_PEPPER: a key must be created with the pepper that the servers verify it with. */
 export const requireKeyPepper = Effect.flatMap(Settings, ({ KEY_PEPPER, NODE_ENV }) =>
   NODE_ENV === "production" && KEY_PEPPER === undefined
     ? new CommandFailed({
         exit: "failed",
         code: "invalid_settings",
-        message: "KEY_PEPPER is not set. In production, creating a key requires the KEY_PEPPER of the servers."
+        message: "KEY_PEPPER is not set. In production, creating a key requires the KEY_PEPPER that the servers use."
       })
     : Effect.void
 )

@@ -1,8 +1,9 @@
 /**
- * The output of a command: one JSON document for programs, or text for people. Nothing else goes to stdout.
+ * Prints the output of a command: one JSON document for programs, or text for people. Nothing else goes to
+ * stdout.
  *
- * A document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of digits
- * and token counts as numbers.
+ * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of
+ * digits and token counts as numbers.
  */
 import * as Console from "effect/Console"
 import type * as Effect from "effect/Effect"
@@ -12,30 +13,30 @@ export type Json = string | number | boolean | null | ReadonlyArray<Json> | { re
 export interface Report {
   readonly document: Json
   readonly text: string
-  /** The report shows a problem: the command ends with 1 after printing it. */
+  /** Set if the report shows a problem: the command then prints the report and exits with 1. */
   readonly problem?: { readonly code: string; readonly message: string }
 }
 
 export const print = (json: boolean, { document, text }: Report): Effect.Effect<void> =>
   Console.log(json ? encode(document) : printable(text))
 
-/** Prints to stderr, so that the text never ends up in a pipe. */
+/** Prints to stderr, so that the text is never part of piped output. */
 export const printNote = (text: string): Effect.Effect<void> => Console.error(printable(text))
 
 export const encode = (document: Json): string => JSON.stringify(document, null, 2)
 
-/** Tokens or rows. The database keeps every count below 2^53, so the conversion to a number is exact. */
+/** Converts a number of tokens or rows. The database keeps every count below 2^53, so the conversion is exact. */
 export const count = (quantity: bigint): number => Number(quantity)
 
 export const timestamp = (date: Date): string => date.toISOString()
 
-// Control characters, and the invisible characters that reorder a line: a name from a database or a file must not move
-// the cursor, change colors or reverse the direction of the text.
+// Matches control characters and invisible characters that reorder a line. A name from a database or a file must not
+// move the cursor, change colors or reverse the direction of the text.
 const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
-/** One line that is safe to print: line breaks are escaped too. */
+/** Returns one line that is safe to print, with line breaks escaped too. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escape)
 
 const printable = (text: string): string => text.split("\n").map(printableLine).join("\n")

@@ -1,12 +1,12 @@
 /**
- * Rows under their headings, and lists of named values. Each column is as wide as its widest cell.
+ * Formats rows under headings, and lists of named values. Each column is as wide as its widest cell.
  */
 import { printableLine } from "./Output.ts"
 
 export interface Column<Row> {
   readonly heading: string
   readonly cell: (row: Row) => string
-  /** Amounts and counts are right-aligned. */
+  /** Set for amounts and counts, which are right-aligned. */
   readonly align?: "right"
 }
 
@@ -34,7 +34,7 @@ export const table = <Row>(columns: ReadonlyArray<Column<Row>>, rows: ReadonlyAr
 /** Counts characters, not code units: an emoji is one character. */
 const widthOf = (text: string): number => [...text].length
 
-/** The values of one thing, one named value a line. */
+/** Formats named values, one per line. */
 export const namedValues = (values: ReadonlyArray<readonly [name: string, value: string]>): string => {
   const width = Math.max(...values.map(([name]) => name.length))
   return values.map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value)}`).join("\n")

@@ -1,5 +1,5 @@
 /**
- * The text that `npm start` prints: the addresses, the credentials of the demo, and commands to paste.
+ * The text that `npm start` prints: the URLs, the demo credentials, and commands to paste.
  */
 import * as Redacted from "effect/Redacted"
 import type { DemoCustomer } from "./DemoCustomer.ts"
@@ -8,11 +8,11 @@ import type { DemoReseller } from "./DemoReseller.ts"
 export interface Demo {
   readonly customer: DemoCustomer
   readonly reseller: DemoReseller
-  /** The address of the payment simulator, if it runs. */
-  readonly simulatorAddress: string | undefined
+  /** The URL of the payment simulator, if it runs. */
+  readonly paymentSimulatorUrl: string | undefined
 }
 
-export const banner = (baseUrl: string, { customer, reseller, simulatorAddress }: Demo): string => {
+export const banner = (baseUrl: string, { customer, reseller, paymentSimulatorUrl }: Demo): string => {
   const key = Redacted.value(customer.key)
   const call = (body: string, flags = "", path = "/v1/chat/completions") =>
     [
@@ -27,7 +27,7 @@ Tollgate is serving on ${baseUrl}   (demo: the provider is simulated, the money 
   customer   ${customer.email}
   key        ${key}
   reseller   ${reseller.email}, password ${reseller.password}
-${simulatorAddress === undefined ? "" : `  payments   ${simulatorAddress}   (simulated: one click pays an order)\n`}
+${paymentSimulatorUrl === undefined ? "" : `  payments   ${paymentSimulatorUrl}   (simulated: one click pays an order)\n`}
 Stream a response:
 
 ${call('{"model":"demo-chat","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"What is a tollgate?"}]}', "-N ")}

@@ -1,9 +1,9 @@
 /**
- * The demo: a simulated provider, a catalog that routes to it, a customer with a key and a balance, and a reseller with
- * quota.
+ * Starts the demo: a simulated provider, a catalog that routes to it, a customer with a key and a balance, and a
+ * reseller with quota.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
-import { SimulatorAddress } from "@tollgate/composition/Payments"
+import { SimulatorUrl } from "@tollgate/composition/Payments"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -12,16 +12,19 @@ import { demoCatalog } from "./DemoCatalog.ts"
 import { demoCustomer } from "./DemoCustomer.ts"
 import { demoReseller } from "./DemoReseller.ts"
 
-/** Runs until the scope ends. Returns how to print the banner once the server is up. CATALOG_FILE replaces the catalog. */
+/**
+ * Runs the demo until the scope ends, and returns a function that prints the banner.
+ * CATALOG_FILE replaces its catalog.
+ */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {
     const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/inference/SimulatedUpstream"))
     const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
-      yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the catalog of the demo" })
+      yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo catalog" })
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
     const reseller = yield* demoReseller(customer.email)
-    const simulatorAddress = yield* SimulatorAddress
-    return (baseUrl: string) => Console.log(banner(baseUrl, { customer, reseller, simulatorAddress }))
+    const paymentSimulatorUrl = yield* SimulatorUrl
+    return (baseUrl: string) => Console.log(banner(baseUrl, { customer, reseller, paymentSimulatorUrl }))
   })

@@ -1,10 +1,11 @@
 /**
- * The catalog of the demo: two text models, two image models and an embedding model, served by the simulated provider over every protocol.
+ * The demo catalog: two text models, two image models and an embedding model. The simulated provider serves them over
+ * every protocol.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
 
-/** The environment variable that the catalog names for the key of the simulated provider. */
+/** The environment variable that the catalog names for the API key of the simulated provider. */
 export const DEMO_KEY_ENV = "SIMULATOR_API_KEY"
 
 export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>

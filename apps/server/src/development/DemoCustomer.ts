@@ -1,7 +1,8 @@
 /**
- * The customer of the demo: created at the first start with a key and ten dollars, and reused at later starts.
+ * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse it.
  *
- * The key is stored in the data directory, readable by its owner only, because the database holds only its digest.
+ * The API key is stored in the data directory, in a file that only its owner can read, because the database holds only
+ * the digest of the key.
  */
 import { randomUUID } from "node:crypto"
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -30,7 +31,7 @@ export const demoCustomer = (dataDir: string) =>
     const found = users.find(email)
     yield* found.pipe(
       Effect.catchTag("UserNotFound", () => users.create(email, operator)),
-      // Another server creates the demo at the same time.
+      // Another server creates the demo customer concurrently.
       Effect.catchTag("UserExists", () => found)
     )
     yield* (yield* PaygAccounts).credit({
@@ -47,7 +48,7 @@ export const demoCustomer = (dataDir: string) =>
     return { email, key: secret } satisfies DemoCustomer
   })
 
-/** Writes the file atomically. A key that another server has stored meanwhile stays; both keys work. */
+/** Writes the key file atomically. Keeps a key that another server has stored meanwhile; both keys are valid. */
 const store = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(file), { recursive: true })
   const draft = `${file}.${randomUUID()}`

@@ -1,6 +1,6 @@
 /**
- * The reseller of the demo: active, with a hundred dollars of quota, and linked to the demo's customer. Its password is
- * printed, because the money is not real; production refuses the demo.
+ * Creates the demo reseller: active, with a quota of 100 USD, and linked to the demo customer. The server prints the
+ * password, because the money is not real. The demo does not run in production.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -23,7 +23,7 @@ export interface DemoReseller {
   readonly password: string
 }
 
-/** Created at the first start. Later starts keep the changes of operators. */
+/** Creates the reseller at the first start. Later starts keep changes that operators made. */
 export const demoReseller = (
   customer: Email
 ): Effect.Effect<DemoReseller, never, Resellers | Quota | Customers | PasswordHasher> =>
@@ -44,7 +44,7 @@ const signedUp = Effect.gen(function* () {
   const resellers = yield* Resellers
   const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
   return yield* resellers.create({ email, name: "Demo reseller", waNumber: "6281200000000", passwordHash }).pipe(
-    // Another server creates the demo at the same time.
+    // Another server creates the demo reseller concurrently.
     Effect.catchTag("EmailExists", () => resellers.named(email))
   )
 })

@@ -1,8 +1,8 @@
 /**
- * The services that a development server starts itself: the embedded Postgres of the data directory when DATABASE_URL
- * is not set, and the payment simulator while no payment provider is configured.
+ * Starts the local services of a development server: the embedded Postgres in the data directory when DATABASE_URL is
+ * not set, and the payment simulator when no payment provider is configured.
  *
- * Their packages are loaded only when needed: a production installation does not contain them.
+ * The packages of these services are loaded only when needed: a production deployment does not contain them.
  */
 import { join } from "node:path"
 import { Database } from "@tollgate/application/operations/Database"
@@ -32,7 +32,8 @@ export const embeddedPostgres = ({ DATA_DIR, production }: ServerConfig): Postgr
   )
 }
 
-/** Starts the simulator on this port, or joins the one that listens there, and connects all payment providers to it. */
+/** Starts the payment simulator on `port`, or joins the simulator that already listens there, and connects all payment
+ * providers to it. */
 export const paymentSimulator = (config: ServerConfig, port: number): PaymentsLayer<Database> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /**
  * Counts tokens with OpenAI's o200k vocabulary: the local count (docs/reference/billing.md#c12).
  *
- * Every byte-pair counter is quadratic on text without breaks: 200 KB of one letter block a process for 20 seconds. The
- * text is therefore counted in windows of bounded size. A window ends before a blank where there is one; a blank begins a
- * token, so such a cut does not change the count. The vocabulary is loaded at the first use.
+ * A byte-pair counter needs quadratic time for text without spaces: 200 KB of one repeated letter block the process for
+ * 20 seconds. The text is therefore counted in windows of bounded size. A window ends before a space if it contains
+ * one; a space begins a token, so such a cut does not change the count. The vocabulary is loaded at the first use.
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -12,14 +12,19 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Bytes of UTF-8, so that every script costs the same. A window never has more characters than this. */
+/**
+ * Window size in UTF-8 bytes, so that every script costs the same time. A window never has more characters than this.
+ */
 export const WINDOW_BYTES = 1_024
-/** The time of counting before the event loop gets its turn. */
+/** The maximum time of counting, in milliseconds, before the counter yields to the event loop. */
 const TURN_MILLIS = 4
-/** The library caches merged pieces, which can be whole windows. The cache is small, so that clients cannot fill the memory. */
+/**
+ * The library caches merged pieces, each up to a whole window. The cache is small so that clients cannot fill the
+ * memory.
+ */
 const MAX_CACHED_PIECES = 1_000
 
-/** The end of the window that starts at `start`. */
+/** Returns the end index of the window that starts at `start`. */
 export const windowEnd = (text: string, start: number): number => {
   let bytes = 0
   let lastBlank = start
@@ -41,7 +46,7 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 
 type CountWindow = (window: string) => number
 
-/** Text that looks like a control token of the vocabulary is counted as plain text. */
+/** Options that count text that looks like a control token as plain text. */
 const noControlTokens = { disallowedSpecial: new Set<string>() }
 
 let loading: Promise<CountWindow> | undefined

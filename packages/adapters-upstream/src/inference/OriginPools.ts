@@ -1,15 +1,15 @@
 /**
- * Kept-alive connections to upstreams: one pool for each origin.
+ * Keeps connections to upstreams alive, in one pool per origin.
  *
- * A pool has no connection limit, because a full pool queues requests silently. The provider gate limits the requests
- * instead. A new origin closes the pools that are no longer used.
+ * A pool has no connection limit, because a full pool queues requests silently. The provider gate limits the
+ * concurrent requests instead. A new origin closes the pools that are no longer used.
  */
 import { Pool } from "undici"
 
 export interface OriginPools {
-  /** The pool of an origin such as `https://api.example.com`. */
+  /** Returns the pool of an origin such as `https://api.example.com`. */
   readonly poolOf: (origin: string) => Pool
-  /** Closes every connection, also those with open exchanges. */
+  /** Closes every connection, including connections with open exchanges. */
   readonly destroy: () => Promise<void>
 }
 
@@ -17,9 +17,15 @@ const MAX_POOLS = 64
 const UNUSED_MILLIS = 600_000
 
 const CONNECT_TIMEOUT_MILLIS = 10_000
-/** The time for one of several addresses before the next is tried. Node's 250 ms are too short for distant upstreams. */
+/**
+ * The timeout of a connection attempt to one IP address before the next is tried. Node's 250 ms are too short for
+ * distant hosts.
+ */
 const ADDRESS_TIMEOUT_MILLIS = 2_500
-/** Shorter than the idle timeout of most servers. A timeout that the server announces is used instead. */
+/**
+ * The idle time before a connection is closed; shorter than that of most servers. An announced keep-alive timeout
+ * overrides it.
+ */
 const IDLE_CONNECTION_MILLIS = 30_000
 const MAX_HEADER_BYTES = 32_768
 
@@ -48,7 +54,7 @@ export const make = (nowMillis: () => number): OriginPools => {
     byUse.forEach(([origin, { pool, usedAtMillis }], i) => {
       if (i < MAX_POOLS && usedAtMillis > nowMillis() - UNUSED_MILLIS) return
       pools.delete(origin)
-      // Open exchanges can finish.
+      // `close` lets open exchanges finish.
       void pool.close()
     })
   }

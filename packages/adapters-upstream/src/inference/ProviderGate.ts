@@ -1,9 +1,9 @@
 /**
- * The concurrency limit and the circuit breaker of each provider in this process.
+ * Limits the concurrent requests per provider in this process, and keeps one circuit breaker per provider.
  *
- * Slots and breaker belong to the name of a provider and survive a change of the catalog. Their settings come with every
- * request, so a change applies at once. A route on which our key or our account was refused is off for a minute, or until
- * the catalog is replaced, because routes are new objects then.
+ * The slots and the breaker are stored per provider name and survive a change of the catalog. Each request carries the
+ * current settings, so a change applies immediately. A route on which the provider refused our API key or our account
+ * is disabled for a minute, or until the catalog is replaced, because a new catalog has new route objects.
  */
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -14,21 +14,23 @@ import { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/infere
 import { retryAfterSecondsOf } from "@tollgate/domain/validation/RequestErrors"
 import * as Either from "effect/Either"
 
-/** One request inside the gate. */
+/** The permission for one request to call the provider. */
 export interface Slot {
-  /** The upstream has begun to respond. This is enough for a probe to close the breaker, however long the response takes. */
+  /**
+   * Reports that the upstream has begun to respond. A probe closes the breaker now, however long the response takes.
+   */
   readonly answered: () => void
   /** Releases the slot with the verdict. Only the first call counts. */
   readonly leave: (verdict: Verdict) => void
 }
 
-/** Events for the operator's log. */
+/** Events for the log. */
 export type GateNotice =
   | { readonly notice: "breaker opened" | "breaker closed"; readonly provider: ProviderName }
   | { readonly notice: "route taken off"; readonly provider: ProviderName; readonly upstreamModel: string }
 
 export interface GateOptions {
-  /** A monotonic clock without a particular epoch. */
+  /** A monotonic clock with an arbitrary epoch. */
   readonly nowMillis: () => number
   readonly onNotice: (notice: GateNotice) => void
 }
@@ -43,7 +45,7 @@ const RETRY_WHEN_FULL_SECONDS = 1
 interface ProviderState {
   taken: number
   breaker: Breaker.Breaker
-  /** The one request that a half-open breaker admitted. */
+  /** The probe: the one request that a half-open breaker admitted. */
   probe: Slot | undefined
 }
 
@@ -73,7 +75,7 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
   return {
     enter: ({ provider, route }) => {
       const { name, breaker: settings, maxConcurrency } = provider
-      if (isOff(route)) return Either.left(new UpstreamFailed({ cause: `the route to ${name} is off` }))
+      if (isOff(route)) return Either.left(new UpstreamFailed({ cause: `the route to ${name} is disabled` }))
       const state = providers.get(name) ?? { taken: 0, breaker: Breaker.closed, probe: undefined }
       const passage = Breaker.pass(state.breaker, settings, nowMillis())
       if (!passage.admitted) {
@@ -95,8 +97,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
           left = true
           state.taken -= 1
           if (verdict === "misconfigured") takeOff(route)
-          // While a breaker is open or half-open only its probe counts: a request from before says nothing about the
-          // present state of the provider.
+          // While a breaker is open or half-open, only the probe counts: a request that started earlier does not show
+          // the current state of the provider.
           if (state.breaker.state === "closed" || state.probe === slot) {
             move(name, state, judge(state.breaker, verdict, settings, nowMillis()))
           }
@@ -124,7 +126,7 @@ const judge = (
       return Breaker.failed(breaker, settings, nowMillis)
     case "undecided":
       return Breaker.undecided(breaker, nowMillis)
-    // A provider that refuses our account is reachable and responds.
+    // A provider that refuses our account is reachable, so the breaker counts a success.
     case "served":
     case "misconfigured":
       return Breaker.served(breaker)

@@ -1,8 +1,8 @@
 /**
- * One exchange with an upstream: it connects undici's callbacks to the relay's.
+ * Runs one exchange with an upstream: forwards the callbacks of undici to the relay.
  *
- * The slot is released when the relay has closed the exchange and undici has finished with it, whichever is later. A slot
- * stands for a connection, and a connection that is still being opened cannot be cancelled.
+ * The slot is released when the relay has closed the exchange and undici has sent its last callback. A slot represents
+ * a connection, and a connection that is still being opened cannot be cancelled.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -15,14 +15,14 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefine
 export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #events: UpstreamEvents
   readonly #slot: Slot
-  /** Present when the request is on a connection. */
+  /** Set once the request is assigned to a connection. */
   #controller: Dispatcher.DispatchController | undefined
-  /** Undici has accepted the request. Later failures arrive as events. */
+  /** True once undici has accepted the request. Later failures arrive as events. */
   #accepted = false
   #refusal: Error | undefined
-  /** Undici sends no more callbacks. */
+  /** True once undici sends no more callbacks. */
   #ended = false
-  /** Present when the relay has closed the exchange. */
+  /** Set once the relay has closed the exchange. */
   #verdict: Verdict | undefined
 
   constructor(events: UpstreamEvents, slot: Slot) {
@@ -30,7 +30,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     this.#slot = slot
   }
 
-  /** Sends the request. A request that undici refuses at once is a failure and not an exchange. */
+  /** Sends the request. Returns a failure instead of an exchange if undici throws immediately. */
   dispatch(
     dispatcher: Dispatcher,
     request: Dispatcher.DispatchOptions
@@ -100,7 +100,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     try {
       this.#events.onBroken(reasonOf(error))
     } catch {
-      // An exception in the relay must not affect other exchanges. The timeout of the relay ends this one.
+      // An exception in the relay must not affect other exchanges. The timeout of the relay ends this exchange.
     }
   }
 }
@@ -112,7 +112,7 @@ const first = (value: string | ReadonlyArray<string> | undefined): string | unde
 
 const MAX_REASON_CHARACTERS = 300
 
-/** For the log: the error code, if there is one, and the message. */
+/** Returns the error code, or else the name of the error, and the message for the log. */
 const reasonOf = (error: Error): string => {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name
   return `${code}: ${error.message}`.slice(0, MAX_REASON_CHARACTERS)

@@ -1,8 +1,8 @@
 /**
- * The upstreams over HTTP/1.1, through undici's `dispatch`: there is no promise, stream or redirect between a socket and
- * the relay. This adapter has a connect timeout; the relay has the other timeouts.
+ * Calls upstreams over HTTP/1.1 with undici's `dispatch`: no promise, stream or redirect stands between a socket and
+ * the relay. This adapter applies the connect timeout; the relay applies the other timeouts.
  *
- * The credential of a provider is added here and exists nowhere else.
+ * Only this module reads the API keys of providers and adds them to requests.
  */
 import {
   type UpstreamEvents,
@@ -21,12 +21,12 @@ import * as OriginPools from "./OriginPools.ts"
 import * as ProviderGate from "./ProviderGate.ts"
 import { UndiciExchange } from "./UndiciExchange.ts"
 
-/** Reads a provider's key from the variable of this name. It is called for every request. */
+/** Returns the API key of a provider from the environment variable with this name. Called for every request. */
 export type ProviderKeys = (apiKeyEnv: string) => Redacted.Redacted<string> | undefined
 
 export interface UndiciUpstreamsOptions {
   readonly keys: ProviderKeys
-  /** A monotonic clock without a particular epoch. The default is the clock of the process. */
+  /** A monotonic clock with an arbitrary epoch. Default: `performance.now`. */
   readonly nowMillis?: () => number
 }
 
@@ -58,7 +58,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
       const key = keys(provider.apiKeyEnv)
       if (key === undefined || Redacted.value(key) === "") return failed(`${provider.apiKeyEnv} is not set`)
       const target = targetOf(provider)
-      if (target === undefined) return failed(`the base_url of ${provider.name} is not an address`)
+      if (target === undefined) return failed(`the base_url of ${provider.name} is not a URL`)
       const entered = gate.enter(candidate)
       if (Either.isLeft(entered)) return Either.left(entered.left)
       return new UndiciExchange(events, entered.right).dispatch(pools.poolOf(target.origin), {
@@ -73,7 +73,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
 
 export const layer = (options: UndiciUpstreamsOptions): Layer.Layer<Upstreams> => Layer.scoped(Upstreams, make(options))
 
-/** The address of a provider. Undefined when it cannot be parsed. */
+/** The base URL of a provider, split for undici; undefined if the URL cannot be parsed. */
 type Target = { readonly origin: string; readonly basePath: string } | undefined
 
 const readTarget = ({ baseUrl }: Provider): Target => {
@@ -82,7 +82,7 @@ const readTarget = ({ baseUrl }: Provider): Target => {
   return { origin, basePath: pathname.replace(/\/+$/, "") }
 }
 
-/** Headers that this adapter sets itself. */
+/** Headers that only this adapter sets. */
 const OWN_HEADERS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
 
 const wireHeaders = (

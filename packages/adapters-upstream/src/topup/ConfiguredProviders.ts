@@ -1,5 +1,5 @@
 /**
- * The payment providers of this deployment behind the application's port.
+ * Provides the payment providers of this deployment as the port of the application.
  */
 import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as Arr from "effect/Array"
@@ -15,11 +15,11 @@ import type { PaymentProviderDescriptor } from "./wire/PaymentProviderDescriptor
 type MadeProviders = ReadonlyArray<Effect.Effect<PaymentProvider, never, Scope.Scope>>
 
 export interface ConfiguredProvidersSettings {
-  /** Take new payments: of each method the first one. */
+  /** The providers that take new payments. The first provider of each method is used. */
   readonly current: MadeProviders
   /**
-   * Took payments before and are polled for orders that are still open. An earlier account with the label of a current
-   * one cannot be told apart from it and is left out.
+   * Providers that took payments before. They are polled for orders that are still open. An earlier account with the
+   * same label as a current account is ignored, because orders store only the label.
    */
   readonly earlier?: MadeProviders | undefined
 }
@@ -42,7 +42,7 @@ export const make = ({
 export const layer = (settings: ConfiguredProvidersSettings): Layer.Layer<PaymentProviders> =>
   Layer.scoped(PaymentProviders, make(settings))
 
-/** Every provider of the registry that has a simulator: the same adapters, connected to it. */
+/** Makes every provider in the registry that has a simulator: the real adapters, connected to the simulators. */
 export const simulatedProviders = (
   expiryMinutes: PaymentConfig["expiryMinutes"],
   { simulation, ...deployment }: Simulated,
@@ -61,7 +61,7 @@ export const simulatedProviders = (
     )
     if (Either.isLeft(configured)) return [Effect.dieMessage(configured.left.join("; "))]
     if (configured.right === undefined) {
-      return [Effect.dieMessage(`the simulator of ${descriptor.name} gives no credentials`)]
+      return [Effect.dieMessage(`the simulator of ${descriptor.name} provides no credentials`)]
     }
     const wrap = counterpart.wrap ?? ((provider: PaymentProvider) => provider)
     return [Effect.map(configured.right.make, (provider) => wrap(provider, deployment.simulatorUrl))]

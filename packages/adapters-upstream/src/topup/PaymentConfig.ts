@@ -1,5 +1,5 @@
 /**
- * The payment configuration in the environment variables: the providers that take payments, or the simulator.
+ * Reads the payment configuration from the environment: the providers that take payments, or the simulator.
  */
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"
@@ -9,14 +9,14 @@ import type { PaymentValues } from "./PaymentVariables.ts"
 import type { ConfiguredProvider, PaymentProviderDescriptor, Variables } from "./wire/PaymentProviderDescriptor.ts"
 
 export interface PaymentConfig {
-  /** Port of the simulator, where it takes all payments. */
+  /** The port of the simulator that takes all payments; undefined without a simulator. */
   readonly simulatorPort: number | undefined
-  /** The providers with credentials, in the order of the registry. Without any of them there are no top-ups. */
+  /** The providers with credentials, in the order of the registry. If the list is empty, top-ups are not possible. */
   readonly providers: ReadonlyArray<ConfiguredProvider>
   readonly expiryMinutes: Readonly<Record<PaymentMethod, number>>
 }
 
-/** The configuration, or every reason why the values do not fit together, one line each. */
+/** Returns the configuration, or one line per contradiction between the values. */
 export const readPaymentConfig = (
   values: PaymentValues,
   { production }: { readonly production: boolean },
@@ -49,7 +49,7 @@ export const readPaymentConfig = (
     : Either.right({ simulatorPort: simulated ? values.PAYMENTS_SIM_PORT : undefined, providers, expiryMinutes })
 }
 
-/** The address where a provider reports payments: the webhook of its name. */
+/** Returns the webhook URL to which a provider reports payments. */
 export const webhookAddress = (baseUrl: string | undefined, name: string): string | undefined =>
   baseUrl === undefined ? undefined : `${baseUrl}/webhooks/payments/${name}`
 
@@ -60,7 +60,7 @@ const missingCredentials = (values: Variables, names: ReadonlyArray<string>): Re
   const present = presentIn(values, names)
   const missing = names.filter((name) => values[name] === undefined)
   if (present.length === 0 || missing.length === 0) return []
-  return [`${missing.join(", ")}: needed beside ${present.join(", ")}; set what is missing, or unset all`]
+  return [`${missing.join(", ")}: required together with ${present.join(", ")}; set what is missing, or unset all`]
 }
 
 const simulatorErrors = (
@@ -71,7 +71,7 @@ const simulatorErrors = (
   if (!simulated) return []
   if (production) return ["PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it"]
   if (credentials.length === 0) return []
-  return [`PAYMENTS_SIMULATOR: does not run beside a provider; unset it, or ${credentials.join(", ")}`]
+  return [`PAYMENTS_SIMULATOR: does not run together with a provider; unset it, or ${credentials.join(", ")}`]
 }
 
 const productionErrors = (

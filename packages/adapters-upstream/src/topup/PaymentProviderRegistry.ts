@@ -1,7 +1,7 @@
 /**
- * The list of payment providers. A new provider is one folder with a descriptor, and one line here.
+ * The list of payment providers. To add a provider, add a folder with a descriptor and one line here.
  *
- * Where two providers take the same method, the first one in the list that has credentials takes new payments.
+ * If two providers take the same method, the first provider in the list that has credentials takes new payments.
  */
 import { bsc } from "./bsc/BscDescriptor.ts"
 import { midtrans } from "./midtrans/MidtransDescriptor.ts"

@@ -1,9 +1,9 @@
 /**
- * The environment variables of payments: those of the installation, of each provider in the registry, and of each
- * method.
+ * The environment variables that configure payments: general variables, variables of each provider in the registry, and
+ * variables of each payment method.
  *
- * They are fields of a schema rather than Effect's `Config`, so that a program adds them to its own, reports all errors
- * together, and lists them with their descriptions on the operations page.
+ * The variables are schema fields and not an Effect `Config`, so that a program can add them to its own schema, report
+ * all errors together, and compare the descriptions with docs/operations.md.
  */
 import {
   HttpAddress,
@@ -20,16 +20,16 @@ import type { PaymentProviderDescriptor, Variables } from "./wire/PaymentProvide
 const INSTALLATION = {
   PAYMENTS_SIMULATOR: optional(
     Switch,
-    "Simulated payment providers on this machine; default on outside production when no provider is configured"
+    "Simulated payment providers on this machine. Default: on, unless NODE_ENV is production or a provider is configured"
   ),
   PAYMENTS_SIM_PORT: withDefault(
     Port,
     4010,
-    "Port of the payment simulator, on loopback only; a second server uses the one that is there"
+    "Port of the payment simulator, on loopback only; a second server joins the simulator that already listens there"
   ),
   PUBLIC_BASE_URL: optional(
     HttpAddress,
-    "Public address of the servers, like https://gateway.example.com: for webhooks of payment providers and QR images"
+    "Public base URL of the servers, for webhooks of payment providers and QR images. Example: `https://gateway.example.com`"
   )
 }
 
@@ -49,7 +49,7 @@ const EXPIRY = {
 
 type Fields = typeof INSTALLATION & typeof EXPIRY
 
-/** Only the variables common to all providers are in the type; each descriptor validates its own. */
+/** Returns the schema of all variables. Its type has only the common variables; each descriptor validates its own. */
 export const paymentVariables = (providers: ReadonlyArray<PaymentProviderDescriptor>): Schema.Struct<Fields> => {
   const ofProviders: Schema.Struct.Fields = Object.assign({}, ...providers.map(({ fields }) => fields))
   const fields: Fields = { ...INSTALLATION, ...ofProviders, ...EXPIRY }
@@ -58,5 +58,5 @@ export const paymentVariables = (providers: ReadonlyArray<PaymentProviderDescrip
 
 export const PaymentVariables = paymentVariables(PAYMENT_PROVIDERS)
 
-/** Decoded values, with those of the providers among them. */
+/** The decoded values of all variables, including the variables of providers. */
 export type PaymentValues = Schema.Struct.Type<Fields> & Variables

@@ -4,7 +4,7 @@
  * server refuses it in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { type PaymentSimulation, simulatorAddress } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
+import { localSimulatorUrl, type PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -69,7 +69,7 @@ export const start = ({
       })
     )
     const address = server.address()
-    return { baseUrl: simulatorAddress(typeof address === "object" && address !== null ? address.port : port) }
+    return { baseUrl: localSimulatorUrl(typeof address === "object" && address !== null ? address.port : port) }
   })
 
 /**
@@ -80,9 +80,9 @@ export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
   SharedServer.startOrJoin<PaymentSimulator, Scope.Scope>({
     port: options.port,
     start: (port) => start({ ...options, port }),
-    address: simulatorAddress(options.port),
+    address: localSimulatorUrl(options.port),
     isOurs: isSimulated,
-    joined: { baseUrl: simulatorAddress(options.port) }
+    joined: { baseUrl: localSimulatorUrl(options.port) }
   })
 
 /** The simulator as a server composes it with the real adapters. */
@@ -129,7 +129,7 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
       headers: request.headers,
       body,
       now: yield* Clock.currentTimeMillis,
-      origin: simulatorAddress(request.socket.localPort ?? 0)
+      origin: localSimulatorUrl(request.socket.localPort ?? 0)
     })
     if (responded === "hang") yield* Effect.sleep(HANG)
     if (typeof responded === "string") request.socket.resetAndDestroy()

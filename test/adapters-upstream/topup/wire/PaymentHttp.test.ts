@@ -220,7 +220,7 @@ describe("a provider that keeps failing", () => {
       expect(upstream.requests.length).toBe(5)
 
       expect(yield* failing).toMatchObject({ kind: "server_error", ambiguous: false })
-      expect((yield* failing).detail).toBe("paused for 30000 ms after: status 500")
+      expect((yield* failing).detail).toBe("paused for 30000 ms after this failure: status 500")
       expect(upstream.requests.length).toBe(5)
 
       now += 30_000

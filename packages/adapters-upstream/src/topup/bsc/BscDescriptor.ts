@@ -45,9 +45,7 @@ export const bsc = describeProvider({
   productionErrors: ({ BSC_RPC_URLS: urls = [] }) =>
     urls.every((url) => Redacted.value(url).startsWith("https://"))
       ? []
-      : [
-          "BSC_RPC_URLS: https addresses are needed in production; an attacker on the network path could forge payments"
-        ],
+      : ["BSC_RPC_URLS: https URLs are required in production; an attacker on the network path could forge payments"],
   settings: (values, { expiryMinutes, simulated }): BscSettings | undefined => {
     const { BSC_RPC_URLS: rpcUrls, BSC_XPUB: xpub } = values
     if (rpcUrls === undefined || xpub === undefined) return undefined

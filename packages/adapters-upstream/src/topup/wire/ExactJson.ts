@@ -1,8 +1,8 @@
 /**
- * JSON with exact numbers: an amount never passes through floating point.
+ * Reads and writes JSON with exact numbers: an amount never becomes a floating-point number.
  *
  * The reader turns every number into a string, because providers write the same amount with and without quotes. The
- * writer turns a `bigint` or {@link Digits} into a number.
+ * writer writes a `bigint` or {@link Digits} as a JSON number.
  */
 import * as Either from "effect/Either"
 
@@ -23,20 +23,20 @@ export type Written =
   | ReadonlyArray<Written>
   | { readonly [member: string]: Written | undefined }
 
-/** Strings come first, so that digits inside a string are not changed. */
+/** Matches strings before numbers, so that digits inside a string are not changed. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 export const parse = (text: string): Either.Either<unknown, "no JSON"> =>
   Either.try({
     try: () => {
-      // The replacement is correct for valid JSON only.
+      // JSON.parse rejects invalid JSON first: the replacement is correct for valid JSON only.
       JSON.parse(text)
       return JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)))
     },
     catch: () => "no JSON" as const
   })
 
-/** Members that are undefined are left out. */
+/** Writes a value as JSON. Omits undefined members. */
 export const write = (value: Written): string => {
   if (typeof value === "bigint") return value.toString()
   if (typeof value !== "object") return JSON.stringify(value)

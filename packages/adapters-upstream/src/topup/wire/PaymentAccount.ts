@@ -1,30 +1,30 @@
 /**
- * An account at a payment provider: the settings that every provider has, the label its orders store, and whether its
- * money is real.
+ * An account at a payment provider: the settings that every provider has, the label that its orders store, and whether
+ * the account uses real money.
  */
 import type { PaymentLimits } from "./PaymentHttp.ts"
 
-/** Settings that are common to all providers, so that none has its own variables for them. */
+/** Settings that are the same for all providers. */
 export interface PaymentTerms {
-  /** The provider is a simulator on this machine, and no money is real. */
+  /** True if the provider is a simulator on this machine, without real money. */
   readonly simulated: boolean
-  /** Our webhook, where the provider reports payments. Without it payments are only polled. */
+  /** Our webhook URL, to which the provider reports payments. If undefined, payments are only polled. */
   readonly callbackUrl: string | undefined
-  /** From the creation of an order until it expires. */
+  /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
 }
 
-/** An account that is reached over HTTP. */
+/** The settings of an account that is used over HTTP. */
 export interface AccountSettings extends PaymentTerms {
-  /** With its path, for example `https://tripay.co.id/api-sandbox`. */
+  /** The base URL including a path, for example `https://tripay.co.id/api-sandbox`. */
   readonly baseUrl: string
   readonly limits?: Partial<PaymentLimits>
 }
 
-/** Midtrans, Tripay and NOWPayments all have their test system at an address of this name. */
+/** Returns whether a URL belongs to a test system: Midtrans, Tripay and NOWPayments all use "sandbox" in that URL. */
 export const isSandbox = (baseUrl: string): boolean => /sandbox/i.test(baseUrl)
 
-/** The provider's name in orders. A suffix marks an account without real money. */
+/** Returns the provider name that orders store. A suffix marks an account without real money. */
 export const labelOf = (name: string, { baseUrl, simulated }: AccountSettings): string => {
   if (simulated) return `${name}-simulator`
   return isSandbox(baseUrl) ? `${name}-sandbox` : name
@@ -32,13 +32,15 @@ export const labelOf = (name: string, { baseUrl, simulated }: AccountSettings): 
 
 export const isRealMoney = ({ baseUrl, simulated }: AccountSettings): boolean => !simulated && !isSandbox(baseUrl)
 
-/** Production refuses a sandbox and an unencrypted connection; `name` is the variable that holds the address. */
+/**
+ * Returns the errors of a base URL in production: a sandbox or no https. `name` is the environment variable of the URL.
+ */
 export const productionAddressErrors = (name: string, baseUrl: string): ReadonlyArray<string> => {
-  if (isSandbox(baseUrl)) return [`${name}: payments of a sandbox do not run in production`]
-  return baseUrl.startsWith("https://") ? [] : [`${name}: an https address is needed in production`]
+  if (isSandbox(baseUrl)) return [`${name}: sandbox payments are not allowed in production`]
+  return baseUrl.startsWith("https://") ? [] : [`${name}: an https URL is required in production`]
 }
 
-/** A payer may be sent to an https address, or to the origin of the provider itself. */
+/** Returns whether a payer may open a URL: it must use https or have the origin of the provider's base URL. */
 export const isPayable = (address: string, { baseUrl }: AccountSettings): boolean => {
   if (!URL.canParse(address)) return false
   const { protocol, origin } = new URL(address)

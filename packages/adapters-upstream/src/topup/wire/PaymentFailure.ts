@@ -1,17 +1,17 @@
 /**
- * The failures of one payment provider, with its label.
+ * Creates the failures of one payment provider, with its label.
  */
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 
 export type FailureKind = ProviderUnavailable["kind"]
 
 export interface PaymentFailure {
-  /** The name of the provider in orders. */
+  /** The provider name that orders store. */
   readonly label: string
-  /** Ambiguous: the provider may have opened the payment all the same. */
+  /** Creates a failure. `ambiguous`: the provider may have processed the request anyway. */
   readonly unavailable: (kind: FailureKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
   readonly amountRejected: (detail: string) => AmountRejected
-  /** For a call that sends no amount: an amount cannot be refused there. */
+  /** Converts the failure of a call that sends no amount: such a call cannot fail with AmountRejected. */
   readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
 }
 
@@ -26,7 +26,10 @@ export const failuresOf = (label: string): PaymentFailure => {
   }
 }
 
-/** The provider is down or overloaded. Such a call is retried, and the circuit breaker counts it. */
+/**
+ * Returns whether the provider is down or overloaded. Such a call is retried, and the circuit breaker counts the
+ * failure.
+ */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 
 const OUTAGES: ReadonlySet<FailureKind> = new Set(["network", "timeout", "server_error", "rate_limited"])

@@ -1,5 +1,5 @@
 /**
- * Circuit breaker and concurrency limit for the calls to one payment provider.
+ * Limits the concurrent calls to one payment provider, and stops calls with a circuit breaker after repeated failures.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -12,12 +12,12 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
   readonly maxConcurrentCalls: number
-  /** Monotonic clock. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMillis: () => number
 }
 
 export interface PaymentGate {
-  /** Makes the call, or fails immediately. */
+  /** Runs the call, or fails immediately if the breaker is open or the limit is reached. */
   readonly pass: <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
 }
 
@@ -29,12 +29,14 @@ export const make = (
   let running = 0
   let lastOutage: ProviderUnavailable | undefined
 
-  /** Whether this call is the probe of a half-open breaker. */
+  /** Admits a call. Returns whether the call is the probe of a half-open breaker. */
   const enter = Effect.suspend(() => {
     const passage = Breaker.pass(breaker, settings, nowMillis())
     if (!passage.admitted) {
       const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no response" }
-      return Effect.fail(unavailable(kind, `paused for ${Math.ceil(passage.retryAfterMillis)} ms after: ${detail}`))
+      return Effect.fail(
+        unavailable(kind, `paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`)
+      )
     }
     if (running >= maxConcurrentCalls) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
     running += 1
@@ -47,7 +49,8 @@ export const make = (
       running -= 1
       const outage = outageIn(exit)
       lastOutage = outage ?? lastOutage
-      // While the breaker is open or half-open, only the probe counts: earlier calls do not show the current state.
+      // While the breaker is open or half-open, only the probe counts: calls that started earlier do not show the
+      // current state.
       if (breaker.state !== "closed" && !probes) return Effect.void
       const before = breaker.state
       const next = judge(breaker, exit, outage)

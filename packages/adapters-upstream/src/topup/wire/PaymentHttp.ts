@@ -1,8 +1,8 @@
 /**
- * HTTP client of one payment provider: JSON requests and responses, limited in time and size, without redirects.
+ * HTTP client for one payment provider: JSON requests and responses, limited in time and size, without redirects.
  *
- * A repeatable call is retried once when the provider is down. Every error becomes one failure with its kind, and with
- * the information whether the provider may have processed the request all the same.
+ * A repeatable call is retried once when the provider is down. Every error becomes a failure that has a kind and tells
+ * whether the provider may have processed the request anyway.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"
@@ -17,18 +17,18 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 import * as PaymentGate from "./PaymentGate.ts"
 
 export interface PaymentLimits {
-  /** For a call including its retry. */
+  /** The timeout of a call, including its retry. */
   readonly timeoutMillis: number
   readonly retryPauseMillis: number
   readonly maxResponseBytes: number
   readonly maxConcurrentCalls: number
   readonly breaker: BreakerSettings
-  /** Monotonic clock. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMillis: () => number
 }
 
 export const defaultLimits: PaymentLimits = {
-  // Less than the timeout of a refresh, so that a slow provider counts as a failure for the breaker.
+  // Shorter than the timeout of a refresh, so that the breaker counts a slow provider as a failure.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
   maxResponseBytes: 262_144,
@@ -39,28 +39,28 @@ export const defaultLimits: PaymentLimits = {
 
 export interface PaymentHttpOptions {
   readonly baseUrl: string
-  /** Header of every call. */
+  /** The header that authenticates every call. */
   readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
   readonly failures: PaymentFailure
   readonly limits?: Partial<PaymentLimits> | undefined
 }
 
 export interface PaymentResponse {
-  /** 2xx or 4xx. */
+  /** The HTTP status: 2xx or 4xx. */
   readonly status: number
-  /** See {@link ExactJson}. */
+  /** The response body, read as {@link ExactJson}. */
   readonly body: unknown
 }
 
 export interface PaymentCall<A, E> {
   readonly method: "GET" | "POST"
-  /** Below the base address, with its query. */
+  /** The path below the base URL, including the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: ExactJson.Written
-  /** Sending it twice does no harm. */
+  /** True if sending the request twice does no harm. */
   readonly repeatable: boolean
-  /** Decodes the response. Providers often report failures with a good status. */
+  /** Decodes the response. Providers often report failures with a successful HTTP status. */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }
 
@@ -127,7 +127,7 @@ export const make = ({
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
         const asks = call.method === "GET"
-        // A refused retry does not undo the work of the first attempt.
+        // A refused retry does not undo an effect of the first attempt.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
           Effect.tapError((error) =>
@@ -156,7 +156,7 @@ export const make = ({
     return { call }
   })
 
-/** Handles the failures that are the same for all providers; a response in JSON goes to the provider's adapter. */
+/** Handles the failures that are the same for all providers. The provider's adapter reads any JSON response. */
 const understand = (
   { unavailable }: PaymentFailure,
   status: number,
@@ -176,7 +176,7 @@ const understand = (
   })
 }
 
-/** Undefined when the body is larger than the limit. */
+/** Reads the body as text; returns `undefined` if the body is larger than the limit. */
 const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> => {
   const chunks: Array<Uint8Array> = []
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * One payment provider, described in one value: its name, the method it takes, its environment variables, and how to
- * make it from them. Each provider's folder exports one; the registry lists them.
+ * The descriptor of a payment provider: name, payment method, environment variables, and how to make the adapter from
+ * them. Each provider folder exports one descriptor; the registry lists the descriptors.
  */
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
@@ -11,30 +11,30 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { PaymentTerms } from "./PaymentAccount.ts"
 
-/** Decoded variables by name; among them those of the provider. */
+/** Decoded environment variables by name, including the variables of the provider. */
 export type Variables = Readonly<Record<string, unknown>>
 
 export interface PaymentProviderDescriptor {
-  /** In the path of its webhooks and in its label: `midtrans`. */
+  /** The name in the webhook path and in the label, for example `midtrans`. */
   readonly name: string
   readonly method: PaymentMethod
-  /** Its environment variables, each with a description and where possible a default. */
+  /** The environment variables of the provider, each with a description and, if possible, a default. */
   readonly fields: Schema.Struct.Fields
-  /** Names of the variables that must be set together. A provider without them takes no payments. */
+  /** Names of the variables that must be set together. A provider takes payments only if they are set. */
   readonly credentials: ReadonlyArray<string>
-  /** Its variables, or every error in them, one line each. */
+  /** Decodes the variables of the provider, or returns one line per error. */
   readonly read: (environment: Environment) => Either.Either<Variables, ReadonlyArray<string>>
-  /** Reasons why production refuses these values, one line each. */
+  /** Returns one line per reason why the values are not allowed in production. */
   readonly productionErrors: (values: Variables) => ReadonlyArray<string>
-  /** Undefined without the credentials. */
+  /** Returns the configured provider; `undefined` without the credentials. */
   readonly configure: (values: Variables, terms: PaymentTerms) => ConfiguredProvider | undefined
 }
 
-/** A provider with its settings, ready to be made. */
+/** A provider with its settings, from which the adapter can be made. */
 export interface ConfiguredProvider {
   readonly name: string
   readonly settings: object
-  /** Reasons why its calls would fail, one line each. */
+  /** One line per reason why calls to the provider would fail. */
   readonly errors: ReadonlyArray<string>
   readonly make: Effect.Effect<PaymentProvider, never, Scope.Scope>
 }
@@ -45,13 +45,13 @@ export interface PaymentProviderDefinition<A extends Variables, I, S extends obj
   readonly environment: Schema.Schema<A, I> & { readonly fields: Schema.Struct.Fields }
   readonly credentials: ReadonlyArray<keyof A & string>
   readonly productionErrors: (values: A) => ReadonlyArray<string>
-  /** Undefined where a credential is missing. */
+  /** Returns the settings; `undefined` if a credential is missing. */
   readonly settings: (values: A, terms: PaymentTerms) => S | undefined
   readonly settingsErrors?: (settings: S) => ReadonlyArray<string>
   readonly make: (settings: S) => Effect.Effect<PaymentProvider, never, Scope.Scope>
 }
 
-/** Hides the types of the variables and settings, so that descriptors of different providers fit in one list. */
+/** Makes a descriptor. Hides the types of variables and settings, so that all descriptors fit into one list. */
 export const describeProvider = <A extends Variables, I, S extends object>({
   name,
   method,

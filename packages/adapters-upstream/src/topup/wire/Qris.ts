@@ -1,15 +1,16 @@
 /**
- * The text inside a QRIS code: fields of a two-digit tag, a two-digit length and a value, closed by a checksum.
+ * Validates the text inside a QRIS code. Each field has a two-digit tag, a two-digit length and a value; a checksum
+ * ends it.
  *
  *     00 02 01 | 01 02 12 | 26 ... merchant account ... | 54 06 105000 | ... | 63 04 ABCD
  *
- * A provider's text is validated before a payer sees it. A code that cannot be scanned, or with a wrong amount, must not
- * be shown.
+ * The gateway validates the text from a provider before a payer sees the code: a code that cannot be scanned, or that
+ * has a wrong amount, must not be shown.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
 
-/** The error in this text as a code over this amount; undefined for a valid code. */
+/** Returns the error in a QRIS text for this amount; `undefined` if the text is valid. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
   if (fields === undefined) return "its field lengths are invalid"
@@ -26,12 +27,15 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it names no merchant account"
   const amount = values.get("54")
   if (amount === undefined || idrOf(amount) !== total) return "its amount differs from the order"
-  // 01 lets the payer choose a tip; the other values add a fee to the amount.
+  // 01 lets the payer add a tip; the other values add a fee to the amount.
   if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
   return undefined
 }
 
-/** CRC-16/CCITT-FALSE in four capital digits, of a text that ends with the tag and length of the checksum. */
+/**
+ * Returns the CRC-16/CCITT-FALSE as four uppercase hexadecimal digits. The text ends with the tag and length of the
+ * checksum.
+ */
 export const checksumOf = (text: string): string => {
   let sum = 0xffff
   for (const byte of Buffer.from(text, "utf8")) {
@@ -44,7 +48,9 @@ export const checksumOf = (text: string): string => {
 const CHECKSUM_TAG = "63"
 const CHECKSUM_DIGITS = 4
 
-/** Version, static or dynamic, category, rupiah, amount, Indonesia, name and city of the merchant. */
+/**
+ * Required fields: version, static or dynamic, merchant category, currency (rupiah), country, merchant name and city.
+ */
 const FORMS: ReadonlyArray<readonly [tag: string, form: RegExp]> = [
   ["00", /^01$/],
   ["01", /^1[12]$/],

@@ -1,6 +1,6 @@
 /**
- * Amounts of money: the amount due in the unit of its method, and amounts as providers write them, in decimal digits
- * that are read and written exactly.
+ * Converts amounts of money exactly: the amount due in the unit of the payment method, and the decimal digits that
+ * providers write.
  */
 
 import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
@@ -8,22 +8,22 @@ import { Idr } from "@tollgate/domain/money/Idr"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import * as Effect from "effect/Effect"
 
-/** Whole rupiah, with or without two zeros behind the point; undefined for anything else. */
+/** Parses whole rupiah, with or without two zeros after the decimal point; returns `undefined` for anything else. */
 export const idrOf = (text: string): Idr | undefined => {
   const digits = /^(\d{1,18})(?:\.0{1,2})?$/.exec(text)?.[1]
   return digits === undefined ? undefined : Idr(BigInt(digits))
 }
 
-/** Dollars that are a whole number of micro-USD; undefined for anything else, finer amounts too. */
+/** Parses dollars; returns `undefined` if the text is not a whole number of micro-USD. */
 export const usdMicroOf = (text: string): UsdMicro | undefined => {
   const read = microOf(text)
   return read === undefined || read.finer ? undefined : read.micro
 }
 
-/** Dollars in whole micro-USD, rounded down. */
+/** Parses dollars and rounds down to whole micro-USD. */
 export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
 
-/** Micro-USD as dollars without trailing zeros: `25`, `25.5`, `25.000123`. */
+/** Writes micro-USD as dollars without trailing zeros: `25`, `25.5`, `25.000123`. */
 export const usdDigits = (amount: UsdMicro): string => {
   const fraction = (amount % MICRO_PER_USD).toString().padStart(6, "0").replace(/0+$/, "")
   const whole = amount / MICRO_PER_USD
@@ -33,7 +33,7 @@ export const usdDigits = (amount: UsdMicro): string => {
 const MICRO_PER_USD = 1_000_000n
 const MICRO_DIGITS = 6n
 
-/** With exponents, because programs write small numbers that way. */
+/** Matches a decimal number. Allows an exponent, because programs write small numbers that way. */
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/
 
 const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: boolean } | undefined => {
@@ -47,7 +47,7 @@ const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: bool
   return { micro: UsdMicro(digits / divisor), finer: digits % divisor !== 0n }
 }
 
-/** A payment in the other unit never reaches a provider; one that does is a defect. */
+/** Returns the amount due in rupiah. Dies for a payment due in dollars, which never reaches a rupiah provider. */
 export const rupiahOf = ({ due, method }: PaymentIntent): Effect.Effect<Idr> =>
   due._tag === "Rupiah" ? Effect.succeed(due.totalIdr) : Effect.dieMessage(`a payment by ${method} is due in rupiah`)
 
