@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest"
 import { law } from "../support/law.ts"
 
 const requestBody = { model: "m", messages: [{ role: "user", content: "count these words" }] }
-/** Three tokens of text, three for the message and three before the output. */
+/** The prompt tokens: three of text, three per message and three before the output. */
 const PROMPT_TOKENS = 9n
 
-/** Words instead of tokens; a role is joined to the content and adds no word. */
+/** Counts words instead of tokens. The role is joined to the content, so it adds no word. */
 const countTokens = (text: string) => text.split(" ").filter((word) => word !== "").length
 const local = { requestBody, countTokens }
 
@@ -42,7 +42,7 @@ describe("a metered stream", () => {
   })
 
   law(
-    "is charged the prompt and k deltas when it is cut after k",
+    "is charged the prompt and k deltas when cut after k deltas",
     [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const)],
     (k, ending) => {
       const meter = metered(
@@ -61,13 +61,13 @@ describe("a metered stream", () => {
     expect(consumed).toMatchObject({ input: 20n, output: 5n })
   })
 
-  it("is charged zero when it is complete and the provider reported zero", () => {
+  it("is charged zero when complete with a reported usage of zero", () => {
     const charge = Metering.chargeOf(metered("chat", [delta("one"), usage(0, 0)]), "complete", local)
     expect(charge.source).toBe("upstream")
     expect(Metering.costOf(charge, price)).toBe(0n)
   })
 
-  it("counts the choices of a chat apart and an event with several of them as one delta", () => {
+  it("counts the text of each chat choice separately, and an event with several choices as one delta", () => {
     const both = { choices: [delta("one ").choices[0], { index: 1, delta: { content: "uno " } }] }
     const meter = metered("chat", [both, both])
     expect(meter.deltas).toBe(2)
@@ -77,7 +77,7 @@ describe("a metered stream", () => {
     ])
   })
 
-  it("combines usage that arrives in parts of a messages stream", () => {
+  it("merges the usage figures from several events of a messages stream", () => {
     const meter = metered("messages", [
       { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
       { type: "content_block_delta", delta: { type: "text_delta", text: "one" } },
@@ -110,7 +110,7 @@ describe("a metered stream", () => {
       "responses",
       { object: "response", output: [{ content: [{ text: "one" }] }], usage: { input_tokens: 7, output_tokens: 1 } }
     ]
-  ] as const)("may be one whole %s response", (protocol, body) => {
+  ] as const)("can be one whole %s response", (protocol, body) => {
     const meter = metered(protocol, [body])
     expect(meter.contents.get(0)).toBe("one")
     expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 1n })
@@ -118,7 +118,7 @@ describe("a metered stream", () => {
 })
 
 describe("a metered request", () => {
-  it("is held before it is sent and settled at its charge", () => {
+  it("reserves a hold before it is sent, and is settled with its charge", () => {
     const plan: Metering.PlanAccount = {
       id: Metering.AccountId("plan"),
       creditsPosted: Tokens(100n),

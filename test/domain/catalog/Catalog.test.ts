@@ -81,21 +81,21 @@ describe("a catalog file", () => {
     [
       "an embedding model with capabilities",
       file([model("x", { kind: "embedding", capabilities: ["edit"] })]),
-      "for image"
+      "only image"
     ],
     ["a model of an unknown kind", file([model("x", { kind: "video" })]), "kind"],
-    ["a provider of an unknown protocol", file([], [provider("a", { protocols: ["telex"] })]), "protocols"],
-    ["an image model that can do nothing", file([model("x", { kind: "image" })]), "capabilities"]
-  ])("is refused with %s, at its place in the file", (_, json, word) => {
+    ["a provider with an unknown protocol", file([], [provider("a", { protocols: ["telex"] })]), "protocols"],
+    ["an image model without capabilities", file([model("x", { kind: "image" })]), "capabilities"]
+  ])("is refused with its path in the file for %s", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
-  it("accepts plain http to this machine, and to another one with allow_http", () => {
+  it("accepts unencrypted http to this machine, and with allow_http to another machine", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://127.0.0.1:9/v1" })]))).toEqual([])
     expect(issuesOf(file([], [provider("a", { base_url: "http://10.0.0.1/v1", allow_http: true })]))).toEqual([])
   })
 
-  law("never throws for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
+  law("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
 })
 
 describe("a callable model", () => {
@@ -111,7 +111,7 @@ describe("a callable model", () => {
     )
   )
 
-  it("is a listed model with a route for the protocol", () => {
+  it("is a visible model with a route for the protocol", () => {
     expect(Either.isRight(callable(catalog, "plain", "chat"))).toBe(true)
     expect(Either.isRight(callable(catalog, "picture", "images"))).toBe(true)
     expect(Either.isRight(callable(catalog, "vectors", "embeddings"))).toBe(true)
@@ -121,26 +121,26 @@ describe("a callable model", () => {
     ["an unknown model", "unknown", "chat"],
     ["a hidden model", "hidden", "chat"],
     ["a model without a route for the protocol", "plain", "messages"],
-    ["an image model by a text protocol", "picture", "chat"],
-    ["an embedding model by a text protocol", "vectors", "chat"],
-    ["a text model by the embeddings protocol", "plain", "embeddings"]
-  ] as const)("is not %s", (_, name, protocol) => {
+    ["an image model called by a text protocol", "picture", "chat"],
+    ["an embedding model called by a text protocol", "vectors", "chat"],
+    ["a text model called by the embeddings protocol", "plain", "embeddings"]
+  ] as const)("cannot be %s", (_, name, protocol) => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 
-  it("is listed by rank, then by name without regard to case", () => {
+  it("is sorted by discovery rank, then by name without regard to case", () => {
     const names = ["b", "Zed", "a", "A"].map((name) => model(name, { discovery_rank: 1 }))
     const ranked = catalogOf(file([...names, model("c", { discovery_rank: 9 })]))
     expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
   })
 
-  it("is not listed when no route of it serves its kind", () => {
+  it("is not discoverable when no route supports a protocol of its kind", () => {
     const routeless = model("routeless", { routes: [] })
     expect(discoverable(catalogOf(file([model("plain"), routeless]))).map((m) => m.publicName)).toEqual(["plain"])
   })
 })
 
-describe("the order of routes", () => {
+describe("the order of candidates", () => {
   const weighted = (weights: ReadonlyArray<number>, priorities: ReadonlyArray<number>) => {
     const routes = weights.map((weight, i) => ({
       provider: "a",
@@ -152,12 +152,12 @@ describe("the order of routes", () => {
   }
   const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
 
-  law("keeps priorities for any draw, and loses no route", [draws], (drawn) => {
+  law("follows the priorities and contains all routes, for any random numbers", [draws], (drawn) => {
     const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
     return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
   })
 
-  it("shares one priority by weight", () => {
+  it("distributes the first place within a priority by weight", () => {
     const candidates = weighted([1, 3], [1, 1])
     const steps = Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100)
     const first = steps.flatMap((a) => steps.map((b) => orderCandidates(candidates, [a, b])[0]?.route.upstreamModel))

@@ -18,14 +18,14 @@ describe("an API key", () => {
     /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
   )
 
-  law("is read back unchanged", [random], (bytes) => {
+  law("is parsed back unchanged", [random], (bytes) => {
     const minted = ApiKey.mint("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
     return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
   })
 
   law(
-    "with one changed character is refused by its checksum",
+    "is rejected by its checksum when one character is changed",
     [random, FastCheck.nat(68), FastCheck.nat(60)],
     (bytes, at, shift) => {
       const text = textOf(bytes)
@@ -38,34 +38,34 @@ describe("an API key", () => {
   )
 
   it.each(["", "tg", "tg_", "tg__", "sk-abc", "tg_short_short", "tg_a_b_c", `tg_${"a".repeat(600)}`])(
-    "is not %j",
+    "cannot be %j",
     (text) => {
       expect(Either.isLeft(ApiKey.parse("tg", text))).toBe(true)
     }
   )
 
-  law("is refused with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
+  law("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
-  it("does not show its secret when printed", () => {
+  it("does not reveal its secret part when printed", () => {
     const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))
     expect(JSON.stringify(key)).not.toContain(Redacted.value(key.secretPart))
   })
 })
 
-describe("an email", () => {
+describe("an email address", () => {
   const read = Schema.decodeUnknownEither(Email)
 
   it("is stored trimmed and in lower case", () => {
     expect(Either.getOrThrow(read("  Ada@Example.COM "))).toBe("ada@example.com")
   })
 
-  it.each(["", "a", "a@b", "@b.c", "a@", "a b@c.d", "a@b..c", "a@b.c,d@e.f", 7, null])("is not %j", (text) => {
+  it.each(["", "a", "a@b", "@b.c", "a@", "a b@c.d", "a@b..c", "a@b.c,d@e.f", 7, null])("cannot be %j", (text) => {
     expect(Either.isLeft(read(text))).toBe(true)
   })
 })
 
 describe("a plan", () => {
-  law("shows purchased minus used as remaining, and is exhausted at none", [planAccount], (account) => {
+  law("shows purchased minus used tokens as remaining, and is exhausted without remaining tokens", [planAccount], (account) => {
     const plan = tokenPlan("m", account)
     return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
   })

@@ -9,13 +9,13 @@ const position = FastCheck.record({
   requestId: FastCheck.uuid().map((id) => RequestId(id))
 })
 
-describe("a position in usage", () => {
-  law("reads back to the microsecond from its text", [position], (position) => {
+describe("a usage position", () => {
+  law("is read back from its text to the microsecond", [position], (position) => {
     const read = Option.getOrUndefined(positionFromText(positionToText(position)))
     return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
   })
 
-  law("is not read from any other text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
+  law("is not read from any arbitrary text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
 
   it.each([
     "u1 1",
@@ -23,12 +23,12 @@ describe("a position in usage", () => {
     "u2 1 01930000-0000-7000-8000-0000000000aa",
     "u1 -1 01930000-0000-7000-8000-0000000000aa",
     "u1 1 01930000-0000-7000-8000-0000000000aa more"
-  ])("is not %j", (text) => {
+  ])("is not read from the text %j", (text) => {
     expect(Option.isNone(positionFromText(text))).toBe(true)
   })
 })
 
-describe("a page of usage", () => {
+describe("a usage page", () => {
   const open = (cursor: string) => (cursor.startsWith("sealed ") ? Option.some(cursor.slice(7)) : Option.none())
   const pathsOf = (query: { limit?: string; cursor?: string }) =>
     Either.match(readUsagePage(query, open), {
@@ -36,16 +36,16 @@ describe("a page of usage", () => {
       onRight: () => []
     })
 
-  it("is the newest fifty by default", () => {
+  it("contains the newest 50 items by default", () => {
     expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined }))
   })
 
-  law("begins after the item its cursor was made for", [position], (position) => {
+  law("begins after the item that its cursor identifies", [position], (position) => {
     const page = Either.getOrUndefined(readUsagePage({ cursor: `sealed ${positionToText(position)}` }, open))
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })
 
-  it.each(["", "forged", "sealed nonsense"])("is refused with the cursor %j, and does not restart", (cursor) => {
+  it.each(["", "forged", "sealed nonsense"])("is refused for the invalid cursor %j and does not restart from the newest item", (cursor) => {
     expect(pathsOf({ cursor })).toEqual(["cursor"])
   })
 

@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest"
 
 describe("an idempotency key", () => {
   it.each([["a"], ["9d3f8c1e-2b7a-4a55-8d55-1f0c6f3f7f10"], ["~!"], ["x".repeat(255)]])(
-    "is 1 to 255 visible ASCII characters: %j",
+    "accepts 1 to 255 visible ASCII characters: %j",
     (header) => {
       expect(idempotencyKey(header)).toEqual(Either.right(header))
     }
   )
 
   it.each([[""], [" "], ["a b"], ["a\t"], ["a\n"], ["é"], ["\u007f"], ["１"], ["x".repeat(256)]])(
-    "is refused otherwise: %j",
+    "refuses all other values: %j",
     (header) => {
       expect(Either.flip(idempotencyKey(header))).toMatchObject({
         right: { _tag: "InvalidRequest", param: "Idempotency-Key" }

@@ -14,7 +14,7 @@ const request = FastCheck.record({
   source: FastCheck.option(FastCheck.constant({}), { nil: undefined })
 })
 
-/** Token counts observed at providers for images of this size. */
+/** Token counts that providers reported for images of this size. */
 const observed = [
   ["low", 1024, 1024, 272],
   ["low", 1024, 1536, 408],
@@ -25,23 +25,23 @@ const observed = [
 ] as const
 
 describe("the estimate of an image request", () => {
-  it.each(observed)("covers the counts of providers: %s, %i by %i, %i tokens", (quality, widthPx, heightPx, tokens) => {
+  it.each(observed)("covers the count at a provider: quality %s, %i x %i pixels, %i tokens", (quality, widthPx, heightPx, tokens) => {
     const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
     expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
     expect(output).toBeLessThan(BigInt(Math.ceil(tokens * 1.1)))
   })
 
-  it("is the largest usual size at the best quality when the provider chooses", () => {
+  it("assumes the largest image at high quality when the provider chooses", () => {
     expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })
 
-  law("reserves at least one token, and never needs more than it reserves", [request], (request) => {
+  law("reserves at least one output token, and has a floor not above its ceiling", [request], (request) => {
     const { inputCeiling, inputFloor, output } = estimateImage(request)
     return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
   })
 
-  law("counts the bytes of the prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
+  law("counts the UTF-8 bytes of the prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
     const bytes = new TextEncoder().encode(prompt).length
     const { inputCeiling, inputFloor } = estimateImage({ ...facts, prompt })
     return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))

@@ -9,7 +9,7 @@ const base = { model: "m", prompt: "a cat" }
 const read = (operation: ImageOperation, members: object) =>
   readImageRequest(operation, new Map(Object.entries(members)), operation === "edit" ? source : undefined)
 
-/** `accepted`, or the error and the member at fault. */
+/** Returns `accepted`, or the error and the invalid member. */
 const verdict = (operation: ImageOperation, members: object): string => {
   const answer = read(operation, members)
   return Either.isRight(answer) ? "accepted" : `${answer.left._tag} ${answer.left.param}`
@@ -25,12 +25,12 @@ const invalid = (param: string) => new Set([`InvalidRequest ${param}`])
 const unsupported = (param: string) => new Set([`UnsupportedParameter ${param}`])
 
 describe("the field", () => {
-  it("model is required, a name that is not empty", () => {
+  it("model is required and must not be empty", () => {
     expect(verdict("generate", { prompt: "p" })).toBe("InvalidRequest model")
     expect(verdicts(generating, "model", ["", 5, [], {}, true, null])).toEqual(invalid("model"))
   })
 
-  it("prompt is required, 1 to 32,000 characters of any byte length", () => {
+  it("prompt is required and has 1 to 32,000 characters, independent of their byte length", () => {
     expect(verdict("generate", { model: "m" })).toBe("InvalidRequest prompt")
     expect(verdicts(generating, "prompt", ["", 5, ["a"], "x".repeat(32_001), "🦊".repeat(32_001), null])).toEqual(
       invalid("prompt")
@@ -38,7 +38,7 @@ describe("the field", () => {
     expect(verdicts(generating, "prompt", ["x", "x".repeat(32_000), "🦊".repeat(32_000)])).toEqual(accepted)
   })
 
-  it("n is 1, as a number or as text in a form", () => {
+  it("n is 1, as a number in JSON or as text in a form", () => {
     expect(verdicts(generating, "n", [1, null])).toEqual(accepted)
     expect(verdicts(generating, "n", [0, 2, 1.5, "1", true, []])).toEqual(invalid("n"))
     expect(verdicts(editing, "n", ["1"])).toEqual(accepted)
@@ -80,7 +80,7 @@ describe("the field", () => {
     expect(verdicts(generating, "output_format", ["jpg", "gif", "", 1])).toEqual(invalid("output_format"))
   })
 
-  it("output_compression is 0 to 100, and only for jpeg and webp", () => {
+  it("output_compression is an integer from 0 to 100, only for jpeg and webp", () => {
     for (const output_format of ["jpeg", "webp"]) {
       const compressed = (members: object) => generating({ ...members, output_format })
       const inForm = (members: object) => editing({ ...members, output_format })
@@ -97,14 +97,14 @@ describe("the field", () => {
     expect(generating({ output_compression: 50, output_format: "png" })).toBe("InvalidRequest output_compression")
   })
 
-  it("background is auto, opaque or transparent, which a jpeg cannot be", () => {
+  it("background is auto, opaque or transparent, but not transparent for jpeg", () => {
     expect(verdicts(generating, "background", ["auto", "opaque", "transparent", null])).toEqual(accepted)
     expect(verdicts(generating, "background", ["white", "", 0])).toEqual(invalid("background"))
     expect(generating({ background: "transparent", output_format: "jpeg" })).toBe("InvalidRequest background")
     expect(generating({ background: "transparent", output_format: "webp" })).toBe("accepted")
   })
 
-  it("image is a file of an edit: required there, never text, and unknown to a generation", () => {
+  it("image is required for an edit as a file, refused as text, and unknown for a generation", () => {
     expect(editing({})).toBe("accepted")
     const without = readImageRequest("edit", new Map(Object.entries(base)), undefined)
     expect(without).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
@@ -114,13 +114,13 @@ describe("the field", () => {
     expect(verdicts(generating, "image", ["https://example.com/a.png", 1])).toEqual(unsupported("image"))
   })
 
-  it("response_format is b64_json only", () => {
+  it("response_format is only b64_json", () => {
     expect(verdicts(generating, "response_format", ["b64_json", null])).toEqual(accepted)
     expect(verdicts(editing, "response_format", ["b64_json"])).toEqual(accepted)
     expect(verdicts(generating, "response_format", ["url", "", "B64_JSON", 1])).toEqual(unsupported("response_format"))
   })
 
-  it("stream is false only", () => {
+  it("stream is only false", () => {
     expect(verdicts(generating, "stream", [false, null])).toEqual(accepted)
     expect(verdicts(editing, "stream", ["false"])).toEqual(accepted)
     expect(verdicts(generating, "stream", [true, "false", 0])).toEqual(unsupported("stream"))
@@ -137,7 +137,7 @@ describe("the field", () => {
   })
 
   it.each(["user", "style", "moderation", "input_fidelity", "Model", "constructor", "toString", "__proto__", ""])(
-    "%j is unknown and refused with its name",
+    "%j is unknown and is refused by name",
     (name) => {
       const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
       for (const operation of ["generate", "edit"] as const) {
@@ -148,8 +148,8 @@ describe("the field", () => {
   )
 })
 
-describe("a request", () => {
-  it("sends the provider every supported member but the model, unchanged, and nothing more", () => {
+describe("an image request", () => {
+  it("sends to the provider exactly its supported members except the model, unchanged", () => {
     const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
     const answer = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
     const { model, ...members } = given
@@ -168,7 +168,7 @@ describe("a request", () => {
     )
   })
 
-  it("with any content is accepted, or refused with the name of one of its members", () => {
+  it("is accepted or refused with the name of one of its members, for any content", () => {
     const names = fc.oneof(fc.constantFrom(...fieldNames), fc.string())
     const values = fc.oneof(fc.constantFrom<unknown>("auto", "png", "1", 1, false, null), fc.anything())
     fc.assert(

@@ -49,7 +49,7 @@ describe("the end of an image request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("is settled exactly when the billing header says so", [end], (end) => {
+  law("has the state settled exactly when the billing header is settled", [end], (end) => {
     const { state, response } = outcomeOf(end, true)
     return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
   })
@@ -61,7 +61,7 @@ describe("the end of an image request", () => {
     )
   })
 
-  it("charges a reported 0 as 0, and unreported usage not at all", () => {
+  it("charges a reported 0 as 0, and charges nothing for unreported usage", () => {
     const prompt = { ...TokenUsage.none, input: zero }
     expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",

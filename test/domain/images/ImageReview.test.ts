@@ -12,7 +12,7 @@ const amount = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map((n) => UsdMicr
 
 describe("the review of an image", () => {
   law(
-    "charges the whole amount when the balance covers it, and nothing otherwise",
+    "charges the whole amount when the balance covers it, otherwise nothing",
     [amount, paygAccount],
     (amount, payg) => {
       const pico = amount * 1_000_000n
@@ -29,19 +29,19 @@ describe("the review of an image", () => {
     }
   )
 
-  it("moves nothing when it is waived", () => {
+  it("books no transfer when it is waived", () => {
     expect(decideResolution(request, { _tag: "Waived" }, undefined, undefined)).toEqual(
       Either.right({ payg: undefined, booking: undefined })
     )
   })
 
-  it("cannot charge a customer without a balance", () => {
+  it("refuses to charge a customer without a balance", () => {
     expect(decideResolution(request, { _tag: "Charged", amount: UsdMicro(1n) }, undefined, undefined)).toMatchObject({
       left: { _tag: "InsufficientBalance" }
     })
   })
 
-  it.each([["waived"], ["charged"]] as const)("cannot be resolved again once it is %s", (earlier) => {
+  it.each([["waived"], ["charged"]] as const)("is refused when it is already %s", (earlier) => {
     for (const resolution of [{ _tag: "Waived" }, { _tag: "Charged", amount: UsdMicro(1n) }] as const) {
       expect(decideResolution(request, resolution, earlier, undefined)).toMatchObject({
         left: { _tag: "ReviewResolved", resolution: earlier }

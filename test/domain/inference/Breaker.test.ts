@@ -6,11 +6,11 @@ const failTimes = (times: ReadonlyArray<number>) =>
   times.reduce((breaker, at) => Breaker.failed(breaker, settings, at), Breaker.closed)
 
 describe("a circuit breaker", () => {
-  it("admits every request while failures are few", () => {
+  it("admits every request while the failures are below the limit", () => {
     expect(Breaker.pass(failTimes([0, 1]), settings, 2).admitted).toBe(true)
   })
 
-  it("opens when the failures in the window reach the limit, with the time to retry", () => {
+  it("opens when the failures in the window reach the limit, and returns the time until a retry", () => {
     expect(Breaker.pass(failTimes([0, 1, 2]), settings, 100)).toEqual({ admitted: false, retryAfterMillis: 402 })
   })
 
@@ -18,19 +18,19 @@ describe("a circuit breaker", () => {
     expect(Breaker.pass(failTimes([0, 1, 1_500]), settings, 1_501).admitted).toBe(true)
   })
 
-  it("admits one probe after the open time, and no second request", () => {
+  it("admits exactly one probe after the open time", () => {
     const first = Breaker.pass(failTimes([0, 1, 2]), settings, 502)
     expect(first.admitted).toBe(true)
     if (first.admitted) expect(Breaker.pass(first.breaker, settings, 503).admitted).toBe(false)
   })
 
-  it("closes when the probe is served and opens again when it fails", () => {
+  it("closes when the probe is served, and opens again when the probe fails", () => {
     const halfOpen: Breaker.Breaker = { state: "half_open" }
     expect(Breaker.served(halfOpen)).toEqual(Breaker.closed)
     expect(Breaker.failed(halfOpen, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
   })
 
-  it("admits another probe when the first one ends without a result", () => {
+  it("admits another probe when the first probe ends without a result", () => {
     const probed = Breaker.undecided({ state: "half_open" }, 1_000)
     expect(Breaker.pass(probed, settings, 1_000).admitted).toBe(true)
   })

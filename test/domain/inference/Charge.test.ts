@@ -25,7 +25,7 @@ describe("the charge of a request", () => {
     expect(source).toBe("upstream")
   })
 
-  it("is 0 when complete with a reported 0, not an estimate", () => {
+  it("is 0, not an estimate, when complete with a reported 0", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(0n), output: n(0n) },
@@ -40,7 +40,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
-  it("is the reported usage when complete with hidden output only", () => {
+  it("is the reported usage when complete with only hidden output", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
@@ -51,7 +51,7 @@ describe("the charge of a request", () => {
   })
 
   it.each(["client_gone", "upstream_cut"] as const)(
-    "is the prompt and the delivered output when ended by %s after some output",
+    "is the prompt and the delivered output after some output and the ending %s",
     (ending) => {
       const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
@@ -61,7 +61,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  it("is the reported prompt, and never a placeholder output, when cut after the prompt was reported", () => {
+  it("uses the reported prompt but not the placeholder output when cut after the prompt was reported", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
@@ -74,7 +74,7 @@ describe("the charge of a request", () => {
     })
   })
 
-  it("is at most the generated output when cut with a known total, and the difference is recorded", () => {
+  it("is at most the reported output when cut, and the difference is recorded", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -89,8 +89,8 @@ describe("the charge of a request", () => {
 
   it.each([
     ["zeros in every chunk", 0n, 0n],
-    ["a first figure that was never renewed", 10n, 1n]
-  ])("is the counted delivered output when cut and all that was reported is %s", (_, input, output) => {
+    ["a first figure without a later update", 10n, 1n]
+  ])("is the locally counted output when cut and the provider reported only %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
@@ -102,7 +102,7 @@ describe("the charge of a request", () => {
     expect(consumed).toEqual(charged)
   })
 
-  it("is at most a figure that is current with the stream when cut", () => {
+  it("is at most a figure that the provider updates with each delta, when cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(41n) },
@@ -112,7 +112,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
   })
 
-  it("is at most a total that arrived after all deltas when cut", () => {
+  it("is at most a total that was reported after all deltas, when cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(2n) },
@@ -123,7 +123,7 @@ describe("the charge of a request", () => {
   })
 
   it.each(["client_gone", "upstream_cut", "failed"] as const)(
-    "is nothing when ended by %s before the first delta, and the consumed usage is recorded",
+    "is nothing before the first delta with the ending %s, and the consumed usage is recorded",
     (ending) => {
       const outcome: Outcome = {
         ending,
@@ -152,7 +152,7 @@ describe("the charge of a request", () => {
   })
 
   law(
-    "of a cut includes at least one token per delta when that many were counted and no total followed",
+    "includes at least one token per delta when cut without a final total, if the local count has that many",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
@@ -164,17 +164,17 @@ describe("the charge of a request", () => {
     }
   )
 
-  law("never has more output than was delivered when cut", [outcome, tokens(), tokens()], (o, p, output) => {
+  law("never has more output than was delivered, when cut", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged } = chargeFor(o, counts(p, output))
     return o.ending === "complete" || charged.output <= output
   })
 
-  law("never exceeds the consumed usage", [outcome, tokens(), tokens()], (o, p, output) => {
+  law("never exceeds the usage that the provider consumed", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged, consumed } = chargeFor(o, counts(p, output))
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("announces a local count exactly when it evaluates one", [outcome], (o) => {
+  law("needs a local count exactly when it evaluates one", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true
@@ -186,18 +186,18 @@ describe("the charge of a request", () => {
 })
 
 describe("reported usage", () => {
-  it("keeps the last figure, and zeros at the end do not erase it", () => {
+  it("keeps the last figure when zeros follow at the end", () => {
     const running = [1n, 5n, 9n].map((output) => ({ prompt: prompt(3n), output: n(output) }))
     const zeros = { prompt: prompt(0n), output: n(0n) }
     const merged = [...running, zeros, unreported].reduce(ReportedUsage.merge, unreported)
     expect(merged).toEqual({ prompt: prompt(3n), output: 9n })
   })
 
-  it("keeps an explicit zero when there was nothing before it", () => {
+  it("keeps a reported zero when no figure precedes it", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 
-  law("a cached part never makes the prompt larger", [tokens(), tokens()], (whole, cached) => {
+  law("keeps the prompt's total for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
     const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
     return input + cacheRead === whole
   })

@@ -11,9 +11,9 @@ describe("the content of a chat delta", () => {
     ["text", { content: "hi" }, "hi"],
     ["a refusal", { refusal: "no" }, "no"],
     ["reasoning", { reasoning_content: "hm" }, "hm"],
-    ["reasoning told under both names, once", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
+    ["reasoning once when it is sent under both names", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
     ["reasoning in parts", { reasoning_details: [{ text: "h" }, { summary: "m" }, { data: "x" }, null] }, "hm"],
-    ["reasoning as text and in parts, once", { reasoning: "hm", reasoning_details: [{ text: "hm" }] }, "hm"],
+    ["reasoning once when it is sent as text and in parts", { reasoning: "hm", reasoning_details: [{ text: "hm" }] }, "hm"],
     [
       "a tool call's name and arguments",
       { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },
@@ -30,22 +30,22 @@ describe("the content of a chat delta", () => {
       },
       "hmhi"
     ],
-    ["nothing in a role", { role: "assistant", content: null }, ""],
-    ["nothing in an unknown shape", { content: 7, tool_calls: "x" }, ""]
-  ])("is %s", (_, delta, content) => {
+    ["nothing for a role", { role: "assistant", content: null }, ""],
+    ["nothing for an unknown shape", { content: 7, tool_calls: "x" }, ""]
+  ])("contains %s", (_, delta, content) => {
     expect(ChatDelivered.contentOf(chunk(delta))).toBe(content)
   })
 
-  it("counts every choice", () => {
+  it("includes every choice", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("is that of its messages for a whole completion", () => {
+  it("is the content of the messages for a whole completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
   law(
-    "folds to the concatenation of the deltas, and a longer prefix delivers more",
+    "adds up to the concatenation of all deltas, and never shrinks with a longer prefix of the stream",
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {
       const frames = texts.map((content) => chunk({ content }))
@@ -57,7 +57,7 @@ describe("the content of a chat delta", () => {
 })
 
 describe("chat usage", () => {
-  it("separates cached tokens inside the prompt", () => {
+  it("separates cached tokens from the prompt tokens that include them", () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 5,
@@ -70,7 +70,7 @@ describe("chat usage", () => {
     })
   })
 
-  it("separates tokens written to a cache inside the prompt", () => {
+  it("separates tokens written to a cache from the prompt tokens that include them", () => {
     const prompt_tokens_details = { cached_tokens: 60, cache_write_tokens: 30 }
     expect(ChatDelivered.usageOf({ prompt_tokens: 100, prompt_tokens_details }).prompt).toEqual({
       input: 10n,
@@ -79,11 +79,11 @@ describe("chat usage", () => {
     })
   })
 
-  it("adds separately counted reasoning to the output", () => {
+  it("adds reasoning to the output when the provider counts it separately", () => {
     expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
   })
 
-  it("does not add an unreported prompt to the completion", () => {
+  it("does not use the total when the prompt is unreported", () => {
     for (const member of [
       { completion_tokens: 5, total_tokens: 105 },
       { prompt_tokens: "100", completion_tokens: 5, total_tokens: 105 }
@@ -105,13 +105,13 @@ describe("chat usage", () => {
   })
 
   it.each([null, undefined, "12", { prompt_tokens: -1 }, { prompt_tokens: "9" }])(
-    "is unreported when it is %j",
+    "is unreported for the member %j",
     (usage) => {
       expect(ChatDelivered.usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
-  it("is a zero when a zero is reported", () => {
+  it("is zero when the provider reports zero", () => {
     expect(ChatDelivered.usageOf({ completion_tokens: 0 }).output).toBe(0n)
   })
 })

@@ -10,7 +10,7 @@ describe("a checkpoint", () => {
   const count = FastCheck.nat(1_000_000)
 
   law(
-    "never claims more tokens than deltas were delivered",
+    "never claims more output tokens than the number of delivered deltas",
     [count, count, tokens()],
     (deltas, characters, promptFloor) => {
       const { output } = checkpoint({ deltas, characters, promptFloor })
@@ -18,13 +18,13 @@ describe("a checkpoint", () => {
     }
   )
 
-  it("charges nothing for a request without delivered output", () => {
+  it("charges nothing when no output was delivered", () => {
     const saved = checkpoint({ deltas: 0, characters: 0, promptFloor: Tokens.Tokens(500n) })
     const { charged, source } = chargeAtCheckpoint(saved)
     expect([charged.input, charged.output, source]).toEqual([0n, 0n, "none"])
   })
 
-  law("only grows while a request goes on", [count, count, count, count], (d1, c1, d2, c2) => {
+  law("never decreases while a request is running", [count, count, count, count], (d1, c1, d2, c2) => {
     const promptFloor = Tokens.Tokens(9n)
     const earlier = checkpoint({ deltas: d1, characters: c1, promptFloor })
     const later = checkpoint({ deltas: d1 + d2, characters: c1 + c2, promptFloor })
@@ -40,7 +40,7 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  law("has a floor below its ceiling and at least one token of output", [size], (s) => {
+  law("has a floor not above its ceiling, and at least one output token", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
@@ -50,18 +50,18 @@ describe("an estimate", () => {
     expect(output).toBe(8_192n)
   })
 
-  law("reserves at least one token of the prompt and no output for a request without output", [size], (s) => {
+  law("reserves at least one prompt token and no output for a request that generates no output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  law("counts tokens that the body contains as numbers exactly", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+  law("counts token ids in the body exactly", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
     const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
     const { inputFloor, inputCeiling } = estimate(size)
     return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
   })
 
-  it("multiplies the output by n", () => {
+  it("multiplies the output by the number of choices", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)
   })

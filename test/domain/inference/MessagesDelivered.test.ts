@@ -19,16 +19,16 @@ describe("the content of a messages event", () => {
     ["a piece of a tool's input", blockDelta({ type: "input_json_delta", partial_json: '{"a":' }), '{"a":'],
     ["a summary", blockDelta({ type: "compaction_delta", content: "so far" }), "so far"],
     ["the name of a tool", toolStart("toolu_1", "weather"), "weather"],
-    ["an input that is given at once", blockStart({ type: "tool_use", name: "f", input: { a: 1 } }), 'f{"a":1}'],
-    ["nothing in a signature", blockDelta({ type: "signature_delta", signature: "EqQBCg" }), ""],
-    ["nothing in a citation", blockDelta({ type: "citations_delta", citation: { cited_text: "it" } }), ""],
-    ["nothing in encrypted thinking", blockStart({ type: "redacted_thinking", data: "EqQBCg" }), ""],
-    ["nothing in the result of a hosted tool", blockStart({ type: "mcp_tool_result", content: "found" }), ""],
-    ["nothing in a text that begins", blockStart({ type: "text", text: "" }), ""],
-    ["nothing in the beginning of a message", messageStart({ usage: usage(1, 1) }), ""],
-    ["nothing in its end", messageDelta(3), ""],
-    ["nothing in an unknown shape", { type: "content_block_delta", delta: 7, content_block: "x" }, ""]
-  ])("is %s", (_, event, content) => {
+    ["a tool input that is sent at once", blockStart({ type: "tool_use", name: "f", input: { a: 1 } }), 'f{"a":1}'],
+    ["nothing for a signature", blockDelta({ type: "signature_delta", signature: "EqQBCg" }), ""],
+    ["nothing for a citation", blockDelta({ type: "citations_delta", citation: { cited_text: "it" } }), ""],
+    ["nothing for encrypted thinking", blockStart({ type: "redacted_thinking", data: "EqQBCg" }), ""],
+    ["nothing for the result of a hosted tool", blockStart({ type: "mcp_tool_result", content: "found" }), ""],
+    ["nothing for the start of a text block", blockStart({ type: "text", text: "" }), ""],
+    ["nothing for the start of a message", messageStart({ usage: usage(1, 1) }), ""],
+    ["nothing for the end of a message", messageDelta(3), ""],
+    ["nothing for an unknown shape", { type: "content_block_delta", delta: 7, content_block: "x" }, ""]
+  ])("contains %s", (_, event, content) => {
     expect(Delivered.contentOfEvent(event)).toBe(content)
   })
 })
@@ -66,7 +66,7 @@ const block = FastCheck.oneof(
 )
 
 law(
-  "a message has the content of its stream",
+  "a whole message has the same content as its stream",
   [FastCheck.array(block, { maxLength: 4 })],
   (blocks) =>
     Delivered.contentOfMessage({ content: blocks.map(({ whole }) => whole) }) ===
@@ -80,7 +80,7 @@ const reportedAfter = (...events: ReadonlyArray<object>) =>
 const delta = (usage: object) => ({ type: "message_delta", delta: {}, usage })
 
 describe("messages usage", () => {
-  it("counts cached tokens beside the input", () => {
+  it("counts cached tokens in addition to the input", () => {
     expect(reportedAfter(messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) }), messageDelta(9))).toEqual({
       prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
       output: 9n
@@ -94,7 +94,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("is a running total: a later figure replaces an earlier one, member by member", () => {
+  it("replaces each figure with the later running total", () => {
     const events = [
       messageStart({ usage: usage(5, 1, { read: 300 }) }),
       delta({ output_tokens: 2 }),
@@ -103,12 +103,12 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 40n, cacheWrite: 0n, cacheRead: 300n }, output: 9n })
   })
 
-  it("is not erased by late zeros", () => {
+  it("keeps its figures when zeros follow", () => {
     const events = [messageStart({ usage: usage(5, 1) }), delta({ output_tokens: 9 }), delta(usage(0, 0))]
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt while zeros are placeholders, and a prompt of 0 when that is final", () => {
+  it("has no prompt while zeros are placeholders, and has a prompt of 0 when the final figure is 0", () => {
     const start = messageStart({ usage: usage(0, 0) })
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
@@ -118,7 +118,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("includes the compaction of the conversation, which no total includes", () => {
+  it("includes the tokens of a compaction, which the totals exclude", () => {
     const iterations = [
       { type: "compaction", input_tokens: 1_000, output_tokens: 200 },
       { type: "message", input_tokens: 50, output_tokens: 9 }
@@ -130,14 +130,14 @@ describe("messages usage", () => {
   })
 
   it.each([null, undefined, "12", { input_tokens: -1 }, { output_tokens: "9" }])(
-    "is unreported when it is %j",
+    "is unreported for the member %j",
     (usage) => {
       expect(Delivered.reportedBy(Delivered.withFigures({}, usage))).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
   const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  law("never falls below an earlier report of growing totals", [FastCheck.array(figures)], (told) => {
+  law("never decreases when the reported totals increase", [FastCheck.array(figures)], (told) => {
     let [input, output, read] = [0, 0, 0]
     const events = told.map((grown) => {
       input += grown.input
@@ -154,7 +154,7 @@ describe("messages usage", () => {
 })
 
 describe("the text of a messages prompt", () => {
-  it("contains system, messages, calls and definitions, and counts images without their base64", () => {
+  it("contains system prompt, messages, calls and definitions, and counts images without their base64 data", () => {
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
     const { text, extraTokens } = promptText({
       system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],

@@ -14,30 +14,30 @@ describe("the content of a responses event", () => {
     ["arguments of a remote tool", { type: "response.mcp_call_arguments.delta", delta: "{}" }, "{}"],
     ["the input of a custom tool", { type: "response.custom_tool_call_input.delta", delta: "ls" }, "ls"],
     ["code", { type: "response.code_interpreter_call_code.delta", delta: "1+1" }, "1+1"],
-    ["what is said in a sound", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
-    ["text of a kind that is not known yet", { type: "response.sonnet.delta", delta: "rose" }, "rose"],
+    ["the transcript of a sound", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
+    ["text in a delta event of an unknown type", { type: "response.sonnet.delta", delta: "rose" }, "rose"],
     ["a call's name", { type: "response.output_item.added", item: { type: "function_call", name: "f" } }, "f"],
-    ["nothing in a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
-    ["nothing in an item that begins", { type: "response.output_item.added", item: { type: "message" } }, ""],
-    ["nothing told again", { type: "response.output_text.done", text: "hi" }, ""],
-    ["no arguments told again", { type: "response.function_call_arguments.done", name: "f", arguments: "{}" }, ""],
-    ["no item told again", { type: "response.output_item.done", item: { type: "function_call", name: "f" } }, ""],
-    ["no reasoning that cannot be read", { type: "response.output_item.added", item: { encrypted_content: "x" } }, ""],
-    ["nothing in the whole", { type: "response.completed", response: { output: [{ content: "hi" }] } }, ""],
-    ["nothing in a delta of no text", { type: "response.output_text.delta", delta: { text: 7 } }, ""],
-    ["nothing in no event", { delta: "hi" }, ""]
-  ])("is %s", (_, event, content) => {
+    ["nothing for a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
+    ["nothing for the start of an item", { type: "response.output_item.added", item: { type: "message" } }, ""],
+    ["nothing for a repeated text", { type: "response.output_text.done", text: "hi" }, ""],
+    ["nothing for repeated arguments", { type: "response.function_call_arguments.done", name: "f", arguments: "{}" }, ""],
+    ["nothing for a repeated item", { type: "response.output_item.done", item: { type: "function_call", name: "f" } }, ""],
+    ["nothing for encrypted reasoning", { type: "response.output_item.added", item: { encrypted_content: "x" } }, ""],
+    ["nothing for the completed response", { type: "response.completed", response: { output: [{ content: "hi" }] } }, ""],
+    ["nothing for a delta without text", { type: "response.output_text.delta", delta: { text: 7 } }, ""],
+    ["nothing for an object that is not an event", { delta: "hi" }, ""]
+  ])("contains %s", (_, event, content) => {
     expect(contentOfEvent(event)).toBe(content)
   })
 
   law(
-    "is its delta, for any text",
+    "is the event's delta, for any text",
     [FastCheck.fullUnicodeString(), FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "x")],
     (delta, kind) => contentOfEvent({ type: `response.${kind}.delta`, delta }) === delta
   )
 
   law(
-    "is a text for any event",
+    "is a string for any event",
     [
       FastCheck.object(),
       FastCheck.constantFrom("response.x.delta", "response.output_item.added", "response.completed")
@@ -47,7 +47,7 @@ describe("the content of a responses event", () => {
 })
 
 describe("the content of a whole response", () => {
-  it("includes all its items: reasoning, text, refusals, calls", () => {
+  it("includes all items: reasoning, text, refusals and calls", () => {
     const output = [
       {
         type: "reasoning",
@@ -71,7 +71,7 @@ describe("the content of a whole response", () => {
     expect(contentOfResponse({ output })).toBe("abcdefghijk")
   })
 
-  law("is a text for any response", [FastCheck.anything()], (output) => {
+  law("is a string for any response", [FastCheck.anything()], (output) => {
     return (
       typeof contentOfResponse({ output }) === "string" && typeof contentOfResponse({ output: [output] }) === "string"
     )
@@ -79,7 +79,7 @@ describe("the content of a whole response", () => {
 })
 
 describe("responses usage", () => {
-  it("separates tokens read from and written to a cache, both inside the input", () => {
+  it("separates tokens read from and written to a cache from the input tokens that include them", () => {
     const usage = {
       input_tokens: 100,
       input_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
@@ -89,24 +89,24 @@ describe("responses usage", () => {
     expect(usageOf(usage)).toEqual({ prompt: { input: 10n, cacheWrite: 30n, cacheRead: 60n }, output: 5n })
   })
 
-  it("adds separately counted reasoning to the output", () => {
+  it("adds reasoning to the output when the provider counts it separately", () => {
     expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
     expect(usageOf({ output_tokens: 5, total_tokens: 105 })).toEqual({ prompt: undefined, output: 5n })
   })
 
   it.each([null, undefined, "12", { input_tokens: -1 }, { input_tokens: "9", output_tokens: null }])(
-    "is unreported when it is %j",
+    "is unreported for the member %j",
     (usage) => {
       expect(usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
-  it("is a zero when a zero is reported", () => {
+  it("is zero when the provider reports zero", () => {
     expect(usageOf({ output_tokens: 0 }).output).toBe(0n)
   })
 
   const response = { usage: { input_tokens: 7, output_tokens: 3 } }
-  it.each(["response.completed", "response.incomplete", "response.failed"])("is read from %s", (type) => {
+  it.each(["response.completed", "response.incomplete", "response.failed"])("is read from the event %s", (type) => {
     expect(usageOfEvent({ type, response })).toEqual({
       prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n },
       output: 3n
@@ -114,7 +114,7 @@ describe("responses usage", () => {
   })
 
   it.each(["response.created", "response.in_progress", "response.output_item.done"])(
-    "is not read from %s, where providers send zeros",
+    "is not read from the event %s, in which providers send zeros",
     (type) => {
       expect(usageOfEvent({ type, response })).toEqual({ prompt: undefined, output: undefined })
     }
@@ -122,7 +122,7 @@ describe("responses usage", () => {
 
   const count = FastCheck.oneof(FastCheck.nat(1_000_000), FastCheck.constant(undefined), FastCheck.constant(-1))
   law(
-    "adds up to the reported total for any split into parts",
+    "adds up to the reported total for any split of the input",
     [count, count, count, count],
     (input, output, cached, written) => {
       const { prompt, output: told } = usageOf({

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
 describe("the text of a responses prompt", () => {
-  it("is one message from the user for a plain string", () => {
+  it("is one user message for a plain string", () => {
     expect(promptText({ input: "Say hello." })).toEqual({ text: "userSay hello.", extraTokens: 6 })
     expect(promptText({ input: [{ role: "user", content: "Say hello." }] })).toEqual(
       promptText({ input: "Say hello." })
@@ -26,7 +26,7 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 2 * 3)
   })
 
-  it("contains earlier messages and calls, and counts images and files without their base64", () => {
+  it("contains earlier messages and calls, and counts images and files without their base64 data", () => {
     const { text, extraTokens } = promptText({
       input: [
         {
@@ -65,5 +65,5 @@ describe("the text of a responses prompt", () => {
     return promptText({ input }).text === texts.map((text) => `user${text}`).join("")
   })
 
-  law("is a text for any body", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
+  law("is a string for any body", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
 })

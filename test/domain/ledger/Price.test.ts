@@ -13,7 +13,7 @@ const at = (perToken: bigint): Price.Price => ({
 })
 
 describe("a price", () => {
-  it("has the same integer in micro-USD per million tokens and in pico-USD per token", () => {
+  it("is the same integer in micro-USD per million tokens and in pico-USD per token", () => {
     // 250,000 micro-USD per million tokens: a million tokens cost 0.25 USD.
     const cost = Price.cost(at(250_000n), TokenUsage.plain(Tokens.Tokens(1_000_000n), Tokens.zero))
     expect(cost).toBe(250_000n * 1_000_000n)
@@ -37,12 +37,12 @@ describe("a price", () => {
 })
 
 describe("the cost of a prefix", () => {
-  law("grows with the prefix", [price, usage, tokens(), tokens()], (p, u, a, b) => {
+  law("never decreases with a longer prefix", [price, usage, tokens(), tokens()], (p, u, a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a]
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
 
-  law("is zero for no tokens and the whole cost for all", [price, usage], (p, u) => {
+  law("is zero for no tokens and the whole cost for all tokens", [price, usage], (p, u) => {
     const all = Price.cost(p, u)
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })

@@ -12,7 +12,7 @@ import { law } from "../../support/law.ts"
 
 const charging = (charged: TokenUsage.TokenUsage): Charge => ({ charged, consumed: charged, source: "upstream" })
 
-/** Holds, then settles; nothing when the hold is refused. */
+/** Decides a hold and its settlement; returns undefined when the hold is refused. */
 const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Balances, TokenUsage.TokenUsage]) => {
   const held = Either.getOrUndefined(decideHold(e, p, b))
   return held && { held, settled: decideSettlement(held.hold, charging(u), p, held) }
@@ -20,7 +20,7 @@ const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Ba
 
 describe("a settlement", () => {
   law(
-    "adds up: plan value, pay-as-you-go and write-off equal the cost",
+    "has a plan value, pay-as-you-go amount and write-off that add up to the cost",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const result = run(e, p, b, u)

@@ -57,7 +57,7 @@ const someTier = FastCheck.tuple(
 
 describe("a mint", () => {
   law(
-    "takes exactly the price from the quota and gives exactly the tokens to the plan",
+    "debits exactly the price from the quota and credits exactly the tokens to the plan",
     [anyQuota, anyPlan, someTier],
     (quota, plan, tier) => {
       const minted = Either.getOrUndefined(decideMint(asked, basis({ quota, plan, tier }), instant(0)))
@@ -78,7 +78,7 @@ describe("a mint", () => {
   )
 
   law(
-    "never leaves the quota below zero, and is refused only when it would do so",
+    "never makes the quota negative, and is refused for this reason only when the quota does not cover the price",
     [anyQuota, someTier],
     (quota, tier) => {
       const decided = decideMint(asked, basis({ quota, tier }), instant(0))
@@ -87,33 +87,33 @@ describe("a mint", () => {
     }
   )
 
-  it("can spend the quota to the last micro-USD", () => {
+  it("can spend the whole quota", () => {
     expect(refusalOf({ quota: aQuota(5_000_000n) })).toBe("minted")
     expect(refusalOf({ quota: aQuota(4_999_999n) })).toBe("InsufficientQuota")
   })
 
   it.each([
-    ["of an unknown tier", { tier: undefined, plan: undefined }, "TierNotAvailable"],
-    ["of a tier that is not for sale", { tier: aTier({ forSale: false }) }, "TierNotAvailable"],
-    ["of a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
-    ["to an unknown email", { customer: undefined, plan: undefined }, "ValidationFailed"],
+    ["for an unknown tier", { tier: undefined, plan: undefined }, "TierNotAvailable"],
+    ["for a tier that is not for sale", { tier: aTier({ forSale: false }) }, "TierNotAvailable"],
+    ["for a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
+    ["for an unknown email", { customer: undefined, plan: undefined }, "ValidationFailed"],
     [
-      "of a plan that would be too large to show",
+      "when the plan would exceed the largest exact JSON integer",
       { plan: aPlan(BigInt(Number.MAX_SAFE_INTEGER) - 1n) },
       "TierNotAvailable"
     ]
-  ])("%s is refused", (_, facts, tag) => {
+  ])("is refused %s", (_, facts, tag) => {
     expect(refusalOf(facts)).toBe(tag)
   })
 
-  it("is refused with customer_email for an unknown email", () => {
+  it("names customer_email in the refusal of an unknown email", () => {
     const refused = Either.getOrThrow(Either.flip(decideMint(asked, basis({ customer: undefined }), instant(0))))
     expect(refused).toMatchObject({ details: [{ path: "customer_email" }] })
   })
 })
 
-describe("the limit of mints", () => {
-  /** The instants of the allowed mints, with one request after each of these pauses. */
+describe("the rate limit of mints", () => {
+  /** Returns the times of the allowed mints when one mint is requested after each pause. */
   const mintedAfter = (pauses: ReadonlyArray<number>) => {
     let at = 0
     const minted: Array<Date> = []
@@ -130,7 +130,7 @@ describe("the limit of mints", () => {
   )
 
   law(
-    "is 30 in any interval of 60 seconds",
+    "allows at most 30 in any interval of 60 seconds",
     [pauses],
     (pauses) => {
       const minted = mintedAfter(pauses)
@@ -143,14 +143,14 @@ describe("the limit of mints", () => {
     expect(mintedAfter(Array.from({ length: 300 }, () => 0))).toHaveLength(30)
   })
 
-  it("is checked before customer, tier and quota", () => {
+  it("applies before the checks of customer, tier and quota", () => {
     const recent = Array.from({ length: mintLimit.max }, () => instant(0))
     expect(refusalOf({ recent, customer: undefined, tier: undefined, quota: aQuota(0n) })).toBe("RateLimited")
   })
 })
 
 describe("an operation id", () => {
-  /** Texts of few letters, so that one often begins or ends like another. */
+  /** Generates texts of few different letters, so that texts often have common prefixes and suffixes. */
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 
@@ -161,12 +161,12 @@ describe("an operation id", () => {
   it.each([
     ["another customer", { customerEmail: "bob@example.com" as Email }],
     ["another tier", { planTierId: "other" }]
-  ])("repeated for %s is a conflict", (_, other) => {
+  ])("is a conflict when it is repeated for %s", (_, other) => {
     expect(Either.isLeft(decideReplay({ ...request, ...other }, mint))).toBe(true)
   })
 
   law(
-    "has one payload: payloads that differ have different fingerprints",
+    "has a different fingerprint for each different payload",
     [few, few, few, few],
     (email, tier, otherEmail, otherTier) => {
       const one = fingerprintOf({ ...request, customerEmail: email as Email, planTierId: tier })
@@ -184,20 +184,20 @@ describe("a mint request", () => {
       onRight: () => []
     })
 
-  it("is the same in every spelling of its email and tier", () => {
+  it("is equal for all spellings of its email and tier", () => {
     expect(Either.getOrThrow(read(MintRequest)(good))).toEqual({ ...request })
   })
 
   it.each([
     ["an empty operation id", { operation_id: "" }, "operation_id"],
     ["an operation id of 129 characters", { operation_id: "x".repeat(129) }, "operation_id"],
-    ["a NUL in its operation id", { operation_id: "a\u0000b" }, "operation_id"],
-    ["half a surrogate pair in its operation id", { operation_id: "a\ud800" }, "operation_id"],
-    ["a number for an operation id", { operation_id: 7 }, "operation_id"],
-    ["no email", { customer_email: "not-an-email" }, "customer_email"],
-    ["no tier", { plan_tier_id: undefined }, "plan_tier_id"],
+    ["a NUL character in the operation id", { operation_id: "a\u0000b" }, "operation_id"],
+    ["an unpaired surrogate in the operation id", { operation_id: "a\ud800" }, "operation_id"],
+    ["a number as the operation id", { operation_id: 7 }, "operation_id"],
+    ["an invalid email", { customer_email: "not-an-email" }, "customer_email"],
+    ["a missing tier", { plan_tier_id: undefined }, "plan_tier_id"],
     ["an empty tier", { plan_tier_id: " " }, "plan_tier_id"]
-  ])("with %s is refused with the member at fault", (_, members, path) => {
+  ])("is refused with the invalid member's name for %s", (_, members, path) => {
     expect(pathsOf({ ...good, ...members })).toEqual([path])
   })
 

@@ -13,12 +13,12 @@ const tier = FastCheck.record({
 }).map(aTier)
 
 describe("a tier", () => {
-  it("costs 10,000 micro-USD a cent, and 100 IDR of top-up", () => {
+  it("costs 10,000 micro-USD or a top-up of 100 IDR per cent", () => {
     expect(priceUsdMicroOf(aTier())).toBe(5_000_000n)
     expect(topupIdrRequiredOf(aTier())).toBe(50_000n)
   })
 
-  it("is for sale only while it is offered and its model is callable", () => {
+  it("is available only while it is for sale and its model is callable", () => {
     expect(isAvailable(aTier())).toBe(true)
     expect(isAvailable(aTier({ forSale: false }))).toBe(false)
     expect(isAvailable(aTier({ modelCallable: false }))).toBe(false)
@@ -26,7 +26,7 @@ describe("a tier", () => {
 })
 
 describe("the price list", () => {
-  law("is ordered by price, then by model name, and lists only tiers for sale", [FastCheck.array(tier)], (tiers) => {
+  law("is sorted by price, then by model name, and contains only available tiers", [FastCheck.array(tier)], (tiers) => {
     const list = priceList(tiers)
     return (
       list.length === tiers.filter(isAvailable).length &&

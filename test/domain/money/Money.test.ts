@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest"
 import { pico } from "../../support/arbitraries.ts"
 import { law } from "../../support/law.ts"
 
-/** The amount in pico-USD of a decimal string in micro-USD. */
+/** Parses a decimal string in micro-USD to an amount in pico-USD. */
 const readExact = (text: string): bigint => {
   const [whole = "", fraction = ""] = text.split(".")
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"))
@@ -23,7 +23,7 @@ describe("pico-USD", () => {
   })
 
   law(
-    "prints an exact cost that reads back as the same amount",
+    "prints an exact cost that can be parsed back to the same amount",
     [pico()],
     (amount) => readExact(UsdPico.toExactUsdMicro(amount)) === amount
   )
@@ -48,34 +48,34 @@ describe("conversions", () => {
   const cents = FastCheck.bigInt({ min: 1n, max: 100_000_000n }).map((n) => UsdCents.UsdCents(n))
 
   law(
-    "10,000 IDR buy one USD of quota",
+    "convert 10,000 IDR to one USD of quota",
     [idr],
     (principal) => Idr.toQuotaUsdMicro(principal) * 10_000n === principal * 1_000_000n
   )
 
-  law("the QRIS fee is 5 %, rounded up to a whole rupiah", [idr], (principal) => {
+  law("round the QRIS fee of 5 % up to a whole rupiah", [idr], (principal) => {
     const fee = Idr.ceilQrisFee(principal)
     return fee * 100n >= principal * 5n && (fee - 1n) * 100n < principal * 5n
   })
 
   law(
-    "the top-up a tier needs buys exactly its price",
+    "convert a tier's required top-up to exactly the tier's price",
     [cents],
     (price) => Idr.toQuotaUsdMicro(UsdCents.toTopupIdr(price)) === UsdCents.toUsdMicro(price)
   )
 
-  it("one micro-USD is a million pico-USD", () => {
+  it("convert one micro-USD to a million pico-USD", () => {
     expect(toUsdPico(UsdMicro(1n))).toBe(1_000_000n)
   })
 })
 
 describe("token counts", () => {
-  law("turn any reported number into a billable count", [FastCheck.double()], (count) => {
+  law("are billable for any reported number", [FastCheck.double()], (count) => {
     const tokens = Tokens.fromCount(count)
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })
 
-  it("keep whole numbers unchanged", () => {
+  it("are unchanged for whole numbers", () => {
     expect(Tokens.fromCount(0)).toBe(0n)
     expect(Tokens.fromCount(123_456)).toBe(123_456n)
     expect(Tokens.fromCount(Number.NaN)).toBe(0n)

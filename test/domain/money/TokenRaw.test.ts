@@ -4,23 +4,23 @@ import { law } from "../../support/law.ts"
 import { raw, usdMicro } from "../../support/resellers.ts"
 
 describe("raw tokens", () => {
-  law("are exact for an amount and convert back to it", [usdMicro()], (amount) => {
+  law("are exact for a micro-USD amount and convert back to the same amount", [usdMicro()], (amount) => {
     const exact = tokenRawOf(amount)
     return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
   })
 
-  law("convert to less when one is missing", [usdMicro()], (amount) => {
+  law("convert to one micro-USD less when one raw unit is missing", [usdMicro()], (amount) => {
     if (amount === 0n) return true
     return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
   })
 
-  law("convert to at least the sum of two payments", [raw, raw], (a, b) => {
+  law("convert the sum of two payments to at least the sum of the converted payments", [raw, raw], (a, b) => {
     const together = floorToUsdMicro(TokenRaw(a + b))
     const apart = floorToUsdMicro(a) + floorToUsdMicro(b)
     return together >= apart && together <= apart + 1n
   })
 
-  it("have 18 decimals: one dollar is 10^18", () => {
+  it("have 18 decimals: 10^18 raw units are one dollar", () => {
     expect(floorToUsdMicro(TokenRaw(10n ** 18n))).toBe(1_000_000n)
   })
 })

@@ -18,12 +18,12 @@ describe("uuidV7", () => {
     expect(uuidV7(1, drawn, 20)).toBe(uuidV7(1, drawn.subarray(20, 30)))
   })
 
-  law("makes valid UUIDs of version 7 from any random bytes", [millis, random], (now, bytes) =>
+  law("creates valid version 7 UUIDs from any random bytes", [millis, random], (now, bytes) =>
     /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uuidV7(now, bytes))
   )
 
   law(
-    "makes ids that sort by time",
+    "creates ids that sort by time",
     [millis, millis, random, random],
     (a, b, x, y) => a === b || a < b === uuidV7(a, x) < uuidV7(b, y)
   )

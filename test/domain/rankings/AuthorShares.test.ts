@@ -20,14 +20,14 @@ const standings = FastCheck.array(
   { maxLength: 40 }
 )
 
-describe("the shares of authors", () => {
+describe("the authors' shares", () => {
   law("add up to exactly 10,000 whenever a visible model was used", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const used = standings.some(({ model, tokens }) => !model.hidden && tokens > 0n)
     return shares.reduce((sum, { shareBp }) => sum + shareBp, 0n) === (used ? 10_000n : 0n)
   })
 
-  law("are off by less than a basis point each", [standings], (standings) => {
+  law("differ from the exact shares by less than one basis point each", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const total = shares.reduce((sum, { tokens }) => sum + tokens, 0n)
     return shares.every(({ tokens, shareBp }) => {
@@ -36,7 +36,7 @@ describe("the shares of authors", () => {
     })
   })
 
-  law("never rank fewer tokens before more", [standings], (standings) => {
+  law("are sorted by tokens, largest first", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     return shares.every(({ tokens, shareBp }, i) => {
       const before = shares[i - 1]
@@ -44,7 +44,7 @@ describe("the shares of authors", () => {
     })
   })
 
-  it("round up the largest remainders first, equals by name", () => {
+  it("round up the largest remainders first, ties by name", () => {
     const shares = authorSharesOf([standing("c", 1n), standing("b", 1n), standing("a", 1n)])
     expect(shares.map(({ author, shareBp }) => [author, shareBp])).toEqual([
       ["a", 3_334n],
@@ -53,7 +53,7 @@ describe("the shares of authors", () => {
     ])
   })
 
-  it("leave out an author with only hidden models", () => {
+  it("exclude an author with only hidden models", () => {
     const shares = authorSharesOf([standing("a", 5n), standing("b", 5n, true)])
     expect(shares.map(({ author }) => author)).toEqual(["a"])
   })

@@ -5,7 +5,7 @@ import { aModel, aSettlement, DAY, documentOf, ranksOf } from "../../support/ran
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 const TO = Date.parse("2026-06-10T05:30:00Z")
 
-/** A number of streams of one model, each with 100 output tokens, at any time of the last seven days. */
+/** Generates streams of one model at any time of the last seven days, with 100 output tokens each. */
 const streams = (model: string, samples: number, facts: Partial<RankedSettlement> = {}) =>
   Array.from({ length: samples }, (_, i) =>
     aSettlement(model, new Date(TO - 1 - ((i * 7_919_777) % (7 * DAY))), 0, {
@@ -21,12 +21,12 @@ const fastest = (models: ReadonlyArray<RankedModel>, settlements: ReadonlyArray<
   documentOf(ranksOf({ models, settlements }, "day", NOW)).fastest
 
 describe("fastest models", () => {
-  it("have at least 200 streams", () => {
+  it("have at least 200 measured streams", () => {
     expect(fastest([aModel("m")], streams("m", 200))).toHaveLength(1)
     expect(fastest([aModel("m")], streams("m", 199))).toEqual([])
   })
 
-  it("are measured by complete streams of the last seven days only", () => {
+  it("are measured only by complete streams of the last seven days", () => {
     const others = [
       ...streams("m", 300, { streamed: false }),
       ...streams("m", 300, { ending: "client_gone" }),
@@ -39,7 +39,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], [...streams("m", 199), ...first, ...others])).toHaveLength(1)
   })
 
-  it("show medians, with tokens per second to one decimal", () => {
+  it("show medians, with one decimal for tokens per second", () => {
     const model = aModel("m")
     expect(fastest([model], streams("m", 400))).toEqual([
       {
@@ -59,11 +59,11 @@ describe("fastest models", () => {
     [1_000, "1k+"],
     [9_999, "1k+"],
     [10_000, "10k+"]
-  ])("show %s streams as %s", (samples, bucket) => {
+  ])("show %s streams as the sample bucket %s", (samples, bucket) => {
     expect(fastest([aModel("m")], streams("m", samples))[0]?.samples_bucket).toBe(bucket)
   })
 
-  it("are listed models, fastest first, equals by name", () => {
+  it("are listed models, fastest first, ties by name", () => {
     const models = [
       aModel("slow"),
       aModel("b"),

@@ -6,24 +6,24 @@ const name = (i: number) => `m${String(i).padStart(2, "0")}`
 const sixty = Array.from({ length: 60 }, (_, i) => aModel(name(i)))
 
 describe("the leaderboard", () => {
-  it("names fifty models and counts the rest as other", () => {
+  it("contains at most 50 models and counts all others as other", () => {
     const settlements = sixty.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T04:00:00Z", 100 - i))
     const { leaderboard, other, authors, totals } = ranksOf({ models: sixty, settlements }, "day", NOW)
     expect(leaderboard.map(({ publicName }) => publicName)).toEqual(sixty.slice(0, 50).map((model) => model.publicName))
     expect(leaderboard.map(({ rank }) => rank)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1))
     expect(other.tokens).toBe(50n + 49n + 48n + 47n + 46n + 45n + 44n + 43n + 42n + 41n)
-    // The tokens of an author are those of all its models.
+    // An author's tokens are the sum over all its models.
     expect(authors[0]?.tokens).toBe(totals.tokens)
   })
 
-  it("orders equals by name", () => {
+  it("sorts models with equal tokens by name", () => {
     const models = ["b", "B", "a", "é"].map((publicName) => aModel(publicName))
     const settlements = models.map(({ publicName }) => aSettlement(publicName, "2026-06-10T04:00:00Z", 1))
     const { leaderboard } = ranksOf({ models, settlements }, "day", NOW)
     expect(leaderboard.map(({ publicName }) => publicName)).toEqual(["B", "a", "b", "é"])
   })
 
-  it("leaves out a model used only before, but counts it in the comparison period", () => {
+  it("leaves out a model without usage in the window, but counts the model's tokens in the comparison period", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-09T04:00:00Z", 7)] }
     const { leaderboard, totals } = ranksOf(usage, "day", NOW)
     expect(leaderboard).toEqual([])
@@ -32,7 +32,7 @@ describe("the leaderboard", () => {
 })
 
 describe("the series", () => {
-  it("names eight models and sums the rest", () => {
+  it("contains at most eight models and the sum of all others", () => {
     const settlements = sixty.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T04:00:00Z", 100 - i))
     const { series } = ranksOf({ models: sixty, settlements }, "day", NOW)
     expect(series.keys).toEqual(sixty.slice(0, 8).map((model) => model.publicName))

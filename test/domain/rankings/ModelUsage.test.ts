@@ -7,7 +7,7 @@ import { law } from "../../support/law.ts"
 const tokens = FastCheck.bigInt({ min: 0n, max: 10n ** 18n }).map(Tokens)
 const some = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map(Tokens)
 
-describe("a change", () => {
+describe("the change of usage", () => {
   it.each([
     [200, 100, -50n],
     [200, 201, 1n],
@@ -19,11 +19,11 @@ describe("a change", () => {
     [1_000, 995, -1n],
     [3, 0, -100n],
     [1, 3, 200n]
-  ])("from %s to %s is %s percent, rounded half away from zero", (before, after, percent) => {
+  ])("from %s to %s tokens is %s percent, rounded half away from zero", (before, after, percent) => {
     expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
   })
 
-  it("from zero has no percent: the model is new", () => {
+  it("from zero tokens has no percentage, and the model is new", () => {
     expect(changeSince(Tokens(0n), Tokens(1n))).toEqual({ changePct: null, isNew: true })
     expect(changeSince(Tokens(0n), Tokens(0n))).toEqual({ changePct: null, isNew: false })
   })
@@ -32,14 +32,14 @@ describe("a change", () => {
     expect(changeSince(null, Tokens(1n))).toEqual({ changePct: null, isNew: false })
   })
 
-  law("is off by half a percent at most", [some, some], (before, after) => {
+  law("differs from the exact change by at most half a percent", [some, some], (before, after) => {
     const { changePct } = changeSince(before, after)
     if (changePct === null) return false
     const off = (after - before) * 100n - changePct * before
     return 2n * (off < 0n ? -off : off) <= before
   })
 
-  law("is a whole number that JSON represents exactly, and never below -100", [some, tokens], (before, after) => {
+  law("is an integer that JSON represents exactly, and is never below -100", [some, tokens], (before, after) => {
     const { changePct } = changeSince(before, after)
     return changePct !== null && Number.isSafeInteger(Number(changePct)) && changePct >= -100n
   })

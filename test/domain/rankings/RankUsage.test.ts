@@ -24,7 +24,7 @@ const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, win
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 
 describe("rankings", () => {
-  it("equal a direct computation from the settlements, at any instant of any history", () => {
+  it("equal a direct computation from the settlements, for any history and instant", () => {
     FastCheck.assert(
       FastCheck.property(usageBefore, window, ({ usage, now }, window) => {
         const expected = referenceRankings(usage.models, usage.settlements, window, now)
@@ -34,13 +34,13 @@ describe("rankings", () => {
     )
   })
 
-  law("lose no token: leaderboard and other are the total", [usageBefore, window], ({ usage, now }, window) => {
+  law("lose no token: leaderboard and other add up to the total", [usageBefore, window], ({ usage, now }, window) => {
     const { totals, leaderboard, other } = ranksOf(usage, window, now)
     return sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens === totals.tokens
   })
 
   law(
-    "lose no token over time: the points of the series add up to the total",
+    "lose no token in the series: its points add up to the total",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { totals, series } = ranksOf(usage, window, now)
@@ -49,7 +49,7 @@ describe("rankings", () => {
   )
 
   law(
-    "have series points that add up to the model's tokens on the leaderboard",
+    "have series points that add up to each model's tokens on the leaderboard",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { leaderboard, series } = ranksOf(usage, window, now)
@@ -61,23 +61,23 @@ describe("rankings", () => {
     }
   )
 
-  law("share exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
+  law("distribute exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
     const { authors } = ranksOf(usage, window, now)
     return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
   })
 
-  law("add up over windows: a week is its seven days", [usageBefore], ({ usage, now }) => {
+  law("are additive: the tokens of a week are the sum of its seven days", [usageBefore], ({ usage, now }) => {
     const days = [0, 1, 2, 3, 4, 5, 6].map((days) => tokensIn(usage, "day", earlier(now, days)))
     return sum(days) === tokensIn(usage, "week", now)
   })
 
-  law("compare with the preceding window, as it was then", [usageBefore, window], ({ usage, now }, window) => {
+  law("have the comparison tokens that the preceding window had", [usageBefore, window], ({ usage, now }, window) => {
     const { totals } = ranksOf(usage, window, now)
     const length = { day: 1, week: 7, month: 30, all: 0 }[window]
     return totals.previousTokens === (length === 0 ? null : tokensIn(usage, window, earlier(now, length)))
   })
 
-  law("of all time include every token before their minute", [usageBefore], ({ usage, now }) => {
+  law("include for all time every token before the snapshot's minute", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const ranked = new Set(usage.models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => ranked.has(model) && settledAt < minute)
@@ -85,7 +85,7 @@ describe("rankings", () => {
     return tokensIn(usage, "all", now) === sum(tokens)
   })
 
-  law("name no hidden model anywhere", [usageBefore, window], ({ usage, now }, window) => {
+  law("never name a hidden model", [usageBefore, window], ({ usage, now }, window) => {
     const told = JSON.stringify(documentOf(ranksOf(usage, window, now)))
     return usage.models.every(({ publicName, hidden }) => !hidden || !told.includes(`"${publicName}"`))
   })
@@ -98,14 +98,14 @@ describe("rankings", () => {
     )
   })
 
-  law("read back from storage unchanged", [usageBefore, window], ({ usage, now }, window) => {
+  law("are read back from storage unchanged", [usageBefore, window], ({ usage, now }, window) => {
     const kept = Schema.parseJson(Rankings)
     const made = ranksOf(usage, window, now)
     expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)
     return true
   })
 
-  it.each(["day", "week", "month", "all"] as const)("are empty without any usage (%s)", (window) => {
+  it.each(["day", "week", "month", "all"] as const)("are empty without usage for the window %s", (window) => {
     const made = ranksOf({ models: [aModel("idle")], settlements: [aSettlement("idle", NOW, 7)] }, window, NOW)
     expect(made.range.dataSince).toBeNull()
     expect(made.totals.tokens).toBe(0n)
@@ -114,7 +114,7 @@ describe("rankings", () => {
     )
   })
 
-  it("name a retired model, count a hidden one in other, and leave out an image model", () => {
+  it("name a retired model, count a hidden model in other, and exclude an image model", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),
@@ -131,15 +131,15 @@ describe("rankings", () => {
     expect(authors).toEqual([{ author: "Author", tokens: 11n, shareBp: 10_000n }])
   })
 
-  it("compare all time with nothing", () => {
+  it("have no comparison period for all time", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-09T05:00:00Z", 5)] }
     const { range, totals, leaderboard } = ranksOf(usage, "all", NOW)
     expect([range.previousFrom, totals.previousTokens]).toEqual([null, null])
     expect(leaderboard[0]).toMatchObject({ previousTokens: null, changePct: null, isNew: false })
   })
 
-  it("begin all time at midnight in Jakarta of the first day, with a partial first week", () => {
-    // 23:59 of a Tuesday in UTC is Wednesday morning in Jakarta.
+  it("begin all time at midnight in Jakarta on the first day of usage, with a partial first week", () => {
+    // Tuesday 23:59 UTC is Wednesday morning in Jakarta.
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-02T23:59:00Z", 5)] }
     const { range, series } = ranksOf(usage, "all", NOW)
     expect(range).toEqual({
@@ -166,21 +166,21 @@ describe("rankings", () => {
     })
     expect(fitsJson(ranksOf(usage(most), "day", NOW))).toBe(true)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", NOW))).toBe(false)
-    // Usage of yesterday is the comparison period; usage of five days ago can trend.
+    // Yesterday's usage is in the comparison period; usage from five days ago can trend.
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + DAY)))).toBe(false)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + 5 * DAY)))).toBe(false)
   })
 
-  it("count usage at the boundary of two pieces once", () => {
+  it("count usage at the boundary of two intervals once", () => {
     const cut = new Date("2026-06-09T05:30:00Z")
     const settlements = [aSettlement("m", new Date(cut.getTime() - 1), 1), aSettlement("m", cut, 10)]
     const made = ranksOf({ models: [aModel("m")], settlements }, "day", NOW)
     expect([made.totals.tokens, made.totals.previousTokens]).toEqual([10n, 1n])
   })
 
-  it("read a history by its own cuts", () => {
+  it("accept a history with more cuts than requested", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T05:00:00Z", 5)] }
-    // Cut into more pieces than requested.
+    // The history has more cuts than the query requests.
     const often = historyOf(usage, minuteOf(NOW), () => ({
       cuts: Array.from(
         { length: 14 * 48 + 1 },

@@ -7,7 +7,7 @@ const LAST_WEEK = "2026-06-09T00:00:00Z"
 const WEEK_BEFORE = "2026-06-01T00:00:00Z"
 const MILLION = 1_000_000
 
-/** Models with their tokens of the last seven days and of the seven days before. */
+/** Builds models from their tokens in the last seven days and in the seven days before. */
 const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, before: number]>) =>
   ranksOf(
     {
@@ -22,12 +22,12 @@ const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, befo
   ).trending.map(({ publicName, tokens, changePct, isNew }) => [publicName, tokens, changePct, isNew])
 
 describe("trending models", () => {
-  it("have at least a million tokens in seven days, in every window", () => {
+  it("have at least a million tokens in seven days, for every window", () => {
     expect(trending([[aModel("enough"), MILLION, 0]])).toEqual([["enough", 1_000_000n, null, true]])
     expect(trending([[aModel("almost"), MILLION - 1, 0]])).toEqual([])
   })
 
-  it("are new or growing, even by one token", () => {
+  it("are new models or models with at least one token more than before", () => {
     expect(
       trending([
         [aModel("same"), 2 * MILLION, 2 * MILLION],
@@ -37,7 +37,7 @@ describe("trending models", () => {
     ).toEqual([["growing", 2_000_001n, 0n, false]])
   })
 
-  it("are listed: neither hidden nor retired", () => {
+  it("are neither hidden nor retired", () => {
     expect(
       trending([
         [aModel("hidden", { hidden: true }), MILLION, 0],
@@ -46,7 +46,7 @@ describe("trending models", () => {
     ).toEqual([])
   })
 
-  it("are ordered new models first, then by growth", () => {
+  it("are sorted with new models first, then by growth", () => {
     expect(
       trending([
         [aModel("half more"), 6 * MILLION, 4 * MILLION],

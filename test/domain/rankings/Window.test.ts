@@ -20,7 +20,7 @@ const clock = new Intl.DateTimeFormat("en-GB", {
 const inJakarta = (at: Date) => Object.fromEntries(clock.formatToParts(at).map(({ type, value }) => [type, value]))
 
 const iso = (dates: ReadonlyArray<Date>) => dates.map((date) => date.toISOString())
-/** Any instant from 1965 to 2100. */
+/** Generates instants from 1965 to 2100. */
 const anyInstant = FastCheck.date({ min: new Date("1965-01-01"), max: new Date("2100-01-01"), noInvalidDate: true })
 const unit = FastCheck.constantFrom("hour" as const, "day" as const, "week" as const)
 const firstUse = FastCheck.option(
@@ -30,7 +30,7 @@ const firstUse = FastCheck.option(
 const rangeAt = (at: Date, window: Parameters<typeof rangeOf>[0], ago: number | undefined) =>
   rangeOf(window, at, ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago)))
 
-describe("the calendar of Jakarta", () => {
+describe("the Jakarta calendar", () => {
   law("begins days at midnight in Jakarta, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
     const start = startOf(unit, at)
     const { hour, minute, second, weekday } = inJakarta(start)
@@ -58,7 +58,7 @@ describe("the calendar of Jakarta", () => {
 })
 
 describe("a window", () => {
-  law("ends at the snapshot's minute, for any second", [now, window], (at, window) => {
+  law("ends at the snapshot's minute, for any second of the minute", [now, window], (at, window) => {
     const { to } = rangeOf(window, at, undefined)
     const late = at.getTime() - to.getTime()
     return late >= 0 && late < 60_000 && to.getTime() % 60_000 === 0
@@ -72,7 +72,7 @@ describe("a window", () => {
       : previousFrom !== null && from.getTime() - previousFrom.getTime() === length
   })
 
-  law("is covered by its buckets without gap or overlap", [now, window, firstUse], (at, window, ago) => {
+  law("is covered by its buckets without gaps or overlaps", [now, window, firstUse], (at, window, ago) => {
     const range = rangeAt(at, window, ago)
     const buckets = bucketsOf(unitOf(window), range)
     const ends = [range.from, ...buckets.map(({ to }) => to)]
@@ -82,7 +82,7 @@ describe("a window", () => {
     )
   })
 
-  law("cuts only its first and its last bucket", [now, window, firstUse], (at, window, ago) => {
+  law("has partial buckets only at its start and end", [now, window, firstUse], (at, window, ago) => {
     const range = rangeAt(at, window, ago)
     const unit = unitOf(window)
     const buckets = bucketsOf(unit, range)
@@ -94,12 +94,12 @@ describe("a window", () => {
     })
   })
 
-  it("cuts no bucket when it begins and ends with one", () => {
+  it("has no partial bucket when it begins and ends at bucket boundaries", () => {
     const midnight = new Date("2026-06-07T17:00:30Z")
     const { from, to } = rangeOf("week", midnight, undefined)
     const buckets = bucketsOf("day", { from, to })
     expect(buckets.map(({ partial }) => partial)).toEqual([false, false, false, false, false, false, false])
-    // A minute later the first day is cut and a new day has begun.
+    // One minute later, the first day is partial and a new day has begun.
     const later = rangeOf("week", new Date("2026-06-07T17:01:00Z"), undefined)
     expect(bucketsOf("day", later).map(({ partial }) => partial)).toEqual([
       true,
@@ -109,7 +109,7 @@ describe("a window", () => {
     expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
   })
 
-  it("has no partial week for all time from a Monday to the end of a Sunday", () => {
+  it("has no partial week when all time begins on a Monday and ends with a Sunday", () => {
     const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
     expect(range.dataSince).toBe("2026-05-25")
     expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])
@@ -122,7 +122,7 @@ describe("a window", () => {
 })
 
 describe("a query for rankings", () => {
-  it("asks for the week's text rankings by default", () => {
+  it("requests the text rankings of the week by default", () => {
     expect(readWindow({})).toEqual(Either.right("week"))
     expect(readWindow({ window: "all", modality: "text" })).toEqual(Either.right("all"))
   })
@@ -134,7 +134,7 @@ describe("a query for rankings", () => {
     [{ window: "day,week" }, "window", ["day", "week", "month", "all"]],
     [{ modality: "image" }, "modality", ["text"]],
     [{ window: "day", modality: "" }, "modality", ["text"]]
-  ])("is refused with an unknown window or modality: %j", (query, param, allowed) => {
+  ])("is refused for an unknown window or modality: %j", (query, param, allowed) => {
     expect(Either.flip(readWindow(query)).pipe(Either.getOrThrow)).toMatchObject({ param, allowed })
   })
 })

@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest"
 const patterns = Schema.decodeUnknownEither(BlacklistPattern)
 
 describe("the blacklist", () => {
-  it("blocks an address by itself or by its whole domain", () => {
+  it("blocks an address by a pattern for the address or for its domain", () => {
     expect(patternsAgainst("bad@example.com" as Email)).toEqual(["bad@example.com", "@example.com"])
   })
 
-  it("does not block a subdomain or a domain with the same ending", () => {
+  it("does not block a subdomain, or a domain with the same suffix", () => {
     expect(patternsAgainst("bad@sub.example.com" as Email)).not.toContain("@example.com")
     expect(patternsAgainst("bad@myexample.com" as Email)).not.toContain("@example.com")
   })
@@ -23,11 +23,11 @@ describe("the blacklist", () => {
   it.each([
     [" Bad@Example.com ", "bad@example.com"],
     ["@EXAMPLE.com", "@example.com"]
-  ])("stores %j as %s", (text, pattern) => {
+  ])("stores the pattern %j as %s", (text, pattern) => {
     expect(Either.getOrThrow(patterns(text))).toBe(pattern)
   })
 
-  it.each(["", "@", "example.com", "@example", "*@example.com@", "a b@example.com", 7])("refuses %j", (text) => {
+  it.each(["", "@", "example.com", "@example", "*@example.com@", "a b@example.com", 7])("rejects the pattern %j", (text) => {
     expect(Either.isLeft(patterns(text))).toBe(true)
   })
 })

@@ -16,7 +16,7 @@ const attemptOf = (address: string, email: string | undefined): LoginAttempt => 
   email: email as Email | undefined
 })
 
-/** The decisions of a node, one attempt after the other. */
+/** Decides attempts one after the other and keeps the counted windows. */
 class Attempts {
   readonly #hits = new Map<string, ReadonlyArray<Date>>()
   attempt(attempt: LoginAttempt, atMillis: number) {
@@ -27,15 +27,15 @@ class Attempts {
     if (Either.isRight(decided)) for (const { window, hits } of decided.right) this.#hits.set(window.key, hits)
     return decided
   }
-  /** The number of allowed attempts among this number of attempts, one second apart. */
+  /** Returns the number of allowed attempts when attempts are made one second apart. */
   allowed(count: number, attemptAt: (i: number) => LoginAttempt, everyMillis = 100) {
     return Array.from({ length: count }, (_, i) => this.attempt(attemptAt(i), i * everyMillis)).filter(Either.isRight)
       .length
   }
 }
 
-describe("a login", () => {
-  it("is refused after 5 attempts a minute of one email from one address", () => {
+describe("a login attempt", () => {
+  it("is refused after 5 attempts per minute for one email from one client address", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", "a@b.c"))).toBe(5)
     const sixth = attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), 1_000)
@@ -43,21 +43,21 @@ describe("a login", () => {
     expect(Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "other@b.c"), 1_000))).toBe(true)
   })
 
-  it("is refused after 20 attempts a minute of one email from all addresses", () => {
+  it("is refused after 20 attempts per minute for one email from all client addresses", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf(`1.1.1.${i}`, "a@b.c"))).toBe(20)
   })
 
-  it("is refused after 60 attempts a minute from one address with any emails", () => {
+  it("is refused after 60 attempts per minute from one client address for all emails", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("counts only for its address when the text is not an email", () => {
+  it("counts only for its client address when the text is not an email", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)
   })
 
-  it("does not count refused attempts: a client is admitted a minute after the counted ones", () => {
+  it("does not count when it is refused, so a client is admitted one minute after the counted attempts", () => {
     const attempts = new Attempts()
     const tries = Array.from({ length: 70 }, (_, second) =>
       Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), second * 1_000))
@@ -70,7 +70,7 @@ describe("a login", () => {
     email: FastCheck.option(FastCheck.constantFrom("a@b.c", "z@b.c", "from@b.c"), { nil: undefined })
   }).map(({ address, email }) => attemptOf(address, email))
 
-  law("locks its windows in one global order, so that no two logins deadlock", [attempt], (attempt) => {
+  law("has its windows in one global lock order, so that two logins cannot deadlock", [attempt], (attempt) => {
     const keys = windowsOf(attempt).map(({ key }) => key)
     return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
   })

@@ -15,9 +15,9 @@ const adjustment = (change: bigint): QuotaAdjustment => ({
 const change = FastCheck.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).filter((n) => n !== 0n)
 const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
-describe("an adjustment of quota", () => {
+describe("a quota adjustment", () => {
   law(
-    "moves exactly its amount, from or to an external account, and never below zero",
+    "transfers exactly its amount from or to an external account, and never makes the quota negative",
     [change, balance],
     (change, balance) => {
       const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
@@ -28,7 +28,7 @@ describe("an adjustment of quota", () => {
     }
   )
 
-  it("is made once per operation id", () => {
+  it("is booked once per operation id", () => {
     const earlier = { resellerId: aReseller().id, change: 5n }
     const again = Either.getOrThrow(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
     expect(again).toEqual({ quota: aQuota(7n), booking: undefined })
@@ -43,7 +43,7 @@ describe("an adjustment of quota", () => {
     expect(Either.getOrThrow(refused)._tag).toBe("AdjustmentConflict")
   })
 
-  it("is invalid if it is zero", () => {
+  it("is rejected when it is zero", () => {
     expect(QuotaChange.is(0n)).toBe(false)
   })
 })

@@ -4,7 +4,7 @@ import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { aReseller } from "../../support/resellers.ts"
 
-describe("a genuine token", () => {
+describe("a token with a valid signature", () => {
   const claims = claimsOf(aReseller())
 
   it("grants access to an active reseller", () => {
@@ -12,17 +12,17 @@ describe("a genuine token", () => {
   })
 
   it.each(ResellerStatus.literals.filter((status) => status !== "active"))(
-    "grants no access to a reseller that is %s",
+    "grants no access to a %s reseller",
     (status) => {
       expect(Either.isLeft(decideAccess(claims, aReseller({ status })))).toBe(true)
     }
   )
 
-  it("grants no access with an earlier version", () => {
+  it("grants no access with an earlier token version", () => {
     expect(Either.isLeft(decideAccess(claims, aReseller({ tokenVersion: 1 })))).toBe(true)
   })
 
-  it("grants no access for another reseller or an unknown one", () => {
+  it("grants no access for another reseller or an unknown reseller", () => {
     const other = aReseller({ id: ResellerId.make("01930000-0000-7000-8000-000000000002") })
     expect(Either.isLeft(decideAccess(claims, other))).toBe(true)
     expect(Either.isLeft(decideAccess(claims, undefined))).toBe(true)

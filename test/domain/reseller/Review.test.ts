@@ -15,12 +15,12 @@ describe("a review", () => {
     ["rejected", "approve", "active"],
     ["active", "suspend", "suspended"],
     ["suspended", "reactivate", "active"]
-  ] as const)("moves a reseller from %s by %s to %s", (from, by, to) => {
+  ] as const)("changes the status %s by %s to %s", (from, by, to) => {
     const reviewed = Either.getOrThrow(decideReview(aReseller({ status: from }), by))
     expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
   })
 
-  it("has exactly five transitions: each move is one of them, a repeat, or refused", () => {
+  it("has exactly five transitions: every other change is a repeat or is refused", () => {
     const ways = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
@@ -36,14 +36,14 @@ describe("a review", () => {
     ])
   })
 
-  law("is not refused when it is repeated, and then changes nothing", [status, move], (from, by) => {
+  law("changes nothing and is not refused when it is repeated", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  law("revokes earlier tokens when it suspends, also after a reactivation", [status, move], (from, by) => {
+  law("revokes earlier tokens permanently when it suspends, also after a reactivation", [status, move], (from, by) => {
     const before = aReseller({ status: from, tokenVersion: 3 })
     const reviewed = decideReview(before, by)
     if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by

@@ -11,7 +11,7 @@ const issuesOf = (body: unknown) =>
   })
 
 describe("a signup", () => {
-  it("is stored with the email trimmed and in lower case, the name trimmed, the password redacted", () => {
+  it("trims and lowercases the email, trims the name and redacts the password", () => {
     const signup = Either.getOrThrow(read(Signup)({ ...good, anything: "else" }))
     expect(signup).toMatchObject({ email: "new@example.com", name: "Toko Token", waNumber: "628123456789" })
     expect(Redacted.value(signup.password)).toBe("pa55w0rd")
@@ -19,19 +19,19 @@ describe("a signup", () => {
   })
 
   it.each([
-    ["no email", { email: undefined }, "email"],
-    ["an email that is none", { email: "not-an-email" }, "email"],
-    ["a number for an email", { email: 7 }, "email"],
+    ["a missing email", { email: undefined }, "email"],
+    ["an invalid email", { email: "not-an-email" }, "email"],
+    ["a number as the email", { email: 7 }, "email"],
     ["a password of 7 characters", { password: "1234567" }, "password"],
     ["a password of 129 characters", { password: "x".repeat(129) }, "password"],
-    ["no name", { name: "  " }, "name"],
+    ["an empty name", { name: "  " }, "name"],
     ["a name of 201 characters", { name: "x".repeat(201) }, "name"],
     ["a name of two lines", { name: "a\nb" }, "name"],
-    ["a number of 6 digits", { wa_number: "123456" }, "wa_number"],
-    ["a number of 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
-    ["a number with a plus", { wa_number: "+628123456789" }, "wa_number"],
-    ["a number that is a number", { wa_number: 628123456789 }, "wa_number"]
-  ])("with %s is refused with the member at fault", (_, members, path) => {
+    ["a WhatsApp number with 6 digits", { wa_number: "123456" }, "wa_number"],
+    ["a WhatsApp number with 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
+    ["a WhatsApp number with a plus sign", { wa_number: "+628123456789" }, "wa_number"],
+    ["a WhatsApp number sent as a JSON number", { wa_number: 628123456789 }, "wa_number"]
+  ])("is refused with the invalid member's name for %s", (_, members, path) => {
     expect(issuesOf({ ...good, ...members })).toEqual([expect.stringMatching(new RegExp(`^${path}: .{4}`))])
   })
 
@@ -39,21 +39,21 @@ describe("a signup", () => {
     ["8 and 128 characters", "password", ["12345678", "x".repeat(128)]],
     ["1 and 200 characters", "name", ["x", "x".repeat(200)]],
     ["7 and 15 digits", "wa_number", ["1234567", "123456789012345"]]
-  ])("accepts %s of %s", (_, member, values) => {
+  ])("accepts %s for the member %s", (_, member, values) => {
     for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
   })
 
-  it("counts characters, not UTF-16 units: eight are a password, seven are not", () => {
+  it("counts password characters as code points, not UTF-16 units", () => {
     expect(issuesOf({ ...good, password: "🔑".repeat(8) })).toEqual([])
     expect(issuesOf({ ...good, password: "🔑".repeat(7) })).toHaveLength(1)
   })
 
-  it("is refused with all faults at once", () => {
+  it("is refused with the issues of all members at once", () => {
     expect(issuesOf({})).toHaveLength(4)
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("is refused without repeating its values, because one of them is a password", () => {
+  it("does not repeat its values in a refusal, because one value is a password", () => {
     const told = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
@@ -66,7 +66,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("is the same with a combining accent and with a precomposed letter", () => {
+  it("is equal with a combining accent and with a precomposed letter", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

@@ -5,13 +5,13 @@ import { law } from "../../support/law.ts"
 import { instant } from "../../support/resellers.ts"
 
 const limit: Limit = { max: 5, windowMillis: 60_000 }
-/** Pauses between attempts: mostly short, sometimes long enough to leave the window. */
+/** Generates pauses between attempts: mostly short, sometimes longer than the window. */
 const pauses = FastCheck.array(
   FastCheck.oneof(FastCheck.integer({ min: 0, max: 9_000 }), FastCheck.integer({ min: 0, max: 70_000 })),
   { maxLength: 60 }
 )
 
-/** The instants of the allowed attempts, with one attempt after each of these pauses. */
+/** Returns the times of the allowed attempts when one attempt is made after each pause. */
 const allowedAfter = (pauses: ReadonlyArray<number>) => {
   let at = 0
   let hits: ReadonlyArray<Date> = []
@@ -29,17 +29,17 @@ const allowedAfter = (pauses: ReadonlyArray<number>) => {
 }
 
 describe("a sliding window", () => {
-  law("never admits more than the limit in any interval", [pauses], (pauses) => {
+  law("never admits more events than the limit in any interval", [pauses], (pauses) => {
     const { allowed } = allowedAfter(pauses)
     return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
   })
 
-  law("refuses only when it is full", [pauses], (pauses) => {
+  law("refuses only when the window already has the maximum number of events", [pauses], (pauses) => {
     const { allowed, refused } = allowedAfter(pauses)
     return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
   })
 
-  law("reports when to retry: then there is room, and a second earlier there is none", [pauses], (pauses) => {
+  law("returns the time until a retry: an event is admitted then, and refused one second earlier", [pauses], (pauses) => {
     const { allowed, refused } = allowedAfter(pauses)
     const last = refused.at(-1)
     if (last === undefined) return true
@@ -50,15 +50,15 @@ describe("a sliding window", () => {
     return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
   })
 
-  law("keeps only the times that count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+  law("keeps only the times that still count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 
-  it("is exact at its edge: the sixth is refused after 60 s to the millisecond, and not one later", () => {
+  it("refuses the sixth event exactly 60 s after the first, and admits it one millisecond later", () => {
     const hits = [0, 1, 2, 3, 4].map(instant)
     expect(Either.isLeft(decideHit(hits, limit, instant(60_000)))).toBe(true)
     expect(Either.isRight(decideHit(hits, limit, instant(60_001)))).toBe(true)
   })
 
-  it("counts a time in the future from another clock", () => {
+  it("counts a time in the future, from a node with clock skew", () => {
     const ahead = [1, 2, 3, 4, 5].map((second) => instant(second * 1_000))
     expect(Either.isLeft(decideHit(ahead, limit, instant(0)))).toBe(true)
   })

@@ -9,7 +9,7 @@ import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
 const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-/** The steps of a store with an order over time; a crash is a missing step. */
+/** The steps that a store performs with an order over time. A crash is a missing step. */
 type Step =
   | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
   | { readonly _tag: "credit"; readonly now: Date }
@@ -39,19 +39,19 @@ const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
   return { order, quota, credits, orders }
 }
 
-describe("an order", () => {
+describe("a top-up order", () => {
   const lives = FastCheck.array(step, { maxLength: 30 })
 
-  law("is credited at most once after any observations", [lives], (steps) => live(steps).credits.length <= 1)
+  law("is credited at most once, after any observations", [lives], (steps) => live(steps).credits.length <= 1)
 
-  law("is credited with exactly its quota, and the account grows by the booked amount", [lives], (steps) => {
+  law("is credited with exactly its quota, and the quota account increases by the booked amount", [lives], (steps) => {
     const { order, quota, credits } = live(steps)
     const sum = credits.reduce((a, b) => a + b, 0n)
     return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
   })
 
   law(
-    "that was paid is credited by the next crediting, from any status and after any observations between",
+    "is credited by the next crediting once it was paid, from any status and after any later observations",
     [lives, lives, someTime],
     (before, between, now) => {
       const steps: ReadonlyArray<Step> = [
@@ -65,12 +65,12 @@ describe("an order", () => {
   )
 
   law(
-    "that was never observed as paid is never credited",
+    "is never credited without an observed payment",
     [lives],
     (steps) => live(steps.filter((step) => step._tag === "credit" || step.seen._tag !== "Paid")).credits.length === 0
   )
 
-  law("never has a smaller received amount than before", [lives], (steps) =>
+  law("never decreases its received amount", [lives], (steps) =>
     live(steps).orders.every(({ received }, i, orders) => {
       const before = orders[i - 1]?.received
       return (
@@ -80,7 +80,7 @@ describe("an order", () => {
     })
   )
 
-  law("never changes its instructions, amounts, creation time and expiry", [lives], (steps) => {
+  law("never changes its instructions, amounts, creation time or expiry", [lives], (steps) => {
     const { order } = live(steps)
     const kept = anOrder()
     return (["instructions", "amount", "quotaUsdMicro", "createdAt", "expiresAt", "provider", "id"] as const).every(
@@ -89,7 +89,7 @@ describe("an order", () => {
   })
 
   law(
-    "is paid exactly when it has a time of payment, credited exactly when it has a time of credit",
+    "is paid exactly when it has a time of payment, and credited exactly when it has a time of crediting",
     [lives],
     (steps) =>
       live(steps).orders.every(
@@ -109,7 +109,7 @@ describe("an order", () => {
     })
   )
 
-  law("moves only along the transitions of its statuses", [lives], (steps) => {
+  law("changes its status only by the allowed transitions", [lives], (steps) => {
     const ways: Record<TopUpStatus, ReadonlyArray<TopUpStatus>> = {
       pending: ["pending", "crediting", "expired", "failed"],
       expired: ["expired", "crediting"],
@@ -123,9 +123,9 @@ describe("an order", () => {
   })
 })
 
-describe("an observation", () => {
+describe("a payment observation", () => {
   law(
-    "that is suspicious keeps the status, stores the received amount and a remark, and alerts",
+    "keeps the status, stores the received amount and a remark, and alerts when it is suspicious",
     [order, someTime],
     (order, now) => {
       const { order: next, alert } = decideRefresh(
@@ -149,23 +149,23 @@ describe("an observation", () => {
   )
 
   law(
-    "that is not suspicious does not alert",
+    "does not alert when it is not suspicious",
     [order, observation, someTime],
     (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
   )
 
   it.each([
-    ["expires with the provider's word", { _tag: "Expired", received: undefined }, 0, "expired"],
-    ["fails with the provider's word", { _tag: "Failed", received: undefined, reason: "denied" }, 0, "failed"],
-    ["stays while it can be paid", pending, 59 * MINUTE, "pending"],
-    ["stays a minute longer than it can be paid", pending, 61 * MINUTE, "pending"],
-    ["expires when it is definitely unpaid a minute after", pending, 61 * MINUTE + 1, "expired"]
-  ] as const)("of a pending order: it %s", (_, seen, atMillis, status) => {
+    ["expired when the provider reports expiry", { _tag: "Expired", received: undefined }, 0, "expired"],
+    ["failed when the provider reports a failure", { _tag: "Failed", received: undefined, reason: "denied" }, 0, "failed"],
+    ["pending before the expiry", pending, 59 * MINUTE, "pending"],
+    ["pending until one minute after the expiry", pending, 61 * MINUTE, "pending"],
+    ["expired when it is unpaid more than one minute after the expiry", pending, 61 * MINUTE + 1, "expired"]
+  ] as const)("of a pending order leads to the status %s", (_, seen, atMillis, status) => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
   it.each(["pending", "expired", "failed"] as const)(
-    "takes precedence over %s at any time when it shows a payment",
+    "of a payment makes a %s order crediting at any time",
     (status) => {
       const now = instant(5 * 24 * 60 * MINUTE)
       const { order } = decideRefresh(anOrder({ status }), paid, now)
@@ -174,7 +174,7 @@ describe("an observation", () => {
     }
   )
 
-  it("sets the time of payment within the lifetime of the order", () => {
+  it("sets a time of payment that is not before the order's creation and not in the future", () => {
     const paidAt = (at: number) =>
       decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
@@ -182,7 +182,7 @@ describe("an observation", () => {
     expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
   })
 
-  it("adds each piece of evidence once", () => {
+  it("adds each transaction and remark once", () => {
     const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
       ...pending,
       evidence: { transactions, remarks: [] }

@@ -8,7 +8,7 @@ import { anOrder, aRupiahOrder, instant, MINUTE, order, someTime } from "../../s
 const DAY = 24 * 60 * MINUTE
 const EXPIRY = 60 * MINUTE
 
-/** The pauses between the refreshes of an unchanged order, from its creation on. */
+/** Returns the pauses between the refreshes of an unchanged order, starting at its creation. */
 const pausesOf = (status: TopUpStatus, forMillis: number) => {
   const pauses: Array<number> = []
   for (let at = 0; at < forMillis; ) {
@@ -24,33 +24,33 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
   return pauses
 }
 
-describe("the schedule of an order", () => {
-  law("refreshes it after 30 seconds to an hour, or never again", [order, someTime], (order, now) => {
+describe("the refresh schedule of an order", () => {
+  law("has pauses of 30 seconds to one hour, up to six hours for a credited order, or ends", [order, someTime], (order, now) => {
     const next = nextRefreshAt(order, now)
     const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
     return next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
   })
 
-  it("first refreshes it 30 seconds after its creation", () => {
+  it("begins 30 seconds after the order's creation", () => {
     expect(firstRefreshAt(instant(0))).toEqual(instant(30_000))
   })
 
-  it.each(["pending", "crediting"] as const)("refreshes it always while it is %s", (status) => {
+  it.each(["pending", "crediting"] as const)("does not end while the order is %s", (status) => {
     expect(nextRefreshAt(anOrder({ status }), instant(365 * DAY))).toBeDefined()
   })
 
-  it("refreshes it every 30 seconds while it can be paid or must be credited", () => {
+  it("has pauses of 30 seconds while the order can be paid or must be credited", () => {
     expect(new Set(pausesOf("pending", EXPIRY))).toEqual(new Set([30_000]))
     expect(new Set(pausesOf("crediting", 2 * DAY))).toEqual(new Set([30_000]))
   })
 
-  it.each(["qris", "hosted_qris"] as const)("never refreshes it after crediting by %s", (method) => {
+  it.each(["qris", "hosted_qris"] as const)("ends with the crediting of an order paid by %s", (method) => {
     const credited = aRupiahOrder({ method, status: "credited", creditedAt: instant(0) })
     expect(nextRefreshAt(credited, instant(0))).toBeUndefined()
   })
 
   it.each(["crypto", "crypto_bep20"] as const)(
-    "refreshes it for a week after crediting by %s, at growing intervals: more may arrive",
+    "continues with growing pauses for a week after the crediting of an order paid by %s",
     (method) => {
       const credited = anOrder({ method, status: "credited", creditedAt: instant(0) })
       expect(nextRefreshAt(credited, instant(0))).toEqual(instant(MINUTE))
@@ -65,7 +65,7 @@ describe("the schedule of an order", () => {
     }
   )
 
-  it.each(["expired", "failed"] as const)("refreshes it for a week once it is %s, at growing intervals", (status) => {
+  it.each(["expired", "failed"] as const)("continues with growing pauses for a week after the expiry of an order that is %s", (status) => {
     const pauses = pausesOf(status, 30 * DAY)
     const total = pauses.reduce((a, b) => a + b, 0)
     expect(total).toBeGreaterThan(EXPIRY + 7 * DAY)
@@ -75,7 +75,7 @@ describe("the schedule of an order", () => {
     expect(pauses.length).toBeLessThan(500)
   })
 
-  law("ends at most a week after the order closes", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
+  law("ends exactly when the order's expiry is more than a week ago", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
     const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
     return (next === undefined) === after > 7 * DAY
   })

@@ -15,27 +15,27 @@ import { law } from "../../support/law.ts"
 import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
 
 describe("an order number", () => {
-  law("is RTO- and the id, and converts back to the id", [FastCheck.uuid()], (id) => {
+  law("is RTO- followed by the order id, and converts back to the id", [FastCheck.uuid()], (id) => {
     const number = orderNumberOf(OrderId.make(id))
     return number === `RTO-${id}` && Option.getOrUndefined(orderIdOf(number)) === id
   })
 
   it.each(["", "RTO-", "RTO-1", "rto-01930000-0000-7000-8000-0000000000aa", "01930000-0000-7000-8000-0000000000aa"])(
-    "is not %j",
+    "cannot be %j",
     (text) => {
       expect(Option.isNone(orderIdOf(text))).toBe(true)
     }
   )
 })
 
-describe("the payment of an order", () => {
+describe("a top-up order", () => {
   it.each([
     ["pending", "pending"],
     ["crediting", "paid"],
     ["credited", "paid"],
     ["expired", "expired"],
     ["failed", "failed"]
-  ] as const)("that is %s is %s", (status, payment) => {
+  ] as const)("with the status %s has the payment status %s", (status, payment) => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
@@ -44,13 +44,13 @@ describe("the payment of an order", () => {
     return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
   })
 
-  law("shows the excess over the ordered amount", [order], (order) => {
+  law("shows the received amount above the ordered quota", [order], (order) => {
     const received = receivedUsdMicroOf(order) ?? 0n
     const excess = excessUsdMicroOf(order)
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
   })
 
-  it("is flagged when it is late, underpaid or overpaid", () => {
+  it("is flagged when its payment is late, too small or too large", () => {
     const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
     expect(anomaliesOf(anOrder())).toEqual([])
     expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])

@@ -30,7 +30,7 @@ const open: TopUpBounds = {
 }
 
 describe("the terms of a top-up", () => {
-  it("are the principal, 5 % on top, and quota for the principal, by qris", () => {
+  it("are the principal plus a fee of 5 %, and quota for the principal, for qris", () => {
     expect(Either.getOrThrow(order({ method: "qris", amount_idr: 100_000 }))).toEqual({
       method: "qris",
       amount: { _tag: "Rupiah", amountIdr: 100_000n, feeIdr: 5_000n, totalIdr: 105_000n },
@@ -38,7 +38,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  it("have no fee by hosted_qris", () => {
+  it("have no fee for hosted_qris", () => {
     expect(Either.getOrThrow(order({ method: "hosted_qris", amount_idr: 50_000 })).amount).toEqual({
       _tag: "Rupiah",
       amountIdr: 50_000n,
@@ -47,7 +47,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  law("credit the paid amount without the fee, to the last unit", [method, amount], (method, amount) => {
+  law("credit exactly the paid amount without the fee", [method, amount], (method, amount) => {
     const terms = Either.getOrThrow(order({ method, [amountPathOf(method)]: amount }, open))
     if (terms.amount._tag === "Dollars") return terms.quotaUsdMicro === BigInt(amount)
     const { amountIdr, feeIdr, totalIdr } = terms.amount
@@ -75,7 +75,7 @@ describe("the terms of a top-up", () => {
     ["hosted_qris", "amount_idr", 10_000, 5_000_000],
     ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
-  ])("of %s are for %s from %d to %d by default", (method, path, min, max) => {
+  ])("of %s accept %s from %d to %d by default", (method, path, min, max) => {
     expect(refusalOf({ method, [path]: min - 1 })).toBe("AmountOutOfRange")
     expect(refusalOf({ method, [path]: min })).toBe("taken")
     expect(refusalOf({ method, [path]: max })).toBe("taken")
@@ -84,14 +84,14 @@ describe("the terms of a top-up", () => {
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
   })
 
-  it("are refused for an amount of zero with any bounds", () => {
+  it("are refused for an amount of zero, for any bounds", () => {
     for (const amount_idr of [0, -1]) {
       const decided = order({ method: "qris", amount_idr }, { ...open, qris: { min: -5n, max: 5n } })
       expect(Either.isLeft(decided)).toBe(true)
     }
   })
 
-  it("name the allowed bounds in the refusal", () => {
+  it("contain the allowed bounds in a refusal", () => {
     const refused = Either.flip(order({ method: "qris", amount_idr: 1 }))
     expect(Either.getOrThrow(refused)).toMatchObject({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   })
@@ -100,29 +100,29 @@ describe("the terms of a top-up", () => {
 describe("a top-up request", () => {
   it.each([
     ["without a method", { amount_idr: 10_000 }, ["method"]],
-    ["of an unknown method", { method: "cash", amount_idr: 10_000 }, ["method"]],
+    ["with an unknown method", { method: "cash", amount_idr: 10_000 }, ["method"]],
     ["without an amount", { method: "qris" }, ["amount_idr"]],
-    ["with null for an amount", { method: "crypto", amount_usd_micro: null }, ["amount_usd_micro"]],
-    ["with the amount of the other methods alone", { method: "qris", amount_usd_micro: 10_000_000 }, ["amount_idr"]],
-    ["with a text for an amount", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
-    ["with a broken amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
+    ["with null as the amount", { method: "crypto", amount_usd_micro: null }, ["amount_usd_micro"]],
+    ["with only the amount member of other methods", { method: "qris", amount_usd_micro: 10_000_000 }, ["amount_idr"]],
+    ["with a text as the amount", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
+    ["with a fractional amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["with an infinite amount", { method: "qris", amount_idr: Number.POSITIVE_INFINITY }, ["amount_idr"]],
-    ["that is not an object", [], [""]]
-  ])("%s is refused with the member at fault", (_, body, paths) => {
+    ["when the body is not an object", [], [""]]
+  ])("is refused with the invalid member's name %s", (_, body, paths) => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  law("is refused with both amounts for every method", [method], (method) => {
+  law("is refused when it has both amounts, for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(told) && told.join() === other
   })
 
-  it("accepts null for the amount of the other methods", () => {
+  it("accepts null for the amount member of other methods", () => {
     expect(refusalOf({ method: "qris", amount_idr: 10_000, amount_usd_micro: null })).toBe("taken")
   })
 
-  it("is for usdt by default with crypto_bep20", () => {
+  it("has the token kind usdt by default for crypto_bep20", () => {
     const kindOf = (token_kind: unknown) =>
       Either.map(order({ method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind }), ({ amount }) =>
         amount._tag === "Dollars" ? amount.tokenKind : undefined
@@ -135,7 +135,7 @@ describe("a top-up request", () => {
     expect(Either.isLeft(kindOf(7))).toBe(true)
   })
 
-  it.each(["qris", "hosted_qris", "crypto"] as const)("ignores any token kind with %s", (method) => {
+  it.each(["qris", "hosted_qris", "crypto"] as const)("ignores any token kind for %s", (method) => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
       expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("taken")
     }

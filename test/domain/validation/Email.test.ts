@@ -8,19 +8,19 @@ const kept = (text: string) => Either.getOrThrow(read(text))
 
 describe("an email address", () => {
   it.each([
-    ["blanks around it", "  name@example.com\t"],
-    ["capitals", "Name@EXAMPLE.com"],
-    ["letters of full width", "name@\uff45\uff58\uff41\uff4dple.com"]
-  ])("is the same in each spelling: %s", (_, written) => {
+    ["white space around the address", "  name@example.com\t"],
+    ["capital letters", "Name@EXAMPLE.com"],
+    ["full-width letters", "name@\uff45\uff58\uff41\uff4dple.com"]
+  ])("has one stored form for all spellings: %s", (_, written) => {
     expect(kept(written)).toBe("name@example.com")
   })
 
-  it("is the same with combining and with precomposed accents", () => {
+  it("has one stored form for combining and precomposed accents", () => {
     expect(kept("jose\u0301@example.com")).toBe(kept("jos\u00e9@example.com"))
   })
 
   it.each(["", "name", "@example.com", "name@", "name@localhost", "a b@example.com", "name@exam\u00adple.com"])(
-    "is not %j",
+    "cannot be %j",
     (text) => {
       expect(Either.isLeft(read(text))).toBe(true)
     }

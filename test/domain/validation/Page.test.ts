@@ -7,28 +7,28 @@ const pathsOf = (query: { limit?: string; offset?: string }) =>
   Either.match(readTopUpPage(query), { onLeft: ({ details }) => details.map(({ path }) => path), onRight: () => [] })
 
 describe("a page of top-ups", () => {
-  it("is the first twenty by default", () => {
+  it("contains the first 20 orders by default", () => {
     expect(readTopUpPage({})).toEqual(Either.right({ limit: 20, offset: 0 }))
   })
 
-  law("has 1 to 100 orders, after any number of them", [FastCheck.integer(), FastCheck.integer()], (limit, offset) => {
+  law("accepts exactly limits from 1 to 100 and offsets from 0", [FastCheck.integer(), FastCheck.integer()], (limit, offset) => {
     const page = readTopUpPage({ limit: `${limit}`, offset: `${offset}` })
     const good = limit >= 1 && limit <= 100 && offset >= 0
     return Either.isRight(page) ? good && page.right.limit === limit && page.right.offset === offset : !good
   })
 
   it.each(["0", "101", "-1", "1.5", "ten", "", " 7", "+7", "0x10", "1e1", "NaN", "9".repeat(400)])(
-    "refuses a limit of %j orders",
+    "is refused for the limit %j",
     (limit) => {
       expect(pathsOf({ limit })).toEqual(["limit"])
     }
   )
 
-  it.each(["-1", "0.5", "", "2147483648", "x"])("refuses an offset of %j orders", (offset) => {
+  it.each(["-1", "0.5", "", "2147483648", "x"])("is refused for the offset %j", (offset) => {
     expect(pathsOf({ offset })).toEqual(["offset"])
   })
 
-  it("is refused with both errors when both parameters are wrong", () => {
+  it("is refused with two issues when both parameters are wrong", () => {
     expect(pathsOf({ limit: "x", offset: "y" })).toEqual(["limit", "offset"])
   })
 })

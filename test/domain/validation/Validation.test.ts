@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest"
 const told = <A, I>(schema: Schema.Schema<A, I>, body: unknown) =>
   Either.getOrThrow(Either.flip(read(schema)(body))).details.map(({ path, message }) => `${path}: ${message}`)
 
-describe("the issues of a body", () => {
+describe("the issues of a request body", () => {
   it("name each member and its expected form", () => {
     expect(told(Signup, { email: "x", password: "short", name: 7 })).toEqual([
       "email: an email address, like name@example.com",
@@ -17,7 +17,7 @@ describe("the issues of a body", () => {
     ])
   })
 
-  it("are one per member, with all accepted forms", () => {
+  it("are one per member and contain all accepted forms", () => {
     expect(told(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
       'method: "qris" or "hosted_qris" or "crypto" or "crypto_bep20"',
       "amount_idr: a number",
@@ -25,7 +25,7 @@ describe("the issues of a body", () => {
     ])
   })
 
-  it.each([[[]], [null], ["text"], [7], [undefined]])("name the body itself when it is %j", (body) => {
+  it.each([[[]], [null], ["text"], [7], [undefined]])("name the body itself when the body is %j", (body) => {
     expect(told(Signup, body)).toEqual([": an object"])
   })
 
