@@ -65,10 +65,14 @@ describe("an email address", () => {
 })
 
 describe("a plan", () => {
-  law("shows purchased minus used tokens as remaining, and is exhausted without remaining tokens", [planAccount], (account) => {
-    const plan = tokenPlan("m", account)
-    return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
-  })
+  law(
+    "shows purchased minus used tokens as remaining, and is exhausted without remaining tokens",
+    [planAccount],
+    (account) => {
+      const plan = tokenPlan("m", account)
+      return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
+    }
+  )
 
   it("does not count open holds as used", () => {
     const account = { id: AccountId("a"), creditsPosted: 10n, debitsPosted: 3n, debitsPending: 7n } as PlanAccount

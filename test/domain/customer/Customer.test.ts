@@ -11,9 +11,12 @@ describe("a reseller's customer", () => {
     ["customer", "open", false, false],
     ["unlinked_user", "closed", false, false],
     ["unlinked_user", "open", false, true]
-  ] as const)("with the email owner %s under the policy %s: user created %s, link created %s", (known, policy, create, link) => {
-    expect(decideLink(known, policy)).toEqual({ create, link })
-  })
+  ] as const)(
+    "with the email owner %s under the policy %s: user created %s, link created %s",
+    (known, policy, create, link) => {
+      expect(decideLink(known, policy)).toEqual({ create, link })
+    }
+  )
 
   it("is not linked only because the reseller knows the email of an existing user", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)

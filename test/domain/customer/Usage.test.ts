@@ -45,9 +45,12 @@ describe("a usage page", () => {
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })
 
-  it.each(["", "forged", "sealed nonsense"])("is refused for the invalid cursor %j and does not restart from the newest item", (cursor) => {
-    expect(pathsOf({ cursor })).toEqual(["cursor"])
-  })
+  it.each(["", "forged", "sealed nonsense"])(
+    "is refused for the invalid cursor %j and does not restart from the newest item",
+    (cursor) => {
+      expect(pathsOf({ cursor })).toEqual(["cursor"])
+    }
+  )
 
   it.each(["0", "101", "", "x"])("refuses a limit of %j items", (limit) => {
     expect(pathsOf({ limit })).toEqual(["limit"])

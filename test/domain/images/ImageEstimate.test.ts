@@ -25,11 +25,14 @@ const observed = [
 ] as const
 
 describe("the estimate of an image request", () => {
-  it.each(observed)("covers the count at a provider: quality %s, %i x %i pixels, %i tokens", (quality, widthPx, heightPx, tokens) => {
-    const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
-    expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
-    expect(output).toBeLessThan(BigInt(Math.ceil(tokens * 1.1)))
-  })
+  it.each(observed)(
+    "covers the count at a provider: quality %s, %i x %i pixels, %i tokens",
+    (quality, widthPx, heightPx, tokens) => {
+      const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
+      expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
+      expect(output).toBeLessThan(BigInt(Math.ceil(tokens * 1.1)))
+    }
+  )
 
   it("assumes the largest image at high quality when the provider chooses", () => {
     expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)

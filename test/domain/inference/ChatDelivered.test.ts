@@ -13,7 +13,11 @@ describe("the content of a chat delta", () => {
     ["reasoning", { reasoning_content: "hm" }, "hm"],
     ["reasoning once when it is sent under both names", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
     ["reasoning in parts", { reasoning_details: [{ text: "h" }, { summary: "m" }, { data: "x" }, null] }, "hm"],
-    ["reasoning once when it is sent as text and in parts", { reasoning: "hm", reasoning_details: [{ text: "hm" }] }, "hm"],
+    [
+      "reasoning once when it is sent as text and in parts",
+      { reasoning: "hm", reasoning_details: [{ text: "hm" }] },
+      "hm"
+    ],
     [
       "a tool call's name and arguments",
       { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },

@@ -20,10 +20,22 @@ describe("the content of a responses event", () => {
     ["nothing for a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
     ["nothing for the start of an item", { type: "response.output_item.added", item: { type: "message" } }, ""],
     ["nothing for a repeated text", { type: "response.output_text.done", text: "hi" }, ""],
-    ["nothing for repeated arguments", { type: "response.function_call_arguments.done", name: "f", arguments: "{}" }, ""],
-    ["nothing for a repeated item", { type: "response.output_item.done", item: { type: "function_call", name: "f" } }, ""],
+    [
+      "nothing for repeated arguments",
+      { type: "response.function_call_arguments.done", name: "f", arguments: "{}" },
+      ""
+    ],
+    [
+      "nothing for a repeated item",
+      { type: "response.output_item.done", item: { type: "function_call", name: "f" } },
+      ""
+    ],
     ["nothing for encrypted reasoning", { type: "response.output_item.added", item: { encrypted_content: "x" } }, ""],
-    ["nothing for the completed response", { type: "response.completed", response: { output: [{ content: "hi" }] } }, ""],
+    [
+      "nothing for the completed response",
+      { type: "response.completed", response: { output: [{ content: "hi" }] } },
+      ""
+    ],
     ["nothing for a delta without text", { type: "response.output_text.delta", delta: { text: 7 } }, ""],
     ["nothing for an object that is not an event", { delta: "hi" }, ""]
   ])("contains %s", (_, event, content) => {

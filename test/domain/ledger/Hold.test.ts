@@ -34,11 +34,15 @@ describe("a hold", () => {
     }
   )
 
-  law("is refused exactly when the balances do not cover the smallest usage", [estimate, price, balances], (e, p, b) => {
-    const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
-    const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
-    return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
-  })
+  law(
+    "is refused exactly when the balances do not cover the smallest usage",
+    [estimate, price, balances],
+    (e, p, b) => {
+      const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
+      const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
+      return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
+    }
+  )
 
   law("reserves the whole estimate when it is available", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))

@@ -39,16 +39,20 @@ describe("a sliding window", () => {
     return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
   })
 
-  law("returns the time until a retry: an event is admitted then, and refused one second earlier", [pauses], (pauses) => {
-    const { allowed, refused } = allowedAfter(pauses)
-    const last = refused.at(-1)
-    if (last === undefined) return true
-    const before = allowed.filter((at) => at <= last.at).map(instant)
-    const back = last.at + last.retryAfterSeconds * 1_000
-    const then = decideHit(before, limit, instant(back))
-    const earlier = decideHit(before, limit, instant(back - 1_000))
-    return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
-  })
+  law(
+    "returns the time until a retry: an event is admitted then, and refused one second earlier",
+    [pauses],
+    (pauses) => {
+      const { allowed, refused } = allowedAfter(pauses)
+      const last = refused.at(-1)
+      if (last === undefined) return true
+      const before = allowed.filter((at) => at <= last.at).map(instant)
+      const back = last.at + last.retryAfterSeconds * 1_000
+      const then = decideHit(before, limit, instant(back))
+      const earlier = decideHit(before, limit, instant(back - 1_000))
+      return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
+    }
+  )
 
   law("keeps only the times that still count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 

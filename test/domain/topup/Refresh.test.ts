@@ -156,7 +156,12 @@ describe("a payment observation", () => {
 
   it.each([
     ["expired when the provider reports expiry", { _tag: "Expired", received: undefined }, 0, "expired"],
-    ["failed when the provider reports a failure", { _tag: "Failed", received: undefined, reason: "denied" }, 0, "failed"],
+    [
+      "failed when the provider reports a failure",
+      { _tag: "Failed", received: undefined, reason: "denied" },
+      0,
+      "failed"
+    ],
     ["pending before the expiry", pending, 59 * MINUTE, "pending"],
     ["pending until one minute after the expiry", pending, 61 * MINUTE, "pending"],
     ["expired when it is unpaid more than one minute after the expiry", pending, 61 * MINUTE + 1, "expired"]

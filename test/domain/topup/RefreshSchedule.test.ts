@@ -25,11 +25,17 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
 }
 
 describe("the refresh schedule of an order", () => {
-  law("has pauses of 30 seconds to one hour, up to six hours for a credited order, or ends", [order, someTime], (order, now) => {
-    const next = nextRefreshAt(order, now)
-    const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
-    return next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
-  })
+  law(
+    "has pauses of 30 seconds to one hour, up to six hours for a credited order, or ends",
+    [order, someTime],
+    (order, now) => {
+      const next = nextRefreshAt(order, now)
+      const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
+      return (
+        next === undefined || (next.getTime() - now.getTime() >= 30_000 && next.getTime() - now.getTime() <= longest)
+      )
+    }
+  )
 
   it("begins 30 seconds after the order's creation", () => {
     expect(firstRefreshAt(instant(0))).toEqual(instant(30_000))
@@ -65,18 +71,25 @@ describe("the refresh schedule of an order", () => {
     }
   )
 
-  it.each(["expired", "failed"] as const)("continues with growing pauses for a week after the expiry of an order that is %s", (status) => {
-    const pauses = pausesOf(status, 30 * DAY)
-    const total = pauses.reduce((a, b) => a + b, 0)
-    expect(total).toBeGreaterThan(EXPIRY + 7 * DAY)
-    expect(total).toBeLessThan(EXPIRY + 7 * DAY + 61 * MINUTE)
-    expect(pauses).toEqual([...pauses].sort((a, b) => a - b))
-    expect(pauses.at(-1)).toBe(60 * MINUTE)
-    expect(pauses.length).toBeLessThan(500)
-  })
+  it.each(["expired", "failed"] as const)(
+    "continues with growing pauses for a week after the expiry of an order that is %s",
+    (status) => {
+      const pauses = pausesOf(status, 30 * DAY)
+      const total = pauses.reduce((a, b) => a + b, 0)
+      expect(total).toBeGreaterThan(EXPIRY + 7 * DAY)
+      expect(total).toBeLessThan(EXPIRY + 7 * DAY + 61 * MINUTE)
+      expect(pauses).toEqual([...pauses].sort((a, b) => a - b))
+      expect(pauses.at(-1)).toBe(60 * MINUTE)
+      expect(pauses.length).toBeLessThan(500)
+    }
+  )
 
-  law("ends exactly when the order's expiry is more than a week ago", [FastCheck.integer({ min: 0, max: 60 * DAY })], (after) => {
-    const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
-    return (next === undefined) === after > 7 * DAY
-  })
+  law(
+    "ends exactly when the order's expiry is more than a week ago",
+    [FastCheck.integer({ min: 0, max: 60 * DAY })],
+    (after) => {
+      const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
+      return (next === undefined) === after > 7 * DAY
+    }
+  )
 })

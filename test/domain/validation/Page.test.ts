@@ -11,11 +11,15 @@ describe("a page of top-ups", () => {
     expect(readTopUpPage({})).toEqual(Either.right({ limit: 20, offset: 0 }))
   })
 
-  law("accepts exactly limits from 1 to 100 and offsets from 0", [FastCheck.integer(), FastCheck.integer()], (limit, offset) => {
-    const page = readTopUpPage({ limit: `${limit}`, offset: `${offset}` })
-    const good = limit >= 1 && limit <= 100 && offset >= 0
-    return Either.isRight(page) ? good && page.right.limit === limit && page.right.offset === offset : !good
-  })
+  law(
+    "accepts exactly limits from 1 to 100 and offsets from 0",
+    [FastCheck.integer(), FastCheck.integer()],
+    (limit, offset) => {
+      const page = readTopUpPage({ limit: `${limit}`, offset: `${offset}` })
+      const good = limit >= 1 && limit <= 100 && offset >= 0
+      return Either.isRight(page) ? good && page.right.limit === limit && page.right.offset === offset : !good
+    }
+  )
 
   it.each(["0", "101", "-1", "1.5", "ten", "", " 7", "+7", "0x10", "1e1", "NaN", "9".repeat(400)])(
     "is refused for the limit %j",
