@@ -8,7 +8,7 @@ const OTHER = Redacted.make("another secret of the tests, as long as the first")
 const { seal, open } = HmacCursorSealer.make(onlySecret(SECRET))
 
 describe("a cursor", () => {
-  it("carries any text, in characters that need no escaping", () => {
+  it("can contain any text and needs no escaping in a URL", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ maxLength: 100 }), (text) => {
         const cursor = seal(text)
@@ -28,20 +28,20 @@ describe("a cursor", () => {
   })
 
   it.each(["", ".", "abc", "a.b", "a.b.c", "%00.%00", "é.é", "x.".repeat(300)])(
-    "is not accepted in another form (%#)",
+    "is refused in a wrong format (case %#)",
     (text) => {
       expect(open(text)).toEqual(Option.none())
     }
   )
 
-  it("is refused with another secret or for another purpose", () => {
+  it("is refused if it is sealed with another secret or for another purpose", () => {
     expect(open(HmacCursorSealer.make(onlySecret(OTHER)).seal("text"))).toEqual(Option.none())
     const elsewhere = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
     const [body] = seal("text").split(".")
     expect(open(`${body}.${Buffer.from(elsewhere).toString("base64url")}`)).toEqual(Option.none())
   })
 
-  it("stays valid after a rotation until its secret is removed", () => {
+  it("stays valid after a secret rotation until its own secret is removed", () => {
     const secrets = new Map([
       ["1", SECRET],
       ["2", OTHER]

@@ -25,7 +25,7 @@ const refused = Either.left(new InvalidCredentials())
 const verify = (token: string) => Effect.either(signer.verify(Redacted.make(token)))
 const now = () => Math.floor(Date.now() / 1_000)
 
-/** Valid claims with the given changes. */
+/** Returns valid claims with the given changes. */
 const payload = (facts: Record<string, unknown> = {}): JWTPayload => ({
   iss: issuer,
   aud: "reseller",
@@ -73,7 +73,7 @@ describe("a token", () => {
     })
   )
 
-  it("is accepted in the right form, so each forgery below fails only for its own change", async () => {
+  it("is accepted if it is unchanged, so each forgery below is refused only because of its change", async () => {
     expect(await Effect.runPromise(verify(await forged()))).toEqual(Either.right(claims))
   })
 
@@ -82,7 +82,7 @@ describe("a token", () => {
     ["with an unknown secret name", () => forged({}, { kid: "2" })],
     ["without a secret name", () => forged({}, { kid: undefined as never })],
     ["with a path as the secret name", () => forged({}, { kid: "../../dev/null" })],
-    ["of another HMAC algorithm", () => forged({}, { alg: "HS512" })],
+    ["signed with another HMAC algorithm", () => forged({}, { alg: "HS512" })],
     ["without a signature", () => new UnsecuredJWT(payload()).encode()],
     [
       "with alg none in its header",
@@ -98,18 +98,18 @@ describe("a token", () => {
         return `${header}.${Buffer.from(JSON.stringify(payload({ ver: 4 }))).toString("base64url")}.${signature}`
       }
     ],
-    ["that is expired", () => forged({ exp: now() - 1 })],
+    ["that has expired", () => forged({ exp: now() - 1 })],
     ["without an expiry", () => forged({ exp: undefined })],
     ["for another audience", () => forged({ aud: "admin" })],
-    ["of another issuer", () => forged({ iss: "elsewhere" })],
+    ["from another issuer", () => forged({ iss: "elsewhere" })],
     ["without an id", () => forged({ jti: undefined })],
     ["without a version", () => forged({ ver: undefined })],
-    ["with a version as text", () => forged({ ver: "3" })],
+    ["with a version that is a string", () => forged({ ver: "3" })],
     ["without a subject", () => forged({ sub: undefined })],
-    ["with a subject that is no reseller id", () => forged({ sub: "' OR 1=1" })],
-    ["that is no JWT", () => "not.a.token"],
+    ["with a subject that is not a reseller id", () => forged({ sub: "' OR 1=1" })],
+    ["that is not a JWT", () => "not.a.token"],
     ["that is empty", () => ""]
-  ])("%s is refused with the same error as all others", async (_, make) => {
+  ])("%s is refused with the same error as every other forgery", async (_, make) => {
     expect(await Effect.runPromise(verify(await make()))).toEqual(refused)
   })
 })
@@ -120,7 +120,7 @@ describe("a signing secret", () => {
     ["2", Redacted.make(OTHER)]
   ])
 
-  it("can be rotated: tokens of the previous one stay valid until it is removed", async () => {
+  it("can be rotated: tokens signed with the previous secret stay valid until that secret is removed", async () => {
     const rotated = JoseTokenSigner.make({ issuer, secrets: both, current: "2" })
     const old = await Effect.runPromise(signer.issue(claims))
     expect(await Effect.runPromise(rotated.verify(old))).toEqual(claims)

@@ -2,7 +2,7 @@ import { presentedKey } from "@tollgate/adapters-http/auth/PresentedKey"
 import { Either, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** The key, or the reason of the error. */
+/** Returns the key, or the reason of the error. */
 const read = (...headers: ReadonlyArray<readonly [name: string, value: string]>): string =>
   Either.match(presentedKey(headers.flat()), {
     onLeft: ({ reason }) => `<${reason}>`,
@@ -12,39 +12,39 @@ const read = (...headers: ReadonlyArray<readonly [name: string, value: string]>)
 describe("the presented key", () => {
   it.each([
     ["as a bearer token", [["authorization", "Bearer k"]]],
-    ["whatever the case of the scheme and of the name", [["AUTHORIZATION", "bEaReR k"]]],
+    ["with the scheme and the header name in any case", [["AUTHORIZATION", "bEaReR k"]]],
     ["in x-api-key", [["X-Api-Key", "k"]]],
-    ["with blanks around it", [["authorization", "  Bearer   k  "]]],
+    ["with spaces around it", [["authorization", "  Bearer   k  "]]],
     [
-      "twice in one header, equal",
+      "in one header sent twice with equal values",
       [
         ["x-api-key", "k"],
         ["x-api-key", "k"]
       ]
     ],
     [
-      "in both headers, equal",
+      "in both headers with equal values",
       [
         ["authorization", "Bearer k"],
         ["x-api-key", "k"]
       ]
     ],
     [
-      "beside an empty header",
+      "next to an empty header",
       [
         ["authorization", ""],
         ["x-api-key", "k"]
       ]
     ],
     [
-      "beside a bearer scheme without a token",
+      "next to a bearer scheme without a token",
       [
         ["authorization", "Bearer "],
         ["x-api-key", "k"]
       ]
     ],
     [
-      "among other headers of the same lengths",
+      "among other headers whose names have the same lengths",
       [
         ["cache-control", "x"],
         ["x-trace-i", "y"],
@@ -56,7 +56,7 @@ describe("the presented key", () => {
   })
 
   it.each([
-    ["no header at all", []],
+    ["no headers", []],
     [
       "empty headers",
       [
@@ -64,9 +64,9 @@ describe("the presented key", () => {
         ["x-api-key", ""]
       ]
     ],
-    ["a scheme that carries none", [["authorization", "Basic dXNlcjpwYXNz"]]],
+    ["a scheme other than Bearer", [["authorization", "Basic dXNlcjpwYXNz"]]],
     ["a token without a scheme", [["authorization", "k"]]],
-    ["a scheme glued to its token", [["authorization", "Bearerk"]]]
+    ["a scheme and a token without a space between them", [["authorization", "Bearerk"]]]
   ] as const)("is missing with %s", (_, headers) => {
     expect(read(...headers)).toBe("<missing>")
   })
@@ -87,14 +87,14 @@ describe("the presented key", () => {
       ]
     ],
     [
-      "authorization twice, where Node keeps the first",
+      "two authorization headers, of which Node keeps the first",
       [
         ["authorization", "Bearer k"],
         ["authorization", "Bearer l"]
       ]
     ],
     [
-      "three values of which two agree",
+      "three values, of which two are equal",
       [
         ["x-api-key", "k"],
         ["x-api-key", "l"],
@@ -102,7 +102,7 @@ describe("the presented key", () => {
       ]
     ],
     [
-      "another scheme beside a key",
+      "another scheme next to a key",
       [
         ["authorization", "Basic dXNlcjpwYXNz"],
         ["x-api-key", "k"]
@@ -112,7 +112,7 @@ describe("the presented key", () => {
     expect(read(...headers)).toBe("<conflicting>")
   })
 
-  it("is at most 512 bytes", () => {
+  it("has at most 512 characters", () => {
     expect(read(["x-api-key", "k".repeat(512)])).toBe("k".repeat(512))
     expect(read(["x-api-key", "k".repeat(513)])).toBe("<unknown>")
   })

@@ -12,20 +12,20 @@ describe("the bearer token", () => {
     ["Authorization", "Bearer a.b-c_d.e"],
     ["authorization", "bearer a.b-c_d.e"],
     ["AUTHORIZATION", "BEARER   a.b-c_d.e  "]
-  ])("is the text after the scheme, in any case: %s: %s", (name, value) => {
+  ])("is the text after the scheme, in upper or lower case: %s: %s", (name, value) => {
     expect(tokenIn("host", "x", name, value)).toBe("a.b-c_d.e")
   })
 
   it.each([
     ["no header", []],
     ["an empty header", ["authorization", ""]],
-    ["a scheme alone", ["authorization", "Bearer"]],
+    ["a scheme without a token", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
     ["a scheme with the same beginning", ["authorization", "BearerX abc"]],
-    ["two words", ["authorization", "Bearer abc def"]],
-    ["the header of API keys", ["x-api-key", "abc"]],
-    ["more characters than any token has", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
-    ["two tokens that differ", ["authorization", "Bearer abc", "Authorization", "Bearer def"]]
+    ["a token with a space", ["authorization", "Bearer abc def"]],
+    ["the header for API keys", ["x-api-key", "abc"]],
+    ["a token that is too long", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
+    ["two headers with different tokens", ["authorization", "Bearer abc", "Authorization", "Bearer def"]]
   ])("is not found in %s", (_, rawHeaders) => {
     expect(tokenIn(...rawHeaders)).toBeUndefined()
   })
@@ -34,7 +34,7 @@ describe("the bearer token", () => {
     expect(tokenIn("authorization", "Bearer abc", "authorization", "Bearer abc")).toBe("abc")
   })
 
-  it("is redacted in text", () => {
+  it("is hidden when it is converted to text", () => {
     expect(String(bearerToken(["authorization", "Bearer abc"]))).not.toContain("abc")
   })
 })

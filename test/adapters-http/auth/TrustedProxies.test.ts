@@ -27,13 +27,13 @@ describe("the client address", () => {
     expect(from("192.168.1.2", "198.51.100.1")).toBe("192.168.1.2")
   })
 
-  it("is read from the right, past trusted proxies only: forged entries are further left", () => {
+  it("is the first untrusted address from the right, so forged entries further left are ignored", () => {
     expect(from("10.1.2.3", "1.1.1.1, 8.8.8.8, 198.51.100.1")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "1.1.1.1, 198.51.100.1, 10.9.9.9")).toBe("198.51.100.1")
     expect(from("10.1.2.3", "10.7.7.7, 198.51.100.1, 10.9.9.9, 10.8.8.8")).toBe("198.51.100.1")
   })
 
-  it("is the last known proxy if the entry before it is missing or malformed", () => {
+  it("is the last trusted proxy if the entry before that proxy is missing or malformed", () => {
     expect(from("10.1.2.3")).toBe("10.1.2.3")
     expect(from("10.1.2.3", "unknown, 10.4.5.6")).toBe("10.4.5.6")
     expect(from("10.1.2.3", "' OR 1=1 --")).toBe("10.1.2.3")
@@ -54,19 +54,19 @@ describe("the client address", () => {
     expect(from("fd12::1", "[2001:db8:1:2::9]:443")).toBe("2001:db8:1:2::/64")
   })
 
-  it("is `nowhere` after the connection is closed", () => {
+  it("is `nowhere` if the connection is already closed", () => {
     expect(from(undefined)).toBe("nowhere")
   })
 })
 
 describe("the list of trusted proxies", () => {
-  it("may be empty, and then trusts no address", () => {
+  it("may be empty and then trusts no address", () => {
     const { trusts } = Either.getOrThrow(TrustedProxies.parse(" , "))
     expect(trusts("127.0.0.1")).toBe(false)
   })
 
   it.each(["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "fd00::/129", "proxy.internal", "10.0.0", "10.0.0.0/-1", "/8"])(
-    "refuses %s and names it",
+    "rejects %s and names this entry",
     (word) => {
       expect(TrustedProxies.parse(`127.0.0.1, ${word}`)).toEqual(Either.left(word))
     }

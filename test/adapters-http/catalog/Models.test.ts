@@ -42,7 +42,7 @@ it("lists callable models by rank, then by name, without price or provider", asy
   })
 })
 
-it("returns one model, its name escaped or not", async () => {
+it("returns one model by its escaped or unescaped name", async () => {
   const longest = `lab/${"ü".repeat(196)}`
   const ask = await listing({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
@@ -53,16 +53,16 @@ it("returns one model, its name escaped or not", async () => {
 })
 
 it.each([
-  ["unknown", "/v1/models/unknown"],
-  ["hidden", "/v1/models/secret"],
-  ["retired", "/v1/models/old"],
-  ["a property of every object", "/v1/models/constructor"]
-])("answers 404 for a model that is %s", async (_, path) => {
+  ["an unknown model", "/v1/models/unknown"],
+  ["a hidden model", "/v1/models/secret"],
+  ["a retired model", "/v1/models/old"],
+  ["a name that every JavaScript object has as a property", "/v1/models/constructor"]
+])("returns 404 for %s", async (_, path) => {
   const ask = await listing({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
   expect(await ask(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("requires an API key", async () => {
+it("requires an API key to list models and to read one", async () => {
   const ask = await listing()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await ask(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

@@ -27,7 +27,7 @@ interface Operation {
   >
 }
 
-// Encoded and parsed as JSON, as it is served.
+// The document is encoded and parsed as JSON, so that the tests see it as clients do.
 const { paths, components } = JSON.parse(JSON.stringify(OpenApi.fromApi(GatewayApi))) as {
   readonly paths: Readonly<Record<string, { readonly get?: Operation }>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
@@ -40,7 +40,7 @@ const resolved = (schema: JsonSchema): JsonSchema => ({
 })
 
 describe("the OpenAPI document of the rankings", () => {
-  it("has both parameters with values and defaults, and requires no key", () => {
+  it("has both parameters with their values and defaults, and requires no key", () => {
     expect(operation.security).toEqual([])
     expect(
       operation.parameters.map(({ name, required, schema }) => [name, required, schema.enum, schema.default])
@@ -66,7 +66,7 @@ describe("the OpenAPI document of the rankings", () => {
     }
   })
 
-  it("describes every member, with an example", () => {
+  it("describes every member and has an example of it", () => {
     const found: Array<string> = []
     const lacking: Array<string> = []
     const visit = (where: string, given: JsonSchema) => {

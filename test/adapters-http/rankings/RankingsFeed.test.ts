@@ -29,7 +29,7 @@ const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((a, b) =>
 
 describe("the rankings", () => {
   it.each(["day", "week", "month", "all"] as const)(
-    "have every member for %s, and the parts add up",
+    "have every member for the window %s, and the parts add up to the totals",
     async (window) => {
       const response = await ask(`?window=${window}&modality=text`)
       expect(response.status).toBe(200)
@@ -52,11 +52,11 @@ describe("the rankings", () => {
     }
   )
 
-  it("are of the week and of text by default", async () => {
+  it("cover the last week and text models by default", async () => {
     expect(await (await ask()).json()).toMatchObject({ window: "week", modality: "text", series: { bucket: "day" } })
   })
 
-  it("have no comparison period for all time", async () => {
+  it("have no comparison period for the window `all`", async () => {
     const document = Schema.decodeUnknownSync(RankingsBody)(await (await ask("?window=all")).json())
     expect(document.range.previous_from).toBeNull()
     expect(document.totals.previous_tokens).toBeNull()
@@ -69,7 +69,7 @@ describe("the rankings", () => {
     }
   })
 
-  it("are empty, not an error, before the first usage", async () => {
+  it("are empty without an error before the first usage", async () => {
     rankings.used = false
     const response = await ask()
     expect(response.status).toBe(200)
@@ -85,14 +85,14 @@ describe("the rankings", () => {
     })
   })
 
-  it("are public: without a key, and for any web page", async () => {
+  it("are readable without a key and by any web page", async () => {
     const response = await ask("", { origin: "https://elsewhere.example" })
     expect(response.headers.get("access-control-allow-origin")).toBe("*")
   })
 })
 
 describe("a rankings document", () => {
-  it("is the same bytes while it is current, and encoded again after that", async () => {
+  it("is sent as the same bytes for a minute and then encoded again", async () => {
     const [first, second] = [await ask("?window=day"), await ask("?window=day")]
     expect(await second.text()).toBe(await first.text())
     expect(second.headers.get("etag")).toBe(first.headers.get("etag"))
@@ -103,7 +103,7 @@ describe("a rankings document", () => {
     expect(third.headers.get("etag")).not.toBe(first.headers.get("etag"))
   })
 
-  it("is a 304 for a client that has it", async () => {
+  it("returns 304 to a client that already has the document", async () => {
     const etag = (await ask()).headers.get("etag") ?? ""
     for (const known of [etag, etag.replace("W/", ""), `"other", ${etag}`]) {
       const response = await ask("", { "if-none-match": known })
@@ -133,11 +133,11 @@ describe("a rankings document", () => {
 
 describe("a request for the rankings is refused", () => {
   it.each([
-    ["?window=year", "window must be day, week, month or all, once."],
-    ["?window=", "window must be day, week, month or all, once."],
-    ["?window=day&window=week", "window must be day, week, month or all, once."],
-    ["?modality=image", "modality must be text, once."],
-    ["?window=constructor", "window must be day, week, month or all, once."]
+    ["?window=year", "window must be given once, as day, week, month or all."],
+    ["?window=", "window must be given once, as day, week, month or all."],
+    ["?window=day&window=week", "window must be given once, as day, week, month or all."],
+    ["?modality=image", "modality must be given once, as text."],
+    ["?window=constructor", "window must be given once, as day, week, month or all."]
   ])("for the query %s", async (query, message) => {
     const response = await ask(query)
     expect(response.status).toBe(400)
@@ -147,7 +147,7 @@ describe("a request for the rankings is refused", () => {
     })
   })
 
-  it("for any query if they are not published", async () => {
+  it("for any query if the rankings are not published", async () => {
     rankings.enabled = false
     for (const query of ["", "?window=year"]) {
       const response = await ask(query)
@@ -157,7 +157,7 @@ describe("a request for the rankings is refused", () => {
     }
   })
 
-  it("while the usage cannot be read, and served again afterwards", async () => {
+  it("while the usage cannot be read, and is served again afterwards", async () => {
     rankings.readable = false
     const response = await ask()
     expect(response.status).toBe(500)
@@ -170,7 +170,7 @@ describe("a request for the rankings is refused", () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it("for methods other than GET and HEAD", async () => {
+  it("if the method is not GET or HEAD", async () => {
     const response = await fetch(`${gateway.url}/api/rankings`, { method: "POST" })
     expect(response.status).toBe(405)
     expect(response.headers.get("allow")).toBe("GET, HEAD")

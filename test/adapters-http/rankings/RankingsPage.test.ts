@@ -18,12 +18,12 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${gateway.url}${path}`, { headers })
 
 describe("the files of the rankings page", () => {
-  it("are all served, and so are those of the chart library", () => {
+  it("are all served, including the files of the chart library", () => {
     const served = files.map((name) => (name === "index.html" ? "/rankings" : `/rankings/${name}`))
     expect([...paths].sort()).toEqual([...served, "/rankings/uplot.css", "/rankings/uplot.js"].sort())
   })
 
-  it.each(paths)("%s has its content type, and is a 304 when unchanged", async (path) => {
+  it.each(paths)("%s has its content type and returns 304 if it is unchanged", async (path) => {
     const response = await get(path)
     expect(response.status).toBe(200)
     const type = path === "/rankings" ? "text/html" : path.endsWith(".css") ? "text/css" : undefined
@@ -43,7 +43,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served with a trailing slash, for reading only, and without other files", async () => {
+  it("are served also with a trailing slash and only for GET and HEAD, and no other file is served", async () => {
     expect((await get("/rankings/")).status).toBe(200)
     const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
     expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])
@@ -52,7 +52,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served also when rankings are not published, so that the page can report it", async () => {
+  it("are served even if rankings are not published, so that the page can report this", async () => {
     expect((await get("/api/rankings")).status).toBe(404)
     expect((await get("/rankings")).status).toBe(200)
   })

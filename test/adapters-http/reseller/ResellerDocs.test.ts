@@ -37,7 +37,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response>>
 }
 
-// Encoded and parsed as JSON, as it is served.
+// The document is encoded and parsed as JSON, so that the tests see it as clients do.
 const specification = JSON.parse(JSON.stringify(OpenApi.fromApi(GatewayApi))) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object }
@@ -59,7 +59,7 @@ const operation = (route: string): Operation => {
 const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
 
-/** Every reseller route: its success status, and every error code by status. */
+/** Success status of every reseller route, and its error codes by status. */
 const routes: Readonly<
   Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
 > = {
@@ -133,7 +133,7 @@ describe("the OpenAPI document of the reseller routes", () => {
   })
 
   it.each(Object.entries(routes))(
-    "has the success and every error code of %s, each with an example",
+    "has the success response and every error code of %s, each with an example",
     (route, [success, codes]) => {
       const { summary, security, responses } = operation(route)
       expect(summary).toBeTruthy()
@@ -192,7 +192,7 @@ describe("the OpenAPI document of the reseller routes", () => {
     ["POST /api/reseller/customers", CustomerRequest],
     ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest]
   ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
-    "has valid examples of the body of %s, and allows unknown members",
+    "has valid examples of the body of %s and allows unknown members",
     (route, schema) => {
       const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
       expect(body.examples?.length).toBeGreaterThan(0)
@@ -207,7 +207,7 @@ describe("the OpenAPI document of the reseller routes", () => {
     expect(specification.components.securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")
   })
 
-  it("contains no schemas of the library or the domain", () => {
+  it("contains no schemas that belong to the library or the domain", () => {
     expect(
       Object.keys(schemas).filter((name) => /Trim|Lowercase|NonNeg|FromString|BigInt|Redacted/.test(name))
     ).toEqual([])

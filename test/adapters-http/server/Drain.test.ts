@@ -16,7 +16,7 @@ const start = async (options: object = {}) => {
   return { upstreams, gateway }
 }
 
-/** A client that has received `a` of its stream, and the provider of the stream. */
+/** Starts a stream; returns the client, which has received `a`, and the provider's side of the stream. */
 const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
   const client = (await RawClient.connect(gateway.port)).ask(helloStream)
   const provider = (await upstreams.next()).stream()
@@ -27,8 +27,8 @@ const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
 
-describe("a server that shuts down", () => {
-  it("lets an open stream finish, and accepts no new request meanwhile", async () => {
+describe("a server during shutdown", () => {
+  it("lets an open stream finish and accepts no new requests", async () => {
     const running = await start()
     const { gateway } = running
     const [asking, listing, probing, alive] = await Promise.all(
@@ -67,7 +67,7 @@ describe("a server that shuts down", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
   })
 
-  it("stops at once without open requests", async () => {
+  it("stops immediately if no request is open", async () => {
     const { gateway } = await start({ drainSeconds: 30 })
     const idle = await RawClient.connect(gateway.port)
     const startedAt = performance.now()
@@ -76,7 +76,7 @@ describe("a server that shuts down", () => {
     await idle.untilClosed()
   })
 
-  it("interrupts requests after the grace period, logs it, and charges what was delivered", async () => {
+  it("interrupts requests after the grace period, logs the interruption, and charges the delivered content", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
     const { client, provider } = await streaming(running)
@@ -105,7 +105,7 @@ describe("a server that shuts down", () => {
     client.leave()
   })
 
-  it("waits for settlements, also of clients that disconnected", async () => {
+  it("waits for settlements, including those for disconnected clients", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway } = running
     const settling = signal()
@@ -123,7 +123,7 @@ describe("a server that shuts down", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("still writes the response of a request that is being settled", async () => {
+  it("still writes the response to a request that is being settled", async () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

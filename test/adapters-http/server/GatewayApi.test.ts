@@ -29,7 +29,7 @@ const specification = async (): Promise<Specification> =>
   (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Specification
 
 describe("the OpenAPI document", () => {
-  it("has every route, each with a summary", async () => {
+  it("has every route with a summary", async () => {
     const { paths } = await specification()
     const reseller = /^\/(api\/reseller|webhooks|qr)\//
     expect(
@@ -57,7 +57,7 @@ describe("the OpenAPI document", () => {
   })
 
   it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
-    "documents the responses of %s: JSON, event stream, and every error",
+    "documents the JSON response, the event stream and every error of %s",
     async (path) => {
       const answers = (await specification()).paths[path]?.post?.responses ?? {}
       expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
@@ -75,7 +75,7 @@ describe("the OpenAPI document", () => {
   it.each([
     ["/v1/images/generations", "application/json"],
     ["/v1/images/edits", "multipart/form-data"]
-  ])("documents the body of %s and every error", async (path, type) => {
+  ])("documents the body and every error of %s", async (path, type) => {
     const operation = (await specification()).paths[path]?.post
     const answers = operation?.responses ?? {}
     expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])
@@ -86,7 +86,7 @@ describe("the OpenAPI document", () => {
     expect(answers["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
   })
 
-  it("requires an API key in one of two headers only where one is needed", async () => {
+  it("requires an API key, in one of two headers, only on routes that need one", async () => {
     const { paths, components } = await specification()
     expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken"])
     expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])

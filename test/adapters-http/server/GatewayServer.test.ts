@@ -37,22 +37,30 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 describe("every response", () => {
   const head = (line: string, ...headers: ReadonlyArray<string>) => [line, ...headers, "", ""].join("\r\n")
   const kinds: ReadonlyArray<readonly [string, number, string]> = [
-    ["a page", 200, head("GET / HTTP/1.1", "host: x")],
-    ["a head", 200, head("HEAD / HTTP/1.1", "host: x", "connection: close")],
-    ["a list", 200, head("GET /v1/models HTTP/1.1", "host: x", `x-api-key: ${KEY}`)],
-    ["a refusal of the relay", 401, head("POST /v1/chat/completions HTTP/1.1", "host: x", "content-length: 0")],
-    ["a refusal of the router", 401, head("GET /v1/models HTTP/1.1", "host: x")],
-    ["a preflight", 204, head("OPTIONS /v1/messages HTTP/1.1", "host: x", "connection: close")],
-    ["a lost path", 404, head("GET /nowhere HTTP/1.1", "host: x")],
-    ["a wrong method", 405, head("DELETE /v1/models HTTP/1.1", "host: x")],
-    ["no host", 400, head("GET / HTTP/1.1")],
-    ["no HTTP", 400, "HELLO\r\n\r\n"],
-    ["an unknown expectation", 417, head("GET / HTTP/1.1", "host: x", "expect: miracles")],
-    ["headers too large", 431, head("GET / HTTP/1.1", "host: x", `x-large: ${"x".repeat(17_000)}`)],
-    ["headers that never end", 408, "GET / HTTP/1.1\r\nhost: x\r\n"]
+    ["a GET request to a page", 200, head("GET / HTTP/1.1", "host: x")],
+    ["a HEAD request to a page", 200, head("HEAD / HTTP/1.1", "host: x", "connection: close")],
+    ["a GET request to a list", 200, head("GET /v1/models HTTP/1.1", "host: x", `x-api-key: ${KEY}`)],
+    [
+      "a request that the relay refuses",
+      401,
+      head("POST /v1/chat/completions HTTP/1.1", "host: x", "content-length: 0")
+    ],
+    ["a request that the router refuses", 401, head("GET /v1/models HTTP/1.1", "host: x")],
+    ["a preflight request", 204, head("OPTIONS /v1/messages HTTP/1.1", "host: x", "connection: close")],
+    ["a request to an unknown path", 404, head("GET /nowhere HTTP/1.1", "host: x")],
+    ["a request with a wrong method", 405, head("DELETE /v1/models HTTP/1.1", "host: x")],
+    ["a request without a Host header", 400, head("GET / HTTP/1.1")],
+    ["bytes that are not HTTP", 400, "HELLO\r\n\r\n"],
+    ["a request with an unknown expectation", 417, head("GET / HTTP/1.1", "host: x", "expect: miracles")],
+    [
+      "a request with headers that are too large",
+      431,
+      head("GET / HTTP/1.1", "host: x", `x-large: ${"x".repeat(17_000)}`)
+    ],
+    ["a request with headers that never end", 408, "GET / HTTP/1.1\r\nhost: x\r\n"]
   ]
 
-  it.each(kinds)("has the common headers: %s", async (_, status, bytes) => {
+  it.each(kinds)("has the common headers for %s", async (_, status, bytes) => {
     const response = await send(bytes)
     const { headers } = response
     expect(response.status).toBe(status)
@@ -69,12 +77,12 @@ describe("every response", () => {
     }
   })
 
-  it("has a request id of the server, whatever the client sends", async () => {
+  it("has a request id from the server, whatever id the client sends", async () => {
     const { headers } = await get("/", "GET", "x-request-id: mine", "request-id: mine")
     expect(headers.get("x-request-id")).toMatch(UUID_V7)
   })
 
-  it("can be read by a web page", async () => {
+  it("can be read by a web page from another origin", async () => {
     const { headers } = await get("/v1/models")
     expect(headers.get("access-control-allow-origin")).toBe("*")
     expect(headers.get("access-control-expose-headers")).toBe(
@@ -84,7 +92,7 @@ describe("every response", () => {
 })
 
 describe("routing", () => {
-  it("relays a POST to a protocol's path, also with a trailing slash or a query", async () => {
+  it("relays a POST to a protocol's path, with or without a trailing slash or a query", async () => {
     for (const path of ["/v1/chat/completions", "/v1/chat/completions/", "/v1/chat/completions?beta=true"]) {
       const body = JSON.stringify(hello())
       const client = await RawClient.connect(gateway.port)
@@ -105,19 +113,19 @@ describe("routing", () => {
     ["//v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"],
     ["/v1/healthz", "/healthz"]
-  ])("shows who asks for %s the way to %s, in the body that inference clients read", async (path, meant) => {
+  ])("returns 404 for %s with a hint at %s, in the body format of the inference routes", async (path, meant) => {
     const { status, body } = await get(path, "POST", "content-length: 0")
     const { type, error } = JSON.parse(body)
     expect([status, type, error.code]).toEqual([404, meant.startsWith("/v1") ? "error" : type, "not_found"])
     expect(error.message).toContain(`Did you mean ${meant}?`)
   })
 
-  it("does not relay a path that only resembles a relayed one", async () => {
+  it("does not relay a request to a path that only resembles a relayed path", async () => {
     const { status, body } = await get("/v1/ch%61t/completions", "POST", "content-length: 0")
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
   })
 
-  it("answers 404 for an unknown path", async () => {
+  it("returns 404 for an unknown path", async () => {
     const { status, body } = await get(`/${"x".repeat(3_000)}`)
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
     expect(body.length).toBeLessThan(500)
@@ -128,12 +136,12 @@ describe("routing", () => {
     ["POST", "/v1/models", "GET, HEAD"],
     ["PUT", "/v1/models/m", "GET, HEAD"],
     ["POST", "/docs", "GET, HEAD"]
-  ])("does not take %s at %s", async (method, path, allow) => {
+  ])("returns 405 for %s at %s", async (method, path, allow) => {
     const { status, headers, body } = await get(path, method, "content-length: 0")
     expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
   })
 
-  it("answers preflights on every path without a key and names the requested headers", async () => {
+  it("answers preflight requests on every path without a key and allows the requested headers", async () => {
     for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
       const { status, headers } = await send(
         `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
@@ -152,7 +160,7 @@ describe("routing", () => {
 })
 
 describe("readiness", () => {
-  it("depends on the database; liveness does not", async () => {
+  it("depends on the database, but liveness does not", async () => {
     expect((await get("/readyz")).status).toBe(200)
     gateway.journal.reachable = false
     const { status, body } = await get("/readyz")
@@ -162,7 +170,7 @@ describe("readiness", () => {
 })
 
 describe("a broken request", () => {
-  it("ends only its own stream", async () => {
+  it("ends only the stream of this request", async () => {
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     const provider = (await upstreams.next()).stream()
     provider.event(chunk({ content: "a" }))
@@ -173,7 +181,7 @@ describe("a broken request", () => {
     expect((await get("/healthz")).status).toBe(200)
   })
 
-  it("cannot smuggle a second request", async () => {
+  it("cannot contain a smuggled second request", async () => {
     const { status } = await send(
       "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
     )

@@ -9,14 +9,14 @@ const routes = [
   { method: "GET", path: "/docs" }
 ]
 
-describe("the hint for an unknown path", () => {
+describe("the suggested route", () => {
   it.each([
     ["/messages", "/v1/messages"],
     ["/v1/v1/messages", "/v1/messages"],
     ["/v1/v1/v1/models/x", "/v1/models/x"],
     ["/v1/docs", "/docs"],
     ["/v1//messages", "/v1/messages"]
-  ])("of %s is %s", (path, meant) => {
+  ])("for %s is %s", (path, meant) => {
     expect(intendedPath(routes, path)).toBe(meant)
   })
 

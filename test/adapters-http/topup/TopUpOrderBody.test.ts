@@ -34,14 +34,14 @@ describe("a top-up order as JSON", () => {
     )
   })
 
-  it("has the provider's picture, or the picture that the gateway draws", () => {
+  it("has the URL of the provider's picture, or else of the picture that the gateway draws", () => {
     expect(toBody(qris("https://provider.example/qr"), address).qr_image_url).toBe("https://provider.example/qr")
     expect(toBody(qris(undefined), address).qr_image_url).toBe(
       "https://gateway.example/01930000-0000-7000-8000-0000000000aa"
     )
   })
 
-  it("has a memo only for an address that needs one", () => {
+  it("has a memo only for a deposit address that needs one", () => {
     const deposit = {
       network: "trx",
       tokenKind: "usdt",
@@ -60,7 +60,7 @@ describe("a top-up order as JSON", () => {
     expect(body.deposit_addresses).toEqual([bare, { ...bare, network: "ton", memo: "7" }])
   })
 
-  it("has raw amounts exactly as text, and in micro-USD rounded down", () => {
+  it("has exact raw amounts as text, and amounts in micro-USD rounded down", () => {
     const raw = 10n ** 22n + 999_999_999_999n
     const body = toBody(anOrder({ received: { receivedRaw: TokenRaw(raw), receivedUsdMicro: undefined } }), address)
     expect(body).toMatchObject({ received_raw: "10000000000999999999999", received_micro: "10000000000" })
@@ -75,7 +75,7 @@ describe("a top-up order as JSON", () => {
     ])
   })
 
-  it("is not sent with an amount that a JSON number would round", () => {
+  it("fails to encode if a JSON number would round an amount", () => {
     const tell = (quotaUsdMicro: bigint) => () => toBody(anOrder({ quotaUsdMicro: UsdMicro(quotaUsdMicro) }), address)
     expect(tell(2n ** 53n - 1n)).not.toThrow()
     expect(tell(2n ** 53n)).toThrow(RangeError)

@@ -3,8 +3,8 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../support/law.ts"
 
-describe("a splice", () => {
-  it("replaces and inserts, in any order of the splices", () => {
+describe("the function splice", () => {
+  it("replaces and inserts text, whatever the order of the splices", () => {
     const body = Buffer.from("0123456789")
     const splices = [
       { start: 8, end: 10, text: "é" },
@@ -16,7 +16,7 @@ describe("a splice", () => {
   })
 
   law(
-    "keeps every other byte",
+    "keeps every byte outside the replaced ranges",
     [FastCheck.uint8Array(), FastCheck.nat(), FastCheck.nat(), FastCheck.string()],
     (bytes, a, b, text) => {
       const [start = 0, end = 0] = [a % (bytes.length + 1), b % (bytes.length + 1)].sort((x, y) => x - y)

@@ -94,12 +94,12 @@ describe("an inference error", () => {
     }
   })
 
-  it("does not repeat a long name of a model in full", () => {
+  it("shortens a long model name in its message", () => {
     const { body } = errorBody(new Errors.ModelNotFound({ model: "x".repeat(1_000_000) }), "r", "openai")
     expect(body.length).toBeLessThan(500)
   })
 
-  it("is one frame without [DONE] in a chat stream", () => {
+  it("is sent as one frame without [DONE] in a chat stream", () => {
     const frames = chatProtocol.stream.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
     expect(frames).toMatch(/^data: \{"error":\{.*\}\}\n\n$/)
     expect(JSON.parse(frames.slice(6)).error).toMatchObject({

@@ -16,7 +16,7 @@ const refusal = (body: string | Buffer) =>
     onRight: () => undefined
   })
 
-/** The object of a reference parser; undefined for invalid JSON and for other values. */
+/** Returns the object that JSON.parse returns; undefined for invalid JSON and for other values. */
 const reference = (bytes: Buffer): Record<string, unknown> | undefined => {
   try {
     const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
@@ -35,7 +35,7 @@ const document = FastCheck.tuple(object, indent).map(([it, space]) =>
 )
 
 describe("a scan of a body", () => {
-  law("accepts every document that a parser accepts", [document.map((it) => Buffer.from(it))], agrees)
+  law("accepts every JSON object that JSON.parse accepts", [document.map((it) => Buffer.from(it))], agrees)
 
   const splinter = FastCheck.constantFrom(
     ...'{}[]:,"\\ \n\t\r0-1.+eEutfn/',
@@ -60,7 +60,7 @@ describe("a scan of a body", () => {
     ]
   )
   law(
-    "agrees with a parser on documents with a random change",
+    "accepts exactly what JSON.parse accepts for documents with a random change",
     [document, FastCheck.nat(), FastCheck.nat(3), splinter],
     (text, at, removed, inserted) => {
       const start = at % (text.length + 1)
@@ -99,14 +99,14 @@ describe("a scan of a body", () => {
     ]
   )
   law(
-    "agrees with a parser on random tokens",
+    "accepts exactly what JSON.parse accepts for random tokens",
     [FastCheck.array(token, { maxLength: 10 })],
     (tokens) => agrees(Buffer.from(`{"k":${tokens.join("")}`)) && agrees(Buffer.from(`{"k":${tokens.join("")}}`)),
     4_000
   )
 
   law(
-    "agrees with a parser on bytes that may not be UTF-8",
+    "accepts exactly what a strict UTF-8 decoder and JSON.parse accept for random bytes",
     [document, FastCheck.nat(), FastCheck.uint8Array({ minLength: 1, maxLength: 3 })],
     (text, at, noise) => {
       const bytes = Buffer.from(text)
@@ -116,7 +116,7 @@ describe("a scan of a body", () => {
   )
 
   law(
-    "finds members with the values that a parser finds",
+    "finds members with the values that JSON.parse returns",
     [object, object, value, value, indent],
     (before, after, model, flag, space) => {
       const body = { ...before, model, ...after, options: { ...before, flag } }
@@ -146,7 +146,7 @@ describe("a scan of a body", () => {
     expect([found.options?.empty, found.items?.empty, found.prompt?.empty]).toEqual([true, true, false])
   })
 
-  it("ignores a member that is nested, or inside a string", () => {
+  it("ignores a nested member and a member name inside a string", () => {
     expect(Either.getOrThrow(scanned('{"a":{"model":1},"b":"\\"model\\":2","c":[{"model":3}]}')).model).toBeUndefined()
   })
 
@@ -168,7 +168,7 @@ describe("a scan of a body", () => {
     expect(refusal(text)?.param).toBe(param)
   })
 
-  it("refuses neither members it does not look for nor names that only resemble", () => {
+  it("accepts repeated members that it does not search, and member names that only resemble searched names", () => {
     const text =
       '{"x":1,"x":2,"models":1,"mode":1,"model ":1,"_model":1,"items":[{"Role":1,"r\\u006fle":"a","role":"b"}]}'
     expect(refusal(text)).toBeUndefined()
@@ -176,23 +176,23 @@ describe("a scan of a body", () => {
 
   const deep = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`
   it.each<[string, string | Buffer, string]>([
-    ["nothing", "", "must be a JSON object"],
-    ["white space", " \n", "must be a JSON object"],
-    ["no object", '["model"]', "must be a JSON object"],
+    ["an empty body", "", "must be a JSON object"],
+    ["a body of white space", " \n", "must be a JSON object"],
+    ["a body that is not an object", '["model"]', "must be a JSON object"],
     ["a byte order mark", '\ufeff{"model":1}', "must be a JSON object"],
     ["a truncated body", '{"model":', "it ends before the object is complete"],
     ["an unfinished string", '{"model":"m', "it ends before the object is complete"],
-    ["something after the end", '{"model":"m"}}', "unexpected character at byte 13"],
+    ["characters after the end of the object", '{"model":"m"}}', "unexpected character at byte 13"],
     ["a control character", '{"model":"a\nb"}', "unexpected character at byte 11"],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), "not UTF-8"],
-    ["513 levels", deep(513), "more than 512 levels"],
-    ["a million levels", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
-    ["a million levels of objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
-  ])("refuses %s, with a message about it", (_, body, message) => {
+    ["513 levels of nesting", deep(513), "more than 512 levels"],
+    ["a million nested arrays", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
+    ["a million nested objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
+  ])("refuses %s and names the fault in the message", (_, body, message) => {
     expect(refusal(body)?.message).toContain(message)
   })
 
-  it.each(["a", "options", "items"])("counts the levels inside '%s' like all others", (name) => {
+  it.each(["a", "options", "items"])("counts the nesting levels inside '%s'", (name) => {
     const within = (levels: number) => {
       const value = "[".repeat(levels) + "]".repeat(levels)
       if (name === "items") return `{"items":[{"role":"a","x":${value}}]}`
@@ -231,13 +231,17 @@ describe("the size of a body", () => {
         ? Object.values(it).reduce((sum: number, item) => sum + bytesIn(item), 0)
         : 0
 
-  law("is the decoded size of its strings, with any escapes", [value.filter(isWellFormed)], (prompt) => {
-    const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
-    return (
-      size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
-      size(JSON.stringify({ prompt })) === bytesIn(prompt)
-    )
-  })
+  law(
+    "is the decoded size of its strings in UTF-8 bytes, whatever their escapes are",
+    [value.filter(isWellFormed)],
+    (prompt) => {
+      const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
+      return (
+        size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
+        size(JSON.stringify({ prompt })) === bytesIn(prompt)
+      )
+    }
+  )
 
   it("counts an escape as the bytes that it encodes", () => {
     for (const character of ["\u0000", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\ude00"]) {
@@ -254,16 +258,21 @@ describe("the size of a body", () => {
       "image_url",
       1
     ],
-    ["base64 of its own", { data: base64 }, "", 0],
-    ["a small one", { data: "QUJD" }, "QUJD", 0],
-    ["a link", { type: "image_url", image_url: { url: "https://a.example/b" } }, "image_urlhttps://a.example/b", 1]
-  ])("of %s excludes the base64", (_, part, text, attachments) => {
+    ["bare base64", { data: base64 }, "", 0],
+    ["base64 that is too short to count as media", { data: "QUJD" }, "QUJD", 0],
+    [
+      "a linked picture",
+      { type: "image_url", image_url: { url: "https://a.example/b" } },
+      "image_urlhttps://a.example/b",
+      1
+    ]
+  ])("of %s does not count media as text", (_, part, text, attachments) => {
     expect(sizeOf([part])).toEqual({ textBytes: text.length, attachments })
   })
 
   const prose = "data:image/png;base64, ".padEnd(5_000, "write me a long story ")
   it.each([
-    ["under a member that is text", { text: `data:image/png;base64,${base64}` }],
+    ["in a text member", { text: `data:image/png;base64,${base64}` }],
     ["that continues as text", { url: `data:image/png;base64,${base64} and now for something` }],
     ["that is not base64", { url: prose }],
     ["that is a data URL of text", { url: `data:text/plain,${base64}` }],
@@ -272,7 +281,7 @@ describe("the size of a body", () => {
     expect(sizeOf(part).textBytes).toBe(bytesIn(part))
   })
 
-  it("recognizes base64 with escaped slashes", () => {
+  it("does not count base64 with escaped slashes as text", () => {
     const body = `{"prompt":{"url":"data:image\\/png;base64,${"\\/9j\\/".repeat(400)}"}}`
     expect(Either.getOrThrow(scanned(body)).prompt?.textBytes).toBe(0)
   })

@@ -6,7 +6,7 @@ import { law } from "../../support/law.ts"
 const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
 const redacted = (text: string) => redactedText(text, names)
 
-describe("a message of a provider", () => {
+describe("a provider's message", () => {
   it.each([
     "prompt is too long: 205000 tokens > 200000 maximum",
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130011 tokens.",
@@ -25,7 +25,7 @@ describe("a message of a provider", () => {
     ["accounts/vendor/models/big-model: bad", "acme/large-1: bad"],
     ["Use BIG-MODEL-2025-08-07 or acme/large-1.", "Use acme/large-1 or acme/large-1."],
     ["bad\u0000\u001b[31m\u202e\ntext ", "bad [31m text"]
-  ])("has the public name of the model: %j", (text, expected) => {
+  ])("gets the public name of the model: %j", (text, expected) => {
     expect(redacted(text)).toBe(expected)
   })
 
@@ -54,13 +54,13 @@ describe("a message of a provider", () => {
     expect(redacted(text)).toBeUndefined()
   })
 
-  it("may contain the provider's name in the public name of the model", () => {
+  it("is kept if only the public name of the model contains the provider's name", () => {
     const openai = { publicName: "openai/gpt-5", upstreamModel: "gpt-5-2025", secretWords: ["openai"] }
     expect(redactedText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
     expect(redactedText("OpenAI takes no images", openai)).toBeUndefined()
   })
 
-  it("is cut to a maximum length", () => {
+  it("is cut at the maximum length", () => {
     expect(redacted("no ".repeat(600))?.length).toBeLessThan(1_010)
   })
 
@@ -85,7 +85,7 @@ describe("the member that a provider reports as invalid", () => {
     ["x".repeat(101), null],
     [7, null],
     [undefined, null]
-  ])("%s becomes %s", (param, expected) => {
+  ])("is redacted: %s becomes %s", (param, expected) => {
     expect(redactedParam(param, names)).toBe(expected)
   })
 })

@@ -36,11 +36,11 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new Overloaded({ retryAfterSeconds: 1 }), "503 overloaded"]
 ]
 
-/** Refusals of commands, which no route of the reseller surface can meet. */
+/** Errors that only CLI commands can cause, not reseller routes. */
 const OPERATOR_REFUSALS = new Set(["AdjustmentConflict", "PatternNotListed", "ResellerNotFound", "ReviewRefused"])
 
 describe("an error of the reseller routes", () => {
-  it.each(all)("has its status, code and body: %s", (failure, expected) => {
+  it.each(all)("has its documented status, code and body: %s", (failure, expected) => {
     const { status, body } = resellerErrorBody(failure, "the id")
     const { code, message, request_id, details } = body.error
     expect(`${status} ${code}`).toBe(expected)
@@ -48,7 +48,7 @@ describe("an error of the reseller routes", () => {
     expect(details !== undefined).toBe(status === 422 && code !== "tier_not_available")
   })
 
-  it("has a row for each refusal that the domain's reseller features declare", () => {
+  it("has a row for each error that the domain's reseller features declare", () => {
     const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
     const declared = ["reseller", "mint", "topup", "validation"]
       .flatMap((folder) => readdirSync(join(domain, folder)).map((file) => join(domain, folder, file)))
@@ -67,7 +67,7 @@ describe("an error of the reseller routes", () => {
     }
   })
 
-  it("names the first invalid member in the message and all of them in the details", () => {
+  it("names the first invalid member in the message and every invalid member in the details", () => {
     const details = [
       { path: "email", message: "a string" },
       { path: "name", message: "is missing" }
@@ -77,7 +77,7 @@ describe("an error of the reseller routes", () => {
     expect(resellerErrorBody(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
   })
 
-  it("names no bounds for a provider's own limit", () => {
+  it("names no bounds if the limit is the payment provider's own", () => {
     const response = resellerErrorBody(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
     expect(response.body.error.message).not.toMatch(/null|undefined|\d/)
   })

@@ -13,34 +13,34 @@ const data = (...values: ReadonlyArray<string>) => values.map((value) => ({ even
 describe("an event stream", () => {
   it.each<[string, string, ReadonlyArray<SseEvent>]>([
     ["an event", "data: a\n\n", data("a")],
-    ["two events", "data: a\n\ndata: b\n\n", data("a", "b")],
+    ["two events in one text", "data: a\n\ndata: b\n\n", data("a", "b")],
     ["an event with a name", "event: ping\ndata: a\n\n", [{ event: "ping", data: "a" }]],
-    ["a name for one event only", "event: x\ndata: a\n\ndata: b\n\n", [{ event: "x", data: "a" }, ...data("b")]],
-    ["no event without data", "event: x\n\ndata: a\n\n", data("a")],
-    ["lines of data joined", "data: a\ndata: b\ndata\n\n", data("a\nb\n")],
-    ["one space taken from the value", "data:  a \n\ndata:b\n\n", data(" a ", "b")],
+    ["a name applies to one event only", "event: x\ndata: a\n\ndata: b\n\n", [{ event: "x", data: "a" }, ...data("b")]],
+    ["a name without data gives no event", "event: x\n\ndata: a\n\n", data("a")],
+    ["lines of data are joined", "data: a\ndata: b\ndata\n\n", data("a\nb\n")],
+    ["one space before the value is removed", "data:  a \n\ndata:b\n\n", data(" a ", "b")],
     [
-      "comments, ids, retry times and unknown fields dropped",
+      "comments, ids, retry times and unknown fields are dropped",
       ": x\nid: 1\nretry: 2\ndatas: 3\nx\ndata: a\n\n:\n\n",
       data("a")
     ],
     ["lines that end in CR, LF or both", "data: a\r\rdata: b\r\n\r\ndata: c\n\n", data("a", "b", "c")],
-    ["a byte order mark dropped, a second one kept", "\ufeffdata: a\n\n\ufeffdata: b\n\n", data("a")],
-    ["separators of paragraphs kept", "data: a\u2028b\n\n", data("a\u2028b")],
+    ["only the first byte order mark is dropped", "\ufeffdata: a\n\n\ufeffdata: b\n\n", data("a")],
+    ["a line separator character inside data is kept", "data: a\u2028b\n\n", data("a\u2028b")],
     ["empty data", "data:\n\n", data("")],
-    ["nothing", "", []]
-  ])("has %s", (_, text, events) => {
+    ["an empty text gives no events", "", []]
+  ])("is decoded correctly: %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 
   it.each<[string, string, ReadonlyArray<SseEvent>]>([
-    ["taken when its JSON is whole", 'data: {"a":1}', data('{"a":1}')],
-    ["taken when only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
-    ["taken when it is the end mark", "data: [DONE]", data("[DONE]")],
-    ["dropped when its JSON is cut", 'data: {"a":{"b":1}', []],
-    ["dropped when the end mark is cut", "data: [DON", []],
-    ["dropped when the field is cut", "data: a\n\nda", data("a")]
-  ])("that ends within an event has it %s", (_, text, events) => {
+    ["returned if its JSON is complete", 'data: {"a":1}', data('{"a":1}')],
+    ["returned if only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
+    ["returned if it is the end mark", "data: [DONE]", data("[DONE]")],
+    ["dropped if its JSON is incomplete", 'data: {"a":{"b":1}', []],
+    ["dropped if the end mark is incomplete", "data: [DON", []],
+    ["dropped if the field name is incomplete", "data: a\n\nda", data("a")]
+  ])("that ends within an event: the event is %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 
@@ -53,7 +53,7 @@ describe("an event stream", () => {
   )
   const cuts = FastCheck.array(FastCheck.nat(), { maxLength: 5 })
   law(
-    "is the same with any cuts",
+    "is decoded the same whatever the chunk boundaries are",
     [body, cuts],
     (bytes, at) => {
       const sorted = [...at.map((n) => n % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
@@ -63,14 +63,14 @@ describe("an event stream", () => {
     2_000
   )
 
-  it("remembers the lines before a chunk that looks like a complete event", () => {
+  it("keeps earlier lines of an event if the next chunk looks like a complete event", () => {
     const pieces = ["data: a\n\n", "event: x\n", "data: b\n\n", "data: c\n", "data: d\n\n", "data: e\r", "data: f\n\n"]
     expect(decoded(...pieces)).toEqual([...data("a"), { event: "x", data: "b" }, ...data("c\nd", "e\nf")])
   })
 
   it.each<[string, ReadonlyArray<string>]>([
     ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
-    ["a line that ends too late", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
+    ["a line that is too long", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
     ["an event of too many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
   ])("with %s is a failure of the provider (N34)", (_, pieces) => {
     const decoder = new SseDecoder()

@@ -6,7 +6,7 @@ const refusal = (status: number, body: unknown = {}, retryAfter?: string) =>
   refusalOfStatus(status, retryAfter, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), names)
 
 describe("a provider's refusal", () => {
-  it.each([400, 422])("of the request (%i) keeps its message, redacted", (status) => {
+  it.each([400, 422])("with status %i keeps its message, redacted", (status) => {
     const error = { message: "upstream-model takes no images", param: "messages[0]", code: "x" }
     expect(refusal(status, { error })).toMatchObject({
       _tag: "UpstreamRejected",
@@ -16,23 +16,23 @@ describe("a provider's refusal", () => {
   })
 
   it.each([
-    ["a text as the error", { error: "too long" }, "too long"],
-    ["a message of its own", { object: "error", message: "too long" }, "too long"],
-    ["a detail", { detail: "too long" }, "too long"],
-    ["a list of details", { detail: [{ loc: ["body"], msg: "too long" }] }, "too long"],
+    ["an error that is a string", { error: "too long" }, "too long"],
+    ["a top-level message", { object: "error", message: "too long" }, "too long"],
+    ["a `detail` string", { detail: "too long" }, "too long"],
+    ["a list of `detail` objects", { detail: [{ loc: ["body"], msg: "too long" }] }, "too long"],
     ["a list of errors", [{ error: { message: "too long" } }], "too long"],
     [
       "a message that identifies the provider",
       { error: { message: "primary says no" } },
       "The model does not accept this request."
     ],
-    ["no JSON", "<html>", "The model does not accept this request."],
-    ["nothing", "", "The model does not accept this request."]
-  ])("of the request is read from %s", (_, body, message) => {
+    ["a body that is not JSON", "<html>", "The model does not accept this request."],
+    ["an empty body", "", "The model does not accept this request."]
+  ])("with status 400 gets its message from %s", (_, body, message) => {
     expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
   })
 
-  it("of the gateway's account under status 400 is an upstream failure", () => {
+  it("about the gateway's account is an upstream failure, even with status 400", () => {
     expect(refusal(400, { error: { message: "Your credit balance is too low to access the API." } })._tag).toBe(
       "UpstreamFailed"
     )
@@ -41,11 +41,11 @@ describe("a provider's refusal", () => {
     )
   })
 
-  it("that quotes a request about keys stays a refusal of the request", () => {
+  it("that only quotes a request about keys is still a refusal of the request", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 
-  it("of the size is passed on, without a limit in bytes", () => {
+  it("with status 413 is passed on without a limit in bytes", () => {
     expect(refusal(413)).toMatchObject({ _tag: "RequestTooLarge", limitBytes: null })
   })
 
@@ -58,7 +58,7 @@ describe("a provider's refusal", () => {
     ["-3", 5],
     ["99999999999999999999", 5],
     [undefined, 5]
-  ])("for a rate limit with retry-after %s has a wait of %i seconds", (retryAfter, retryAfterSeconds) => {
+  ])("with status 429 and retry-after %s has a retry delay of %i seconds", (retryAfter, retryAfterSeconds) => {
     expect(refusal(429, {}, retryAfter)).toMatchObject({ _tag: "TechnicalLimit", retryAfterSeconds })
   })
 
@@ -73,7 +73,7 @@ describe("a provider's refusal", () => {
   )
 })
 
-describe("an error under a 2xx status", () => {
+describe("an error in a 2xx response", () => {
   it.each([
     [{ code: 429 }, "TechnicalLimit"],
     [{ status: "429" }, "TechnicalLimit"],
@@ -87,17 +87,17 @@ describe("an error under a 2xx status", () => {
     ["429", "UpstreamFailed"],
     [null, "UpstreamFailed"],
     [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
-  ])("%j is %s", (error, tag) => {
+  ])("%j becomes %s", (error, tag) => {
     expect(refusalOfError(error)._tag).toBe(tag)
   })
 
-  it("does not keep its message", () => {
+  it("does not pass its message on", () => {
     expect(refusalOfError({ code: 400, message: "primary says no" })).toMatchObject({
       message: expect.stringContaining("does not accept this request")
     })
   })
 
-  it("keeps its message out of the log, because it may contain a key", () => {
+  it("does not log its message, because the message may contain a key", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
     expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })

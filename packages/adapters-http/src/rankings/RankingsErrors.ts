@@ -24,7 +24,8 @@ const rows: Rows = {
   InvalidWindow: {
     status: 400,
     code: "invalid_request",
-    message: ({ param, allowed }) => `${param} must be ${allowed.join(", ").replace(/, ([^,]*)$/, " or $1")}, once.`,
+    message: ({ param, allowed }) =>
+      `${param} must be given once, as ${allowed.join(", ").replace(/, ([^,]*)$/, " or $1")}.`,
     meaning: "The window or the modality is unknown.",
     example: new InvalidWindow({ param: "window", allowed: ["day", "week", "month", "all"] })
   },

@@ -12,14 +12,14 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(chatBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a chat request", () => {
-  it("gives its model, whether it is streamed, and whether it requests usage", () => {
+  it("tells its model, whether it is streamed, and whether it requests usage", () => {
     const request = { model: "m", messages, stream: true, stream_options: { include_usage: true } }
     expect(accepted(request)).toMatchObject({ model: "m", streamed: true, includeUsage: true })
     expect(accepted({ model: "m", messages })).toMatchObject({ streamed: false, includeUsage: false })
     expect(accepted({ model: "m", messages, stream: null, stream_options: null })).toMatchObject({ streamed: false })
   })
 
-  it("may have escapes in the name of its model", () => {
+  it("may have escapes in its model name", () => {
     expect(accepted(`{"model":"a\\u002fb","messages":[{"role":"user"}]}`).model).toBe("a/b")
   })
 
@@ -58,7 +58,7 @@ describe("a chat request", () => {
     [null, "[]"],
     [null, "{"],
     [null, '{"model":"m","messages":[{"role":"user"}]} x']
-  ])("is refused with the name of the invalid member: %s in %j", (param, body) => {
+  ])("is refused with the name of the invalid member %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -68,11 +68,11 @@ describe("a chat request", () => {
     [{ max_tokens: null }, undefined],
     [{}, undefined],
     [{ max_tokens: -1 }, undefined]
-  ])("with %j has an output limit of %s", (limits, limit) => {
+  ])("with %j has the output limit %s", (limits, limit) => {
     expect(accepted({ model: "m", messages, ...limits }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured by the members that a model reads", () => {
+  it("is measured only by the members that a model reads", () => {
     const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
@@ -96,7 +96,7 @@ describe("a chat request", () => {
 })
 
 describe("the chat body for a provider", () => {
-  it("differs only in the name of the model", () => {
+  it("differs from the client's body only in the model name", () => {
     expect(
       sentBody('{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}')
     ).toBe(
@@ -104,7 +104,7 @@ describe("the chat body for a provider", () => {
     )
   })
 
-  it("encodes the name of the model as JSON", () => {
+  it("encodes the model name as JSON", () => {
     expect(JSON.parse(sentBody({ model: "m", messages }, 'a"\\\u2028b')).model).toBe('a"\\\u2028b')
   })
 
@@ -124,7 +124,7 @@ describe("the chat body for a provider", () => {
       ',"stream_options":{"include_usage":null}',
       '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
     ]
-  ])("requests usage for a stream: %s", (options, expected) => {
+  ])("requests the usage of a stream, whatever stream_options the client sends: %s", (options, expected) => {
     const tail = ',"messages":[{"role":"user"}]}'
     expect(sentBody(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
   })
@@ -139,7 +139,7 @@ describe("the chat body for a provider", () => {
       )
   )
   law(
-    "keeps all other members and their order",
+    "keeps all other members in their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {
       const body = { ...before, stream, model: "m", ...after, messages }

@@ -50,7 +50,7 @@ describe("a whole chat completion", () => {
     )
   })
 
-  it("has no usage when the provider reported none", () => {
+  it("has no usage if the provider reported none", () => {
     expect(translatedJson(completion())).toEqual(
       Either.right({
         json: rewritten({ message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }),
@@ -91,7 +91,7 @@ describe("a whole chat completion", () => {
     expect(content).toBe("hmf{}")
   })
 
-  it("computes the total itself, with reasoning that was counted separately", () => {
+  it("has a total that the gateway computes, including separately counted reasoning tokens", () => {
     const body = { ...completion(), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35, cost: 1 } }
     expect(Either.getOrThrow(translatedJson(body)).json.usage).toEqual({
       prompt_tokens: 10,
@@ -115,21 +115,21 @@ describe("a whole chat completion", () => {
   it.each([
     ["an HTML page", "<html>Bad gateway</html>"],
     ["an empty body", ""],
-    ["cut JSON", '{"choices":[{"mess'],
+    ["truncated JSON", '{"choices":[{"mess'],
     ["an array", []],
-    ["an object of another kind", { object: "list", data: [] }],
+    ["an object of another type", { object: "list", data: [] }],
     ["a completion without choices", { ...completion(), choices: [] }],
     ["a choice without a message", { ...completion(), choices: [{ index: 0, text: "x" }] }],
-    ["JSON that is nested too deep", deep],
+    ["JSON that is nested too deeply", deep],
     ["an error", { error: { message: "boom", code: 502 } }],
-    ["an error next to null", { ...completion(), choices: null, error: "boom" }],
+    ["an error next to null choices", { ...completion(), choices: null, error: "boom" }],
     ["an error in a choice", completionWith({ content: "" }, { finish_reason: "error", error: { code: 500 } })]
-  ])("fails when the provider sends %s, as a body and as a stream", (_, body) => {
+  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
-  it("fails with a rate limit when the provider sends the error of one", () => {
+  it("fails with a rate limit if the provider sends a rate-limit error", () => {
     expect(translated({ error: { code: 429, message: "slow down" } })).toMatchObject({
       left: { _tag: "TechnicalLimit" }
     })
@@ -152,7 +152,7 @@ describe("N35: a whole chat completion for a streamed request", () => {
     })
   })
 
-  it("has its usage billed, and hidden from a client that did not request it", () => {
+  it("reports its usage for billing, but not to a client that did not request it", () => {
     const { frames, usage: reported } = Either.getOrThrow(asStream(completion({ usage: usage(7, 2) })))
     expect(framesOf(frames)).toEqual([
       deltaChunk({ role: "assistant", content: "Hello there" }),
@@ -173,7 +173,7 @@ describe("N35: a whole chat completion for a streamed request", () => {
     expect(content).toBe("f{}")
   })
 
-  it("fails when it has no content", () => {
+  it("fails if it has no content", () => {
     expect(asStream(completionWith({}))).toMatchObject({ left: { _tag: "UpstreamFailed" } })
   })
 })

@@ -36,7 +36,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N2: [
     {
-      name: "a usage of null on chunks is removed",
+      name: "a null usage is removed from chunks",
       sent: sse({ ...begin, usage: null }, { ...hi, usage: null }, { ...stop, usage: null }, "[DONE]"),
       includeUsage: true,
       frames: writtenWhole
@@ -63,7 +63,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N4: [
     {
-      name: "usage in the finish chunk is written in a separate chunk",
+      name: "usage in the chunk with the finish is written in a separate chunk",
       sent: sse(begin, hi, { ...stop, usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -97,7 +97,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N6: [
     {
-      name: "usage before the finish is written after it",
+      name: "usage before the finish is written after the finish",
       sent: sse(begin, hi, usageChunk(usage(7, 2)), stop, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -143,7 +143,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: writtenWhole
     }))
     .concat({
-      name: "a finish with a null delta has an empty delta",
+      name: "a finish with a null delta is written with an empty delta",
       sent: sse(begin, hi, choices({ index: 0, delta: null, finish_reason: "stop" }), "[DONE]"),
       frames: writtenWhole
     }),
@@ -195,7 +195,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that is cut within a chunk fails",
+      name: "a stream that is cut inside a chunk fails",
       sent: `${sse(begin, hi)}data: {"choices":[{"index":0,"delta":{"content":"hal`,
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
@@ -249,7 +249,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N19: [
     {
-      name: "characters of several bytes survive a cut at any byte",
+      name: "multi-byte characters survive a chunk boundary at any byte",
       sent: sse(chunk({ content: "dé日👩‍👩‍👧" }), stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant", content: "dé日👩‍👩‍👧" }), writtenStop, "[DONE]"]
     }
@@ -309,7 +309,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N23: [
     {
-      name: "reasoning details are kept for the next turn, without the provider",
+      name: "reasoning details are kept for the next turn, without members that identify the provider",
       sent: sse(
         chunk({ reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", provider: "Bedrock" }] }),
         stop,
@@ -329,14 +329,14 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [writtenFirstHi, writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "a role is written also when the finish comes first",
+      name: "a role is written even if the finish comes first",
       sent: sse(stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }), writtenStop, "[DONE]"]
     }
   ],
   N25: [
     {
-      name: "a role that every chunk repeats is written in the first",
+      name: "a role that every chunk repeats is written only in the first chunk",
       sent: sse(
         chunk({ role: "assistant", content: "a" }),
         chunk({ role: "assistant", content: "b" }),
@@ -355,7 +355,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N26: [
     {
-      name: "tool calls without index and type get them",
+      name: "tool calls without index and type get an index and a type",
       sent: sse(
         begin,
         call({ id: "call_1", function: { name: "f", arguments: "" } }),
@@ -397,7 +397,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "the call of a custom tool has the type `custom`",
+      name: "a call to a custom tool has the type `custom`",
       sent: sse(begin, call({ id: "call_1", custom: { name: "c", input: "x" } }), stop, "[DONE]"),
       frames: [
         writtenBegin,
@@ -421,7 +421,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N28: [
     {
-      name: "interleaved choices each have a role and a finish",
+      name: "each of several interleaved choices has a role and a finish",
       sent: sse(
         choices({ index: 1, delta: { content: "b" } }, { index: 0, delta: { content: "a" } }),
         chunk({}, "stop"),
@@ -449,7 +449,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "a choice with an invalid index breaks the stream",
+      name: "a choice with an invalid index fails the stream",
       sent: sse(begin, choices({ index: -1, delta: { content: "b" } })),
       frames: [writtenBegin],
       end: "UpstreamFailed"
@@ -458,7 +458,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   N29: [
     ["an error member", { error: { message: "Provider returned error", code: 502 } }, "UpstreamFailed"],
     ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
-    ["an error object of an old form", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
+    ["an error object in the old format", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
     ["a rate limit by its code", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
     ["a rate limit by its type", { error: { message: "x", type: "rate_limit_error" } }, "TechnicalLimit"],
     [
@@ -468,7 +468,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
     ],
     ["an error in a choice", choices({ index: 0, delta: {}, error: { code: 502 } }), "UpstreamFailed"],
     [
-      "an error in one choice of two",
+      "an error in one of two choices",
       choices({ index: 0, delta: { content: "lost" } }, { index: 1, delta: {}, finish_reason: "error" }),
       "UpstreamFailed"
     ],
@@ -482,7 +482,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: end as string
     }))
     .concat({
-      name: "an error event breaks the stream",
+      name: "an error event fails the stream",
       sent: `${sse(begin, hi)}event: error\ndata: {"message":"overloaded"}\n\n${sse(stop, "[DONE]")}`,
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
@@ -527,13 +527,13 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
   ],
   N33: [
     {
-      name: "an event that is not JSON breaks the stream",
+      name: "an event that is not JSON fails the stream",
       sent: sse(begin, "{oops", hi),
       frames: [writtenBegin],
       end: "UpstreamFailed"
     },
     {
-      name: "an event that is not an object breaks the stream",
+      name: "an event that is not an object fails the stream",
       sent: sse(begin, "[1]", hi),
       frames: [writtenBegin],
       end: "UpstreamFailed"
@@ -558,12 +558,12 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "log probabilities of a token without text are written alone",
+      name: "log probabilities of a token without text are written in a separate chunk",
       sent: sse(choices({ index: 0, delta: { content: "" }, logprobs: { content: [1] } }), hi, stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }, 0, { logprobs: { content: [1] } }), writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "log probabilities of a finish stay with it",
+      name: "log probabilities of a finish stay with the finish",
       sent: sse(hi, choices({ index: 0, delta: {}, logprobs: { content: [] }, finish_reason: "stop" }), "[DONE]"),
       frames: [writtenFirstHi, finished("stop", 0, { logprobs: { content: [] } }), "[DONE]"]
     }
@@ -587,7 +587,7 @@ describe("a translated chat stream", () => {
     expect(seen(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
-  it.each(table)("%s: %s, with a cut at any byte", (_, __, row) => {
+  it.each(table)("%s: %s, with a chunk boundary at any byte", (_, __, row) => {
     const bytes = Buffer.from(row.sent)
     const uncut = translatedStream([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {

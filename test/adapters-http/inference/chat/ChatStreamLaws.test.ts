@@ -91,7 +91,7 @@ const choicesByIndex = (bytes: Buffer): ReadonlyArray<ReadonlyArray<JsonObject>>
 const keysOf = (object: JsonObject): string => Object.keys(object).join()
 
 describe("any chat stream", () => {
-  law("counts exactly the content of the frames it writes", [sent], (bytes) => {
+  law("counts exactly the content of the frames that it writes", [sent], (bytes) => {
     const { content } = translatedStream([bytes], true)
     return content === chunksOf(bytes).map(contentOf).join("")
   })
@@ -107,21 +107,21 @@ describe("any chat stream", () => {
   law("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
 
   law(
-    "writes all chunks in one form",
+    "writes all chunks in the documented format",
     [sent],
     (bytes) =>
       chunksOf(bytes).every((it) => /^id,object,created,model,choices(,usage)?$/.test(keysOf(it))) &&
       choicesOf(chunksOf(bytes)).every((it) => keysOf(it) === "index,delta,finish_reason")
   )
 
-  law("writes the role of each choice first, and only once", [sent], (bytes) =>
+  law("writes the role of each choice exactly once, in the first delta", [sent], (bytes) =>
     choicesByIndex(bytes).every((choices) =>
       choices.every((it, i) => (asObject(it.delta)?.role === "assistant") === (i === 0))
     )
   )
 
   law(
-    "finishes each choice at most once, with an empty delta, and every choice when the stream is complete",
+    "finishes each choice at most once with an empty delta, and every choice if the stream is complete",
     [sent],
     (bytes) => {
       const { end } = translatedStream([bytes], true)
@@ -135,7 +135,7 @@ describe("any chat stream", () => {
     }
   )
 
-  law("writes usage at most once, after everything else, with a correct total", [sent], (bytes) => {
+  law("writes usage at most once, after all choices, with a correct total", [sent], (bytes) => {
     const chunks = chunksOf(bytes)
     const usages = chunks.map((it) => asObject(it.usage)).filter((it) => it !== undefined)
     return (
@@ -145,7 +145,7 @@ describe("any chat stream", () => {
     )
   })
 
-  law("ends with [DONE] exactly when it is complete", [sent], (bytes) => {
+  law("ends with [DONE] if and only if it is complete", [sent], (bytes) => {
     const { frames, end } = translatedStream([bytes], true)
     return (
       frames.filter((it) => it === "[DONE]").length === (end === "complete" ? 1 : 0) &&

@@ -27,15 +27,15 @@ export const streamed = (includeUsage?: boolean | null): ChatRequest =>
   })
 
 export interface TranslatedStream {
-  /** The frames that were written. */
+  /** The written frames. */
   readonly text: string
-  /** Their `data`, parsed; `[DONE]` as it is. */
+  /** The parsed `data` of the frames; `[DONE]` as text. */
   readonly frames: ReadonlyArray<unknown>
   readonly content: string
   /** The content of each choice. */
   readonly texts: ReadonlyArray<string>
   readonly usage: ReportedUsage.ReportedUsage
-  /** All of the above in one string, for comparisons. */
+  /** All members above in one string, for comparisons. */
   readonly trace: string
   /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string
@@ -97,7 +97,7 @@ export const framesOf = (text: string): ReadonlyArray<unknown> =>
       return data === "[DONE]" ? data : JSON.parse(data)
     })
 
-/** Frames as a provider writes them: objects as JSON, strings unchanged. */
+/** Returns frames as a provider writes them: objects as JSON, strings unchanged. */
 export const sse = (...frames: ReadonlyArray<object | string>): string =>
   frames.map((frame) => `data: ${typeof frame === "string" ? frame : JSON.stringify(frame)}\n\n`).join("")
 

@@ -14,7 +14,7 @@ import {
 } from "../relay/TestGateway.ts"
 
 const request = { model: "m", messages: [{ role: "user", content: "hi" }] }
-/** One token for each character, and the tokens that frame a message. */
+/** Counts one token per character, plus the tokens that frame a message. */
 const ESTIMATED = "userhi".length + 6
 
 let upstreams: FakeUpstreams
@@ -42,7 +42,7 @@ const post = (body: unknown = request, headers: Record<string, string> = {}) =>
 const count = async (pending: Promise<Response>) => (await pending).json()
 
 describe("a token count", () => {
-  it("comes from the provider, under the upstream model, without other members of its response", async () => {
+  it("comes from the provider, which is asked for the upstream model, and has no other members of the provider's response", async () => {
     const body = `{"messages":[{"role":"user","content":"\\u0068i"}], "model":"m" ,"x":1e2}`
     const pending = post(body, { "anthropic-version": "2026-10-21", "anthropic-beta": "a,b" })
     const exchange = await upstreams.next()
@@ -59,12 +59,12 @@ describe("a token count", () => {
   })
 
   it.each([
-    ["has no such route", 404, '{"type":"error","error":{"type":"not_found_error","message":"x"}}'],
+    ["does not know the route", 404, '{"type":"error","error":{"type":"not_found_error","message":"x"}}'],
     ["fails", 500, "oops"],
     ["returns another object", 200, '{"tokens":5}'],
-    ["returns no JSON", 200, "<html>"],
-    ["returns too much", 200, `{"input_tokens":5,"x":"${"x".repeat(100_000)}"}`]
-  ])("is estimated when the provider %s, without effect on its circuit breaker", async (_, status, body) => {
+    ["returns a body that is not JSON", 200, "<html>"],
+    ["returns a body that is too large", 200, `{"input_tokens":5,"x":"${"x".repeat(100_000)}"}`]
+  ])("is estimated if the provider %s, without effect on the provider's circuit breaker", async (_, status, body) => {
     const pending = post()
     const exchange = await upstreams.next()
     exchange.head(status).data(body)
@@ -74,7 +74,7 @@ describe("a token count", () => {
     expect(gateway.logged).toEqual([])
   })
 
-  it("is estimated when the provider breaks off, is overloaded, or does not serve the messages protocol", async () => {
+  it("is estimated if the provider closes the connection, is overloaded, or does not serve the messages protocol", async () => {
     const pending = post()
     ;(await upstreams.next()).head(200).events.onBroken("reset")
     expect(await count(pending)).toEqual({ input_tokens: ESTIMATED })
@@ -87,7 +87,7 @@ describe("a token count", () => {
     expect(upstreams.exchanges).toHaveLength(1)
   })
 
-  it("comes from the next provider when the first returns none", async () => {
+  it("comes from the next provider if the first provider returns no count", async () => {
     gateway = await start({ catalog: catalogOf({ protocols: ["messages"] }, { protocols: ["messages"] }) })
     const pending = post()
     ;(await upstreams.next()).head(404).end()
@@ -129,7 +129,7 @@ describe("a token count", () => {
 })
 
 describe("a refused token count", () => {
-  it("has the errors of the messages route, and reports the first fault of several", async () => {
+  it("has the same errors as the messages route and reports only the first of several faults", async () => {
     gateway = await start({ bodyBytes: 1_000 })
     const refused = async (body: unknown, headers: Record<string, string> = {}) => {
       const response = await post(body, headers)
@@ -150,7 +150,7 @@ describe("a refused token count", () => {
     expect(upstreams.exchanges).toEqual([])
   })
 
-  it("closes the upstream request when the client leaves", async () => {
+  it("closes the upstream request when the client disconnects", async () => {
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(request)
     client.send(
@@ -162,7 +162,7 @@ describe("a refused token count", () => {
     await eventually(() => gateway.counters.openRequests === 0, "the end of the request")
   })
 
-  it("is 503 when the server stops before the provider responds", async () => {
+  it("has status 503 if the server stops before the provider responds", async () => {
     gateway = await start({ drainSeconds: 0 })
     const pending = post()
     await upstreams.next()

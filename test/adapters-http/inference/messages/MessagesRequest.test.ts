@@ -19,7 +19,7 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(messagesBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a messages request", () => {
-  it("gives its model, its limit, and whether it is streamed", () => {
+  it("tells its model, its output limit, and whether it is streamed", () => {
     expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
     expect(accepted({ ...minimal, stream: null })).toMatchObject({ streamed: false })
     expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, choices: 1 } })
@@ -61,7 +61,7 @@ describe("a messages request", () => {
       }
     ],
     ["thinking", { thinking: { type: "enabled", budget_tokens: 2_000 } }],
-    ["hosted tools of the provider", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
+    ["tools that the provider runs", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
     ["unknown members", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
     ["fallbacks that the provider chooses", { fallbacks: "default" }],
     ["an empty list of fallbacks", { fallbacks: [] }]
@@ -73,17 +73,17 @@ describe("a messages request", () => {
     ["fallbacks", { ...minimal, fallbacks: [{ model: "larger" }] }],
     ["tools", { ...minimal, tools: [{ name: "f" }, { type: "advisor_20260301", name: "advisor", model: "larger" }] }],
     ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
-  ])("is refused when its %s name another model, which would not be charged", (param, body) => {
+  ])("is refused if its %s name a second model, which would not be charged", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
-  it("may contain the word advisor in a tool", () => {
+  it("may contain the word advisor in a tool definition", () => {
     expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
       "accepted"
     )
   })
 
-  it("is measured by the members that a model reads, without the base64 of its media", () => {
+  it("is measured only by the members that a model reads, without the base64 of its media", () => {
     const data = "iVBORw0KGgo".repeat(1_000)
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data } }
     const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }
@@ -94,14 +94,14 @@ describe("a messages request", () => {
     expect(size.textBytes).toBeLessThan(400)
   })
 
-  it("counts a document of plain text as text", () => {
+  it("counts a plain-text document as text", () => {
     const data = "once upon a time ".repeat(200)
     const story = { type: "document", source: { type: "text", media_type: "text/plain", data } }
     const { size } = accepted({ ...minimal, messages: [{ role: "user", content: [story] }] })
     expect(size.textBytes).toBeGreaterThan(data.length)
   })
 
-  it("has a prompt text for the token count", () => {
+  it("provides the prompt text for the token count", () => {
     expect(accepted({ ...minimal, system: "Be brief." }).promptText()).toEqual({
       text: "userBe brief.hi",
       extraTokens: 6
@@ -110,7 +110,7 @@ describe("a messages request", () => {
 })
 
 describe("a request for a token count", () => {
-  it("needs no limit, and otherwise has the checks of a messages request", () => {
+  it("needs no output limit and is otherwise checked like a messages request", () => {
     expect(Either.isRight(readCountRequest(bytes({ model: "m", messages })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ model: "m", messages: [] })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ messages })))).toBe(true)
@@ -118,7 +118,7 @@ describe("a request for a token count", () => {
 })
 
 describe("the messages body for a provider", () => {
-  it("differs only in the name of the model", () => {
+  it("differs from the client's body only in the model name", () => {
     const body = `{ "max_tokens":10,"messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}`
     expect(sentBody(body)).toBe(body.replace('"m"', '"up/model"'))
   })
@@ -126,7 +126,7 @@ describe("the messages body for a provider", () => {
   const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), FastCheck.jsonValue({ maxDepth: 2 }), {
     maxKeys: 4
   }).filter((it) => Object.keys(it).every((key) => !/^[a-z_]+$/i.test(key)))
-  law("keeps all other members and their order", [members, members], (before, after) => {
+  law("keeps all other members in their order", [members, members], (before, after) => {
     const body = { ...before, ...minimal, ...after }
     return sentBody(JSON.stringify(body)) === JSON.stringify({ ...body, model: "up/model" })
   })
@@ -142,7 +142,7 @@ describe("the messages headers for a provider", () => {
     "anthropic-dangerous-direct-browser-access": "true"
   }
 
-  it("contain the client's version and betas, and no other header of the client", () => {
+  it("contain the client's version and betas, and no other client header", () => {
     const given = { "anthropic-version": "2026-10-21", "anthropic-beta": "a-2025-01-01,b-2025-02-02, c" }
     expect(messagesHeadersFor({ ...otherHeaders, ...given }, true)).toEqual({
       "content-type": "application/json",
@@ -153,7 +153,7 @@ describe("the messages headers for a provider", () => {
   })
 
   it.each([{}, { "anthropic-version": "", "anthropic-beta": "" }])(
-    "contain a default version when the client sends none: %j",
+    "contain a default version if the client sends none: %j",
     (none) => {
       expect(messagesHeadersFor({ ...otherHeaders, ...none }, false)).toEqual({
         "content-type": "application/json",

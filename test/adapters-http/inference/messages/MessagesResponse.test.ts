@@ -34,12 +34,12 @@ describe("a whole message", () => {
     )
   })
 
-  it("has no usage when the provider reported none", () => {
+  it("has no usage if the provider reported none", () => {
     const { json, usage } = Either.getOrThrow(translatedJson(message()))
     expect([json.usage, usage]).toEqual([undefined, undefined])
   })
 
-  it("keeps the bytes of its content, also of large numbers", () => {
+  it("keeps the bytes of its content, including large numbers", () => {
     const content = '[ {"type":"tool_use","id":"toolu_1","name":"f","input":{"id":12345678901234567890,"x":1.0}} ]'
     const given = `{"content":${content},"type":"message","model":"up","usage":{"output_tokens":2,"service_tier":"s"}}`
     const { body, content: counted } = Either.getOrThrow(translated(given))
@@ -63,20 +63,20 @@ describe("a whole message", () => {
   it.each([
     ["an HTML page", "<html>Bad gateway</html>"],
     ["an empty body", ""],
-    ["cut JSON", '{"type":"message","content":[{"ty'],
+    ["truncated JSON", '{"type":"message","content":[{"ty'],
     ["an array", []],
-    ["an object of another kind", { object: "chat.completion", choices: [] }],
+    ["an object of another type", { object: "chat.completion", choices: [] }],
     ["a message without content", { ...message(), content: undefined }],
     ["a message with a string as its content", { ...message(), content: "hi" }],
-    ["JSON that is nested too deep", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
+    ["JSON that is nested too deeply", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
     ["an error", errorOf("boom", "api_error")],
     ["an error of another protocol", { error: { message: "boom", code: 502 } }]
-  ])("fails when the provider sends %s, as a body and as a stream", (_, body) => {
+  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
-  it("fails with a rate limit when the provider sends the error of one", () => {
+  it("fails with a rate limit if the provider sends a rate-limit error", () => {
     expect(translated(errorOf("slow down", "rate_limit_error"))).toMatchObject({ left: { _tag: "TechnicalLimit" } })
   })
 })

@@ -46,9 +46,9 @@ const dataOnly = (...events: ReadonlyArray<object>) => events.map((it) => `data:
 
 const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   events: [
-    { name: "are passed on in their order", sent: sse(...whole), written: writtenWhole },
+    { name: "events are passed on in their order", sent: sse(...whole), written: writtenWhole },
     {
-      name: "of every kind of block are passed on unchanged",
+      name: "events of every type of block are passed on unchanged",
       sent: sse(
         start,
         blockStart({ type: "thinking", thinking: "", signature: "" }),
@@ -81,47 +81,47 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "without an `event:` line get it from their type",
+      name: "events without an `event:` line get one from their type",
       sent: dataOnly(...whole),
       written: writtenWhole
     },
     {
-      name: "without a type get it from their `event:` line",
+      name: "events without a type get one from their `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {}\n\n`,
       written: writtenWhole
     },
     {
-      name: "without data get their type from their `event:` line",
+      name: "events without data get their type from their `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata:\n\n`,
       written: writtenWhole
     },
     {
-      name: "of the type `ping` are passed on after the message has started",
+      name: "events of the type `ping` are passed on after the message has started",
       sent: sse(ping, start, ping, textStart, hi, ping, ...ending),
       written: [started, ping, textStart, hi, ping, ...ending]
     },
     {
-      name: "of unknown types are dropped",
+      name: "events of unknown types are dropped",
       sent: sse(start, { type: "content_block_paused", index: 0 }, textStart, hi, ...ending),
       written: writtenWhole
     },
     {
-      name: "of other protocols are dropped",
+      name: "events of other protocols are dropped",
       sent: `${sse(...unfinished)}${dataOnly({ id: "x", choices: [{ delta: { content: "no" } }] })}${sse(...ending)}`,
       written: writtenWhole
     },
     {
-      name: "after the last event are ignored",
+      name: "events after the last event are ignored",
       sent: `${sse(...whole)}event: data\ndata: [DONE]\n\n${sse(hi)}data: {`,
       written: writtenWhole
     },
     {
-      name: "may be mixed with end marks of other protocols",
+      name: "events may be mixed with end marks of other protocols",
       sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
       written: writtenWhole
     },
     {
-      name: "keep unknown members",
+      name: "events keep unknown members",
       sent: sse(start, { ...textStart, later: [1] }, blockDelta({ type: "text_delta", text: "hi", p: "x" }), ...ending),
       written: [
         started,
@@ -147,7 +147,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "characters of several bytes",
+      name: "multi-byte characters",
       sent: sse(start, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending),
       written: [started, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending]
     },
@@ -216,7 +216,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "the input of a tool is not changed",
+      name: "the input of a tool call is not changed",
       sent: sse(
         start,
         blockStart({ type: "tool_use", id: "toolu_1", name: "f", input: { provider: "mine", model: "x" } }),
@@ -229,7 +229,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "the marks of cloud platforms are removed from ids, in calls and results alike",
+      name: "the marks of cloud platforms are removed from ids, both in calls and in results",
       sent: sse(
         withMessage({ id: "msg_bdrk_01AbC" }),
         toolStart("toolu_vrtx_01X", "f"),
@@ -316,7 +316,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that is cut within an event fails",
+      name: "a stream that is cut inside an event fails",
       sent: `${sse(...unfinished)}event: content_block_delta\ndata: {"type":"content_blo`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
@@ -331,13 +331,13 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
     { name: "a stream with only pings fails", sent: sse(ping, ping), written: [], end: "UpstreamFailed" },
     { name: "a stream with only `message_stop` fails", sent: sse(messageStop), written: [], end: "UpstreamFailed" },
     {
-      name: "an event before `message_start` is a failure",
+      name: "an event before `message_start` fails the stream",
       sent: sse(textStart, ...whole),
       written: [],
       end: "UpstreamFailed"
     },
     {
-      name: "a second `message_start` breaks the stream",
+      name: "a second `message_start` fails the stream",
       sent: sse(...unfinished, ...whole),
       written: writtenUnfinished,
       end: "UpstreamFailed"
@@ -349,7 +349,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     })),
     {
-      name: "invalid JSON in a known event breaks the stream",
+      name: "invalid JSON in a known event fails the stream",
       sent: `${sse(...unfinished)}event: content_block_delta\ndata: oops\n\n${sse(...ending)}`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
@@ -363,7 +363,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
     ["an error of another protocol", dataOnly({ error: { message: "x", code: 429 } }), "TechnicalLimit"],
     ["an error that is not JSON", "event: error\ndata: Internal Server Error\n\n", "UpstreamFailed"],
     ["an error that is empty", "event: error\ndata:\n\n", "UpstreamFailed"],
-    ["an error beside content", sse({ ...hi, error: { message: "boom" } }), "UpstreamFailed"]
+    ["an error next to content", sse({ ...hi, error: { message: "boom" } }), "UpstreamFailed"]
   ].map(([kind = "", frame, end = ""]) => ({
     name: `${kind} breaks the stream, and no later event is written`,
     sent: `${sse(...unfinished)}${frame}${sse(hi, ...ending)}`,
@@ -381,7 +381,7 @@ describe("a translated messages stream", () => {
     expect(seen(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
   })
 
-  it.each(table)("%s: %s, in single bytes", (_, __, { sent }) => {
+  it.each(table)("%s: %s, received in single bytes", (_, __, { sent }) => {
     const bytes = Buffer.from(sent)
     expect(traceOf(translatedStream([...bytes].map((byte) => Buffer.of(byte))))).toBe(
       traceOf(translatedStream([bytes]))
@@ -389,7 +389,7 @@ describe("a translated messages stream", () => {
   })
 
   it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])(
-    "framing: %s, with a cut at any byte",
+    "framing: %s, with a chunk boundary at any byte",
     (_, { sent }) => {
       const bytes = Buffer.from(sent)
       const uncut = traceOf(translatedStream([bytes]))
@@ -409,7 +409,7 @@ describe("a translated messages stream", () => {
     expect(content).toBe("é/")
   })
 
-  it("fails on an event that is nested too deep, and on an event that does not end", () => {
+  it("fails on an event that is nested too deeply, and on an event that does not end", () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
     expect(translatedStream([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
@@ -429,11 +429,11 @@ describe("the usage of a translated messages stream", () => {
     })
   })
 
-  it("is that of `message_start` when the stream has no end", () => {
+  it("is the usage of `message_start` if the stream has no end", () => {
     expect(reported(...unfinished)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
   })
 
-  it("is unknown when the provider reported none, although the client sees 0", () => {
+  it("is unknown if the provider reported none, although the client sees 0", () => {
     const silent = [messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop]
     expect(reported(...silent)).toEqual({ prompt: undefined, output: undefined })
   })

@@ -80,7 +80,7 @@ const events = FastCheck.tuple(start, FastCheck.array(middle, { maxLength: 8 }),
   ...middle,
   ...last
 ])
-/** With or without the `event:` lines. */
+/** Encodes events with or without their `event:` lines. */
 const sent = FastCheck.tuple(events, FastCheck.boolean()).map(([events, named]) =>
   Buffer.from(named ? sse(...events) : sse(...events).replace(/^event: .*\n/gm, ""))
 )
@@ -89,7 +89,7 @@ const writtenEvents = (bytes: Buffer) => eventsOf(translatedStream([bytes]).text
 const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
 describe("any messages stream", () => {
-  law("counts exactly the content of the events it writes", [sent], (bytes) => {
+  law("counts exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, text } = translatedStream([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
   })
@@ -99,7 +99,7 @@ describe("any messages stream", () => {
     return !text.includes(SECRET) && !text.includes("bdrk")
   })
 
-  law("starts once, with the public name of the model", [sent], (bytes) => {
+  law("has one `message_start`, with the public name of the model", [sent], (bytes) => {
     const [first, ...others] = writtenEvents(bytes)
     return (
       first?.type === "message_start" &&
@@ -108,7 +108,7 @@ describe("any messages stream", () => {
     )
   })
 
-  law("writes `message_stop` exactly when it is complete, and nothing after it", [sent], (bytes) => {
+  law("writes `message_stop` if and only if it is complete, and nothing after `message_stop`", [sent], (bytes) => {
     const stops = typesOf(bytes).filter((type) => type === "message_stop").length
     return translatedStream([bytes]).end === "complete"
       ? stops === 1 && typesOf(bytes).at(-1) === "message_stop"

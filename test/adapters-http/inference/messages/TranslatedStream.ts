@@ -30,7 +30,7 @@ export const requestOf = (members: object = {}): MessagesRequest =>
 export const streamed = requestOf({ stream: true })
 
 export interface TranslatedStream {
-  /** The frames that were written. */
+  /** The written frames. */
   readonly text: string
   readonly content: string
   readonly usage: ReportedUsage.ReportedUsage
@@ -61,14 +61,14 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStrea
   return { text, content, usage, end: end ?? "open" }
 }
 
-/** All members in one string, for comparisons. */
+/** Returns all members in one string, for comparisons. */
 export const traceOf = ({ text, content, usage, end }: TranslatedStream): string =>
   `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
 
-/** Frames in the form of the protocol. */
+/** Returns frames in the format of the protocol. */
 export const sse = (...events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 
-/** The events of the frames; every frame must be in canonical form. */
+/** Returns the events of the frames; fails if a frame is not in the canonical format. */
 export const eventsOf = (text: string): ReadonlyArray<WireEvent> =>
   text
     .split("\n\n")

@@ -1,5 +1,5 @@
 /**
- * The end of a responses stream that fails: it continues the events that the client received.
+ * The end of a responses stream that fails. The last events must continue the events that the client has received.
  */
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
@@ -30,7 +30,7 @@ const start = async (options: object = {}) => {
   return { gateway, upstream, response }
 }
 
-it("a stream that fails after a keepalive starts with response.created", async () => {
+it("a responses stream that fails after a keepalive begins with response.created", async () => {
   const { gateway, upstream, response } = await start({ keepaliveSeconds: 0.05 })
   const { status, body } = await response
   expect(status).toBe(200)
@@ -46,7 +46,7 @@ it("a stream that fails after a keepalive starts with response.created", async (
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "failed", charge: { charged: { output: 0n } } })
 })
 
-it("a stream that outlasts the drain of its server ends with the errors of its protocol, and is charged for the delivered content", async () => {
+it("a responses stream that is still open when the drain ends gets the error events of its protocol and is charged for the delivered content", async () => {
   const { gateway, upstream, response } = await start({ drainSeconds: 0.1 })
   upstream.stream()
   for (const event of numbered(...opening(), textDelta("hello"))) upstream.event(event)
@@ -63,7 +63,7 @@ it("a stream that outlasts the drain of its server ends with the errors of its p
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
 })
 
-it("a stream that fails with an internal error ends with the errors of its protocol", async () => {
+it("a responses stream that fails with an internal error ends with the error events of its protocol", async () => {
   const { gateway, upstream, response } = await start()
   upstream.stream()
   upstream.event(createdEvent())

@@ -12,7 +12,7 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(responsesBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a responses request", () => {
-  it("gives its model and whether it is streamed", () => {
+  it("tells its model and whether it is streamed", () => {
     expect(accepted({ model: "m", input: "hi", stream: true })).toMatchObject({ model: "m", streamed: true })
     for (const stream of [undefined, null, false]) {
       expect(accepted({ model: "m", input: "hi", stream })).toMatchObject({ streamed: false })
@@ -69,7 +69,7 @@ describe("a responses request", () => {
     [null, ""],
     [null, "[]"],
     [null, '{"model":"m","input":"hi"']
-  ])("is refused with the name of the invalid member: %s in %j", (param, body) => {
+  ])("is refused with the name of the invalid member %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -79,11 +79,11 @@ describe("a responses request", () => {
     [undefined, undefined],
     [0, undefined],
     [-1, undefined]
-  ])("with max_output_tokens %s has an output limit of %s", (max_output_tokens, limit) => {
+  ])("with max_output_tokens %s has the output limit %s", (max_output_tokens, limit) => {
     expect(accepted({ model: "m", input: "hi", max_output_tokens }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured by the members that a model reads", () => {
+  it("is measured only by the members that a model reads", () => {
     const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
@@ -109,7 +109,7 @@ describe("a responses request", () => {
 })
 
 describe("the responses body for a provider", () => {
-  it("differs only in the name of the model", () => {
+  it("differs from the client's body only in the model name", () => {
     const body = (model: string) =>
       `{ "input":[{"role":"user","content":"model"}], "x":1e2,"model" : ${model} ,"stream":true,"n":12345678901234567890}`
     expect(sentBody(body('"m"'))).toBe(body('"up/model"'))
@@ -121,7 +121,7 @@ describe("the responses body for a provider", () => {
     (it) => !Object.keys(it).some((key) => scannedMembers.test(key))
   )
   law(
-    "keeps all other members and their order",
+    "keeps all other members in their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {
       const body = { ...before, stream, model: "m", ...after, input: "hi" }

@@ -47,7 +47,7 @@ describe("a whole response", () => {
     })
   })
 
-  it("gets an id of the gateway where the provider's would identify it, and the members that every client requires", () => {
+  it("gets an id from the gateway if its own id would identify the provider, and the members that every client requires", () => {
     const { json } = translatedJson({ id: "gen-17", output: [] })
     expect(json).toEqual({
       id: "resp_ours",
@@ -58,7 +58,7 @@ describe("a whole response", () => {
     })
   })
 
-  it("has no usage when the provider reported none", () => {
+  it("has no usage if the provider reported none", () => {
     const { json, usage } = translatedJson(response())
     expect(json.usage).toBeNull()
     expect(usage).toBeUndefined()
@@ -68,7 +68,7 @@ describe("a whole response", () => {
     expect(translatedJson(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
   })
 
-  it("is accepted when its output limit ended it", () => {
+  it("is accepted if it ended at its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
     expect(translatedJson(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
   })
@@ -77,17 +77,17 @@ describe("a whole response", () => {
   it.each([
     ["an HTML page", "<html>Bad gateway</html>"],
     ["an empty body", ""],
-    ["cut JSON", '{"output":[{"mess'],
+    ["truncated JSON", '{"output":[{"mess'],
     ["an array", []],
-    ["an object of another kind", { object: "list", data: [] }],
+    ["an object of another type", { object: "list", data: [] }],
     ["a response without output", response({}, { output: null })],
-    ["JSON that is nested too deep", deep],
+    ["JSON that is nested too deeply", deep],
     ["an error", { error: { message: "boom", code: 502 } }],
     ["a failed response", response({}, { status: "failed", error: { code: "server_error", message: "boom" } })],
     ["a failed response without a reason", response({}, { status: "failed" })],
     ["a cancelled response", response({}, { status: "cancelled" })],
     ["a response that has not ended", response({}, { status: "queued", output: [] })]
-  ])("fails when the provider sends %s, as a body and as a stream", (_, body) => {
+  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
@@ -96,7 +96,7 @@ describe("a whole response", () => {
     ["rate_limit_exceeded", "TechnicalLimit"],
     ["invalid_prompt", "UpstreamRejected"],
     ["image_content_policy_violation", "UpstreamRejected"]
-  ])("with the error code %s is a %s", (code, _tag) => {
+  ])("with the error code %s fails with %s", (code, _tag) => {
     const failed = response({}, { status: "failed", error: { code, message: "boom" } })
     expect(translated(failed)).toMatchObject({ left: { _tag } })
   })
@@ -138,7 +138,7 @@ describe("a whole response for a streamed request", () => {
     FastCheck.constant(search)
   )
   law(
-    "is accumulated by the official client to the same response",
+    "is accumulated to the same response by the official client",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {
       const given = response({ usage: responsesUsage(7, 2) }, { output, status })
@@ -160,7 +160,7 @@ describe("a whole response for a streamed request", () => {
     200
   )
 
-  it("gives an id to every item", () => {
+  it("has an id for every item", () => {
     const { id: _, ...nameless } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))

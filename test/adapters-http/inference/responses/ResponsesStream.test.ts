@@ -22,7 +22,7 @@ const whole = responseEvents({ content: ["Hel", "lo"], usage: responsesUsage(7, 
 const unfinished = [...opening(), textDelta("Hel")]
 
 describe("a responses stream", () => {
-  it("passes on every event, with the public name of the model", () => {
+  it("passes on every event with the public name of the model", () => {
     const { events, content, usage, end } = translatedStream(sent(...whole))
     expect(typesOf(events)).toEqual(whole.map(({ type }) => type))
     expect(events.map((event) => event.sequence_number)).toEqual(whole.map((_, i) => i))
@@ -34,7 +34,7 @@ describe("a responses stream", () => {
     expect(end).toBe("complete")
   })
 
-  it("keeps every byte of an event that does not change, in any framing of the provider", () => {
+  it("keeps every byte of an event that is not redacted, whatever framing the provider uses", () => {
     const data =
       '{ "type":"response.output_text.delta", "item_id":"msg_1","output_index":0,"content_index":0,' +
       '"delta":"\\u00e9\\/","x":[1.0, 12345678901234567890] }'
@@ -51,7 +51,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("takes the type of an event from its `event:` line when the data has none", () => {
+  it("takes the type of an event from its `event:` line if the data has no type", () => {
     const { events } = translatedStream(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
     expect(events[1]).toEqual({ type: "response.output_text.delta", delta: "hi" })
   })
@@ -77,7 +77,7 @@ describe("a responses stream", () => {
     expect(content).toBe("rose")
   })
 
-  it("hides the provider, its internals and its price", () => {
+  it("hides the provider, the provider's internals and the price that the gateway pays", () => {
     const traces = { provider: "kwyjibo", system_fingerprint: "kwyjibo", cost: 1, x_provider: { host: "kwyjibo" } }
     const inside = {
       ...begun(),
@@ -121,14 +121,14 @@ describe("a responses stream", () => {
     })
   })
 
-  it("keeps the client's own members, with any name", () => {
+  it("keeps the members that the client itself sent, whatever their names are", () => {
     const tools = [{ type: "function", name: "f", parameters: { properties: { cost: {}, provider: {}, x_y: {} } } }]
     const given = { ...begun(), tools, metadata: { cost: "1", provider: "x" } }
     const { events } = translatedStream(sent({ type: "response.created", response: given }))
     expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
   })
 
-  it("shows the usage that is charged, with a correct total", () => {
+  it("shows the charged usage with a correct total", () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
     const end = { type: "response.completed", response: { ...response(), usage } }
     expect(translatedStream(sent(...unfinished, end)).events.at(-1)).toMatchObject({
@@ -136,7 +136,7 @@ describe("a responses stream", () => {
     })
   })
 
-  it("is complete when its output limit ended it, and its usage is known", () => {
+  it("is complete with known usage if it ended at its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
     const seen = translatedStream(sent(...unfinished, end, textDelta("late")))
@@ -155,7 +155,7 @@ describe("a responses stream", () => {
     )
   })
 
-  it("counts content that only its last event has", () => {
+  it("counts content that occurs only in its last event", () => {
     const completed = { type: "response.completed", response: response({ content: ["all at once"] }) }
     expect(translatedStream(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
   })
@@ -173,15 +173,23 @@ describe("a responses stream that fails", () => {
     response: { ...begun(), status: "failed", error, ...more }
   })
   const breaks: ReadonlyArray<readonly [string, string, string]> = [
-    ["ends too early", "", "UpstreamFailed"],
+    ["ends before its last event", "", "UpstreamFailed"],
     ["ends with the end mark of another protocol", "data: [DONE]\n\n", "UpstreamFailed"],
     ["has data that is not JSON", "data: {kwyjibo\n\n", "UpstreamFailed"],
     ["has a list as its data", "data: []\n\n", "UpstreamFailed"],
-    ["has an event that is nested too deep", `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`, "UpstreamFailed"],
+    [
+      "has an event that is nested too deeply",
+      `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`,
+      "UpstreamFailed"
+    ],
     ["has an error", sent({ type: "error", code: "server_error", message: "kwyjibo" }), "UpstreamFailed"],
     ["has an error in an `error` member", sent({ type: "error", error: { message: "kwyjibo" } }), "UpstreamFailed"],
-    ["has an error by its `event:` line only", 'event: error\ndata: {"message":"kwyjibo"}\n\n', "UpstreamFailed"],
-    ["has an error of another type", 'event: error\ndata: {"type":"server_error"}\n\n', "UpstreamFailed"],
+    [
+      "has an error that only its `event:` line marks",
+      'event: error\ndata: {"message":"kwyjibo"}\n\n',
+      "UpstreamFailed"
+    ],
+    ["has an error with another type in its data", 'event: error\ndata: {"type":"server_error"}\n\n', "UpstreamFailed"],
     ["has an error in a text delta", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
     ["has an error that is a string", sent({ type: "response.x", error: "kwyjibo" }), "UpstreamFailed"],
     ["has a failed response", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
@@ -199,12 +207,16 @@ describe("a responses stream that fails", () => {
       "UpstreamFailed"
     ],
     [
-      "has a rate limit, in a failed response",
+      "has a rate limit in a failed response",
       sent(failed({ code: "rate_limit_exceeded", message: "kwyjibo" })),
       "TechnicalLimit"
     ],
-    ["has a rate limit, by its `event:` line", 'event: error\ndata: {"type":"rate_limit_error"}\n\n', "TechnicalLimit"],
-    ["has a rate limit, as an error event", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
+    [
+      "has a rate limit that its `event:` line marks as an error",
+      'event: error\ndata: {"type":"rate_limit_error"}\n\n',
+      "TechnicalLimit"
+    ],
+    ["has a rate limit in an error event", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
     [
       "has a prompt that is too long",
       sent(failed({ code: "context_length_exceeded", message: "x" })),
@@ -217,7 +229,7 @@ describe("a responses stream that fails", () => {
     ]
   ]
 
-  it.each(breaks)("writes response.failed and error when it %s", (_, last, tag) => {
+  it.each(breaks)("writes response.failed and error if it %s", (_, last, tag) => {
     const { events, before, text, content, end } = translatedStream(sent(...numbered(...unfinished)) + last)
     expect(end).toBe(tag)
     expect(content).toBe("Hel")
@@ -258,7 +270,7 @@ describe("a responses stream that fails", () => {
     expect(usage).toEqual({ prompt: { input: 2n, cacheWrite: 0n, cacheRead: 5n }, output: 1n })
   })
 
-  it("starts with response.created when it fails before its first event", () => {
+  it("begins with response.created if it fails before its first event", () => {
     const { events, before } = translatedStream("")
     expect(before).toBe("")
     expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
@@ -278,7 +290,7 @@ describe("a responses stream that fails", () => {
     expect(events.at(-2)).toMatchObject({ response: { instructions: null, tools: [], output: [] } })
   })
 
-  it("continues the sequence numbers when the provider sends none", () => {
+  it("continues the sequence numbers if the provider sends none", () => {
     const { events } = translatedStream(sent(created(), ...closing()))
     expect(events.slice(-2).map((event) => event.sequence_number)).toEqual([4, 5])
   })

@@ -77,13 +77,13 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
 describe("any responses stream", () => {
   law("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
 
-  law("counts exactly the content of the events it writes", [sent], (bytes) => {
+  law("counts exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, events } = translatedStream(bytes)
     const written = events.map(contentOfEvent).join("")
     return content === written || (written === "" && content === "x")
   })
 
-  law("has one final event; a failure has both events that clients know", [sent], (bytes) => {
+  law("ends with one final event, or with both `response.failed` and `error` after a failure", [sent], (bytes) => {
     const { events, end } = translatedStream(bytes)
     const [last, lastButOne] = events.map(({ type }) => type).reverse()
     const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))

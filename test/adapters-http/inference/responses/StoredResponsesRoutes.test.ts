@@ -17,13 +17,13 @@ const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown
   ["listed with its input items", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
 ]
 
-it.each(calls)("a response cannot be %s: the 404 says that none is stored", async (_, call) => {
+it.each(calls)("a response cannot be %s, and the 404 says that responses are not stored", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({
     status: 404,
     code: "not_found",
     type: "invalid_request_error",
-    message: expect.stringContaining("not stored"),
+    message: expect.stringContaining("does not store responses"),
     requestID: expect.any(String)
   })
 })
@@ -33,7 +33,7 @@ it.each(calls)("a response cannot be %s without a key", async (_, call) => {
   await expect(call(client)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
 })
 
-it("an unknown route under /v1/responses is not found", async () => {
+it("an unknown route under /v1/responses returns 404", async () => {
   const headers = { authorization: `Bearer ${KEY}` }
   const response = await fetch(`${gateway.url}/v1/responses/compact`, { method: "POST", headers })
   expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([

@@ -20,9 +20,9 @@ export const requestOf = (members: object = {}): ResponsesRequest =>
   )
 
 export interface TranslatedStream {
-  /** The frames that were written, with those of a failure at the end. */
+  /** The written frames, including the frames of a failure at the end. */
   readonly text: string
-  /** The frames before a failure. */
+  /** The written frames without the frames of a failure. */
   readonly before: string
   readonly events: ReadonlyArray<JsonObject>
   readonly content: string
@@ -56,7 +56,7 @@ export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
   return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }
 }
 
-/** Every frame must have one `event:` line and one `data:` line with the same type. */
+/** Returns the events of the frames; fails unless each frame has one `event:` and one `data:` line of the same type. */
 export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
   text
     .split("\n\n")
