@@ -101,7 +101,7 @@ describe("a transaction", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const exit = yield* Effect.exit(transact(transact(sql`SELECT 1`)))
-        expect(String(defectOf(exit))).toContain("inside another one")
+        expect(String(defectOf(exit))).toContain("inside another transaction")
       })
     )
 

@@ -201,7 +201,7 @@ describe("the customer key store in Postgres", () => {
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const { userId, email } = yield* aCustomer(one.id)
-        const { key } = yield* (yield* ApiKeys).create(email, "by the house", Stores.operator)
+        const { key } = yield* (yield* ApiKeys).create(email, "by an operator", Stores.operator)
         expect(yield* Effect.flip(revoke(other.id, key.id))).toEqual(noKey)
         expect(yield* Effect.flip(revoke(one.id, ApiKeyId.make(NO_ID)))).toEqual(noKey)
         expect((yield* (yield* ApiKeys).list(email)).map(({ revokedAt }) => revokedAt)).toEqual([undefined])

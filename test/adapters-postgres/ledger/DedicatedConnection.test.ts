@@ -144,7 +144,7 @@ describe("a dedicated connection", () => {
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`reports an unknown commit of a single statement: ${fault}`, () =>
+      it.scoped(`reports an unknown commit outcome of a single statement (${fault})`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()
@@ -165,7 +165,7 @@ describe("a dedicated connection", () => {
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
     ] as const) {
-      it.scoped(`reports an unknown commit of a transaction: ${fault}`, () =>
+      it.scoped(`reports an unknown commit outcome of a transaction (${fault})`, () =>
         Effect.gen(function* () {
           yield* prepared
           const { cable, connection } = yield* wired()

@@ -53,7 +53,7 @@ const holdOf = (requestId: RequestId) => `SELECT FROM inference_hold WHERE reque
 describe("while another session locks rows of a customer, the ledger", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`serves all other customers, and that customer after the unlock: ${locked}`, () =>
+      it.scoped(`serves other customers at once, and the customer of the locked ${locked} after the unlock`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),

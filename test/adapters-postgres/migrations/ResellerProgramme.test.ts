@@ -398,7 +398,7 @@ const wrongMoves = moves
   .filter(({ from, to }) => from !== to && !allowed.has(`${from} to ${to}`))
   .map(({ from, to }) =>
     wrong(
-      `an order that goes from ${from} to ${to}`,
+      `an order that changes from ${from} to ${to}`,
       ({ pending, credited }) =>
         from === "credited"
           ? updated("topup_order", `status = '${to}'`, credited)
@@ -493,7 +493,7 @@ describe("the schema accepts", () => {
 
     for (const move of allowed) {
       const [from, to] = move.split(" to ") as [TopUpStatus, TopUpStatus]
-      accepts(`an order that goes from ${move}`, ({ pending, quota }) => {
+      accepts(`an order that changes from ${move}`, ({ pending, quota }) => {
         const change = to === "crediting" ? "status = 'crediting', paid_at = now()" : `status = '${to}'`
         if (to !== "credited") return `${wayTo[from](pending)} ${updated("topup_order", change, pending)}`
         return `${wayTo[from](pending)}

@@ -444,7 +444,7 @@ describe.concurrent("the audit finds", () => {
     )
   }
 
-  it.live("a violation of every check, each by one of these corruptions", () =>
+  it.live("at least one of these corruptions with every check", () =>
     Effect.gen(function* () {
       const { checks } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.map(({ id }) => id).sort()).toEqual(

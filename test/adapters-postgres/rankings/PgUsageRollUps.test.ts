@@ -267,17 +267,17 @@ describe("usage roll-ups in Postgres", () => {
     const oneOf = (table: string, grain: string) => `
       ctid = (SELECT ctid FROM ${table} WHERE grain = '${grain}' ORDER BY start DESC LIMIT 1)`
     const corruptions = {
-      "a token too many in a minute": `UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${oneOf("usage_rollup", "minute")}`,
-      "a lost hour": `DELETE FROM usage_rollup WHERE ${oneOf("usage_rollup", "hour")}`,
-      "a token too few in a day": `UPDATE usage_rollup SET tokens = tokens - 1 WHERE ${oneOf("usage_rollup", "day")}`,
+      "an extra token in a minute": `UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${oneOf("usage_rollup", "minute")}`,
+      "a missing hour": `DELETE FROM usage_rollup WHERE ${oneOf("usage_rollup", "hour")}`,
+      "a missing token in a day": `UPDATE usage_rollup SET tokens = tokens - 1 WHERE ${oneOf("usage_rollup", "day")}`,
       "a row that is counted twice": `
         INSERT INTO usage_delta SELECT start, model_id, tokens, '{}', '{}' FROM usage_rollup WHERE grain = 'minute' LIMIT 1`,
       "a speed without a sample": `
         UPDATE speed_rollup SET samples[1] = samples[1] + 1 WHERE ${oneOf("speed_rollup", "hour")}`,
-      "the lost speeds of a day": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
+      "missing speeds of a day": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
     }
     for (const [what, corruption] of Object.entries(corruptions)) {
-      it.scoped(`are audited: ${what}`, () =>
+      it.scoped(`fail the audit with ${what}, and pass it after a rebuild`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const broken = yield* sql.unsafe(corruption).pipe(

@@ -33,7 +33,10 @@ const types: Pg.CustomTypesConfig = {
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 
-/** Every wait has a timeout. Long work (the audit, migrations) raises its own inside its transaction. */
+/**
+ * Settings of every connection. Every wait has a timeout. Long transactions (the audit, migrations, the rankings
+ * rebuild) disable `statement_timeout` for themselves.
+ */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",
   connectionTimeoutMillis: 5_000,

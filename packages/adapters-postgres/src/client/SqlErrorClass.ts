@@ -35,8 +35,8 @@ const TRANSACTION_ROLLBACK = "40"
 const OPERATOR_INTERVENTION = "57"
 
 /**
- * SQLSTATE classes of errors that may not occur on another connection: connection (08), cached plans of an older schema
- * (0A), transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
+ * SQLSTATE classes of errors that another connection can avoid: connection (08), cached plans of an older schema (0A),
+ * transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
  * privileges and schema (42), resources (53), object state (55), operator intervention (57), system (58).
  */
 const CONNECTION_CLASSES = new Set([

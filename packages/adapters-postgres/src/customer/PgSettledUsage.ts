@@ -50,8 +50,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
     const instant = (micros: bigint) => sql`timestamptz 'epoch' + ${micros} * interval '1 microsecond'`
 
     /**
-     * Returns the condition that a row stands before the given position, or before the horizon. Rows before a position
-     * that was already returned cannot change, so a position needs no horizon.
+     * Returns the condition for rows older than the given position, or older than the horizon when there is no
+     * position. Rows older than a position that was already returned cannot change, so a position needs no horizon.
      */
     const below = (after: UsagePosition | undefined) =>
       after === undefined

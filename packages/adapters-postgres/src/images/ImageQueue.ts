@@ -2,9 +2,9 @@
  * Queues the image requests of one node, each in its own transaction. One queue begins requests and another finishes
  * them, so requests that wait to begin do not delay settlements.
  *
- * Both are group commit queues with a batch size of 1. A request is released on the connection that began it, if it
- * begins after its caller was refused or if its commit outcome is unknown. A new connection first terminates its
- * predecessor, so the outcome of the earlier commit is then certain.
+ * Both are group commit queues with a batch size of 1. If a request begins after its caller was refused, or if its
+ * commit outcome is unknown, the request is released on the connection that began it. A new connection first terminates
+ * its predecessor, so the outcome of the earlier commit is then certain.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -104,7 +104,7 @@ export class ImageQueue {
     this.#finishes.settle(finished, callback)
   }
 
-  /** Abandons requests with an expired lease. Never waits for locks, so finishing requests are not delayed. */
+  /** Abandons requests with an expired lease. Does not wait for locks, so requests that finish are not delayed. */
   abandonExpired(onRejected: (requestIds: ReadonlyArray<RequestId>, error: unknown) => void): Promise<number> {
     return reap({
       maxBatchSize: REAPED_BATCH_SIZE,

@@ -1,7 +1,8 @@
 /**
  * Locks and writes the account rows of the reseller programme, and books its transfers.
  *
- * A transaction that needs both locks the quota account before the plan account, and never locks two quota accounts.
+ * When a transaction needs a quota account and a plan account, it locks the quota account first. No transaction locks
+ * two quota accounts.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -73,7 +74,7 @@ export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>
 /** Books a transfer. A second transfer for the same event is a defect: the decision was based on outdated rows. */
 export const book = (booking: Booking, actor: string): InTransaction<void> =>
   Effect.flatMap(bookOnce(booking, actor), (booked) =>
-    booked ? Effect.void : Effect.dieMessage(`${booking.code} of ${booking.ref} is booked already`)
+    booked ? Effect.void : Effect.dieMessage(`the transfer ${booking.code} of ${booking.ref} is already booked`)
   )
 
 /**

@@ -226,7 +226,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     }
   }
 
-  /** Moves the requests of contended users, and all later requests of these users, out of the queue. */
+  /** Moves the requests of contended users, including those queued later, out of the queue. */
   #separate(failed: Batch<A, S, R, E>, users: ReadonlySet<UserId>): void {
     if (!this.#open) for (const waiting of failed.admissions) reply(waiting, OVERLOADED)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })

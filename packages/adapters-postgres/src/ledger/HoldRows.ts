@@ -86,7 +86,7 @@ export const lockHolds = async (query: Query, requestIds: ReadonlyArray<RequestI
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-/** Locks the holds that no other session has locked, and returns the users of the locked ones as contended. */
+/** Locks the holds that no other session has locked, and returns the users of all other holds as contended. */
 export const lockFreeHolds = async (
   query: Query,
   requestIds: ReadonlyArray<RequestId>

@@ -3,7 +3,7 @@
  *
  * The reaper settles batch by batch until no row is left. A batch that the database rejects is bisected until one row
  * is alone; that row is reported and excluded. When the database is unavailable, the reaper fails instead of waiting.
- * Its next run selects the orphaned rows again, because they may have changed by then.
+ * Its next run selects the orphaned rows again, because other rows may be orphaned by then.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"

@@ -50,7 +50,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     )
 
     /**
-     * Caches the documents in memory until the minute of `now` ends. They expire rather early than late, because
+     * Caches the documents in memory until the minute of `now` ends. They may expire early but never late, because
      * `askedAtNanos` is not later than the moment when the database read `now`.
      */
     const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {

@@ -21,8 +21,8 @@ export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 export const IS_OLD = "grain IN ('minute', 'hour') AND start < now() - interval '62 days'"
 
 /**
- * Condition for speed cells that are deleted. Medians cover seven days, and the start of these days can lie within an
- * eighth.
+ * Condition for speed cells that are deleted. Medians cover seven days, and the first of these days can begin in the
+ * middle of a calendar day.
  */
 export const SPEED_IS_OLD = "grain IN ('minute', 'hour', 'day') AND start < now() - interval '9 days'"
 
