@@ -52,7 +52,7 @@ describe("a usage page", () => {
     }
   )
 
-  it.each(["0", "101", "", "x"])("refuses a limit of %j items", (limit) => {
+  it.each(["0", "101", "", "x"])("is refused for the limit %j", (limit) => {
     expect(pathsOf({ limit })).toEqual(["limit"])
     expect(pathsOf({ limit, cursor: "forged" })).toEqual(["limit", "cursor"])
   })

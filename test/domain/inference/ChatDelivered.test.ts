@@ -120,8 +120,8 @@ describe("chat usage", () => {
   })
 })
 
-describe("the prompt's text", () => {
-  it("contains messages, tool calls and definitions, and counts images without their base64", () => {
+describe("the text of a chat prompt", () => {
+  it("contains messages, tool calls and definitions, and counts images without their base64 data", () => {
     const { text, extraTokens } = promptText({
       messages: [
         { role: "system", content: "Be brief." },

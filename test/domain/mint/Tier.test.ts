@@ -13,7 +13,7 @@ const tier = FastCheck.record({
 }).map(aTier)
 
 describe("a tier", () => {
-  it("costs 10,000 micro-USD or a top-up of 100 IDR per cent", () => {
+  it("costs 10,000 micro-USD and requires a top-up of 100 IDR for each US cent of its price", () => {
     expect(priceUsdMicroOf(aTier())).toBe(5_000_000n)
     expect(topupIdrRequiredOf(aTier())).toBe(50_000n)
   })

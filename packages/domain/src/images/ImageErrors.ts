@@ -24,7 +24,7 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
   message: Schema.String
 }) {}
 
-/** The image was not ready in time. */
+/** The image was not ready before the request's timeout. */
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
 /** The key was used for a request that was sent to a provider. The response is not stored, so it cannot be returned again. */

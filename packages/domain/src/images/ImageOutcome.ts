@@ -33,7 +33,7 @@ export type EndState = "settled" | "unmetered" | "declined" | "timeout" | "withh
 /** The state of the request's database row. */
 export type ImageState = "running" | EndState
 
-/** The value of the billing header. */
+/** The value of the billing header in the response. */
 export type Billing = "settled" | "unmetered"
 
 /** The failures of the attempts to serve a request by a provider. */

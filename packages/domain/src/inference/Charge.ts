@@ -17,7 +17,7 @@ import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts
 
 /** How the response to a request ended. */
 export type Ending =
-  /** The provider finished and every byte was delivered to the client. */
+  /** The provider finished, and every byte was delivered to the client. */
   | "complete"
   /** The client disconnected before the end. */
   | "client_gone"
@@ -25,10 +25,10 @@ export type Ending =
   | "upstream_cut"
   /** No response began: refused by the gateway or by the provider. */
   | "failed"
-  /** The node died; another node settles the request at its last checkpoint. */
+  /** The node died. Another node settles the request at its last checkpoint. */
   | "orphaned"
 
-/** The facts of an ended request that decide its charge. */
+/** The properties of an ended request that decide its charge. */
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
@@ -38,7 +38,7 @@ export interface Outcome {
   readonly deltasAtLastOutputReport: number
 }
 
-/** Local token counts, evaluated only when no reported figure can be used. */
+/** The local token counts. Each is evaluated only when no reported figure can be used. */
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
   readonly deliveredOutput: () => Tokens.Tokens

@@ -1,5 +1,5 @@
 /**
- * The prompt of an embeddings request, and the usage reported in its response. Embeddings have no output tokens: only the
+ * Extracts the prompt of an embeddings request, and reads the usage reported in the response. Embeddings have no output tokens: only the
  * prompt is charged.
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -7,7 +7,7 @@ import { asArray, asObject } from "./Json.ts"
 import type { PromptText } from "./PromptText.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** Reads a parsed request body. A token array counts its members; each text is an input of its own. */
+/** Returns the prompt of a parsed request body. Each text is a separate input; token arrays add their number of token ids. */
 export const promptText = (body: unknown): PromptText => {
   const input = asObject(body)?.input
   const inputs = typeof input === "string" ? [input] : asArray(input)
@@ -17,7 +17,7 @@ export const promptText = (body: unknown): PromptText => {
 
 const tokensOf = (item: unknown): number => (typeof item === "number" ? 1 : asArray(item).length)
 
-/** The `usage` member of a response. Some providers report only the total, which is the prompt. */
+/** Reads the `usage` member of a response. Some providers report only the total, which equals the prompt. */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   const prompt = ReportedUsage.figureOf(usage?.prompt_tokens) ?? ReportedUsage.figureOf(usage?.total_tokens)

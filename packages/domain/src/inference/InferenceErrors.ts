@@ -42,7 +42,7 @@ export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("Upstre
   cause: Schema.String
 }) {}
 
-/** The server is full, draining, or cannot reach the database: nothing was sent to a provider. */
+/** The server is full, draining, or cannot reach the database. Nothing was sent to a provider. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}

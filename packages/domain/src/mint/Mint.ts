@@ -43,7 +43,7 @@ export const MintRequest = Schema.Struct({
 })
 export type MintRequest = typeof MintRequest.Type
 
-/** Distinguishes payloads sent under the same operation id. */
+/** A text that is different for each different payload of an operation id. */
 export type MintFingerprint = string & Brand.Brand<"MintFingerprint">
 export const MintFingerprint = Brand.nominal<MintFingerprint>()
 

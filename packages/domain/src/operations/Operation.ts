@@ -8,7 +8,7 @@ import { charactersWithin, noHalfSurrogate, noNul } from "../validation/Text.ts"
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),
   Schema.filter(noNul),
-  // Two ids that differ only in half a surrogate pair would be stored as equal.
+  // Two ids that differ only in an unpaired surrogate would be stored as equal.
   Schema.filter(noHalfSurrogate),
   Schema.brand("OperationId")
 )

@@ -1,5 +1,5 @@
 /**
- * The input of the rankings: the tokens of each text model in consecutive time intervals, and the speed of its streams.
+ * The input of the rankings: the tokens of each ranked model in consecutive time intervals, and the speed of its streams.
  *
  *     cuts    c0      c1      c2      c3
  *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
@@ -31,7 +31,7 @@ export interface ModelSpeed {
   readonly ttftMillisP50: number
 }
 
-/** The history of one text model. The names are those of the current catalog. */
+/** The history of one ranked model. The names are those of the current catalog. */
 export interface ModelHistory {
   readonly publicName: string
   readonly displayName: string
@@ -47,7 +47,7 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a text model were first settled. If that is months ago, the start of that day in Jakarta.
+   * The minute in which tokens of a ranked model were first settled. If that is months ago, the start of that day in Jakarta.
    * Undefined when no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined

@@ -14,7 +14,7 @@ import * as Jakarta from "./JakartaCalendar.ts"
 export const Window = Schema.Literal("day", "week", "month", "all")
 export type Window = typeof Window.Type
 
-/** Image models are not ranked. */
+/** The ranked modality, `text`, which includes embedding models. Image models are not ranked. */
 export const Modality = Schema.Literal("text")
 export type Modality = typeof Modality.Type
 

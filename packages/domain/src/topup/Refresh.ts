@@ -5,7 +5,7 @@
  *
  *   observation  order status                       next status
  *   Paid         pending, expired, failed           crediting, however late the payment is
- *   Pending      pending, well after its expiry     expired
+ *   Pending      pending, 1 minute past expiry      expired
  *   Expired      pending                            expired
  *   Failed       pending                            failed
  *   Suspicious   any                                unchanged, with an alert; the received amount is stored

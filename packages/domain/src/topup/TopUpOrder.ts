@@ -72,7 +72,7 @@ export interface TopUpOrder extends TopUpDraft {
   readonly checkedAt: Date | undefined
 }
 
-/** This reseller has no such order. */
+/** The reseller has no order with this id. */
 export class TopUpNotFound extends Schema.TaggedError<TopUpNotFound>()("TopUpNotFound", {}) {}
 
 export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO-${id}`)
