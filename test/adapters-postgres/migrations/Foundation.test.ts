@@ -91,7 +91,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan of more tokens than a JSON number can represent",
+    what: "a plan with more tokens than a JSON number can represent",
     statement: ({ plan }) => `UPDATE account SET credits_posted = 9007199254740992 WHERE id = '${plan}'`,
     refusedWith: CHECK
   },
@@ -107,7 +107,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a second plan of a user for one model",
+    what: "a second plan of a user for the same model",
     statement: ({ userId, modelId }) =>
       `INSERT INTO account (id, kind, unit, user_id, model_id)
         VALUES (gen_random_uuid(), 'plan', 'token', '${userId}', '${modelId}')`,
@@ -150,14 +150,14 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a second transfer of one event",
+    what: "a second transfer for the same event",
     statement: ({ payg }) =>
       `INSERT INTO transfer SELECT gen_random_uuid(), code, ref, unit, debit_account, credit_account, amount, actor
         FROM transfer WHERE credit_account = '${payg}'`,
     refusedWith: UNIQUE
   },
   {
-    what: "a second settlement of one request",
+    what: "a second settlement for the same request",
     statement: (ledger) => settlementOf(ledger),
     refusedWith: UNIQUE
   },
@@ -273,7 +273,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a second hold of one request",
+    what: "a second hold for the same request",
     statement: ({ held }) => `INSERT INTO inference_hold SELECT * FROM inference_hold WHERE request_id = '${held}'`,
     refusedWith: UNIQUE
   },

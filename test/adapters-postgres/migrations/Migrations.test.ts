@@ -69,7 +69,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("make orders due that were credited in the last week and can receive a second payment", () =>
+  it.scopedLive("make orders due if they were credited in the last week and can receive a second payment", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const before = Migrations.migrations.findIndex(({ name }) => name === "0008_second_payments")

@@ -102,7 +102,7 @@ const resellers: ReadonlyArray<WrongState> = [
   ),
   wrong("a login window without a key", () => insertInto("login_window", { key: "''" }), CHECK),
   wrong(
-    "more hits than any limit needs",
+    "more login hits than any limit needs",
     () => insertInto("login_window", { key: "'k'", hits: "array_fill(now(), ARRAY[1001])" }),
     CHECK
   )
@@ -176,17 +176,27 @@ const PROVISION = "topup_provision"
 const amounts: ReadonlyArray<WrongState> = [
   wrong("a fee rounded down", (l) => inRupiah(l, { fee_idr: "500", total_idr: "10501" }), CHECK, AMOUNTS),
   wrong("an order in rupiah without a fee", (l) => inRupiah(l, { fee_idr: "NULL" }), CHECK, AMOUNTS),
-  wrong("a total that is not the sum", (l) => inRupiah(l, { total_idr: "10501" }), CHECK, AMOUNTS),
-  wrong("a fee credited with the rest", (l) => inRupiah(l, { quota_usd_micro: "1050200" }), CHECK, AMOUNTS),
+  wrong(
+    "a total that differs from the amount plus the fee",
+    (l) => inRupiah(l, { total_idr: "10501" }),
+    CHECK,
+    AMOUNTS
+  ),
+  wrong("a credited quota that includes the fee", (l) => inRupiah(l, { quota_usd_micro: "1050200" }), CHECK, AMOUNTS),
   wrong(
     "a hosted order with a fee",
     (l) => inRupiah(l, { method: "'hosted_qris'", instructions: `'{"_tag": "HostedQris"}'` }),
     CHECK,
     AMOUNTS
   ),
-  wrong("rupiah paid in tokens", (l) => inRupiah(l, { token_kind: "'usdt'" }), CHECK, AMOUNTS),
-  wrong("dollars with rupiah", (l) => orderOf(l, "both", { amount_idr: "100000" }), CHECK, AMOUNTS),
-  wrong("dollars without a token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
+  wrong("an order in rupiah with a token", (l) => inRupiah(l, { token_kind: "'usdt'" }), CHECK, AMOUNTS),
+  wrong(
+    "an order with amounts in dollars and rupiah",
+    (l) => orderOf(l, "both", { amount_idr: "100000" }),
+    CHECK,
+    AMOUNTS
+  ),
+  wrong("a dollar order without a token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
   wrong("an order of zero quota", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
   wrong("an order by an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
   wrong("a ready order without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
@@ -335,7 +345,7 @@ const lives: ReadonlyArray<WrongState> = [
     "created_at = created_at + interval '1 day'"
   ].map((change) =>
     wrong(
-      `another order than was made: ${change}`,
+      `a change to the terms of an order: ${change}`,
       ({ pending }) => updated("topup_order", change, pending),
       RESTRICT,
       "what was ordered"
@@ -349,7 +359,7 @@ const lives: ReadonlyArray<WrongState> = [
     "provision_state = 'creating'"
   ].map((change) =>
     wrong(
-      `another payment than was opened: ${change}`,
+      `a change to the payment of an order: ${change}`,
       ({ pending }) => updated("topup_order", change, pending),
       RESTRICT,
       "what is to be paid"
@@ -365,7 +375,7 @@ const lives: ReadonlyArray<WrongState> = [
   ...["received_raw = received_raw - 1", "received_raw = NULL", "paid_at = now()", "credited_at = now()"].map(
     (change) =>
       wrong(
-        `less than has arrived, or at another time: ${change}`,
+        `a decrease of the received amount, or a change of a recorded time: ${change}`,
         ({ credited }) => updated("topup_order", change, credited),
         RESTRICT,
         "what has arrived"

@@ -112,7 +112,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["credits-are-logged"]
   },
   {
-    what: "a credit that is logged with another amount",
+    what: "a credit that is logged with a different amount",
     statements: ({ payg }) =>
       `UPDATE audit_log SET detail = detail || '{"usd_micro": "999"}' WHERE subject = '${payg}'`,
     breaks: ["credits-are-logged"]
@@ -124,7 +124,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["transfers-fit"]
   },
   {
-    what: "a mint that paid another account",
+    what: "a mint that was paid to another account",
     statements: ({ mint }) =>
       `UPDATE transfer SET credit_account = '${EXTERNAL_PAYMENTS}' WHERE code = 'mint_pay' AND ref = '${mint}'`,
     breaks: ["transfers-fit"]
@@ -182,7 +182,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "a mint with a transfer of another price",
+    what: "a mint with a transfer of a different price",
     statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
     breaks: ["quotas-are-earned", "mints-are-booked", "mints-cost-their-tier"]
   },
@@ -197,7 +197,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["mints-cost-their-tier"]
   },
   {
-    what: "a mint with a transfer of other tokens",
+    what: "a mint with a transfer of a different number of tokens",
     statements: ({ mint }) => `UPDATE mint SET granted_tokens = 1 WHERE id = '${mint}'`,
     breaks: ["mints-are-booked"]
   },
@@ -319,7 +319,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["held-or-settled"]
   },
   {
-    what: "a hold that a dead node left behind",
+    what: "an old hold of a dead node",
     statements: ({ held, node }) => `
       UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
       UPDATE gateway_node SET beat_at = beat_at - interval '11 minutes' WHERE id = '${node}'`,
