@@ -94,7 +94,7 @@ const rupiah = (method: PaymentMethod, end: "min" | "max") =>
   withDefault(
     Setting.amount("whole rupiah", 1n, 1_000_000_000_000n),
     defaultBounds[method][end],
-    `${LIMITS[end]} \`${method}\`, in rupiah without fee`
+    `${LIMITS[end]} \`${method}\`, in rupiah, excluding the fee`
   )
 
 const dollars = (method: PaymentMethod, end: "min" | "max") =>

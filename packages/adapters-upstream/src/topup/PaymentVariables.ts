@@ -37,7 +37,7 @@ const expiry = (method: string, minutes: number, from: number, to: number) =>
   withDefault(
     wholeNumber("a whole number of minutes", from, to),
     minutes,
-    `Minutes until an order by \`${method}\` expires`
+    `Minutes until a \`${method}\` order expires`
   )
 
 const EXPIRY = {

@@ -1,5 +1,5 @@
 /**
- * Simulated image generations and edits, with the usage that OpenAI's image models report.
+ * Simulates image generations and edits, with the usage that OpenAI image models report.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -9,10 +9,10 @@ import * as Random from "effect/Random"
 import { type SimulatedProtocol, SimulatedRefusal, type SimulatedResponse } from "../sharing/SimulatedProtocol.ts"
 import { type PictureFormat, pictureOf } from "./SimulatedPicture.ts"
 
-/** The tokens of an image of 1024 by 1024 pixels. */
+/** The number of output tokens for an image of 1024 by 1024 pixels, per quality. */
 const TOKENS = { low: 272, medium: 1_056, high: 4_160 } as const
 const USUAL_AREA_PX = 1_048_576
-/** The tokens of any source image. */
+/** The number of input tokens for any source image. */
 const SOURCE_TOKENS = 323
 
 const FORMATS: ReadonlyArray<PictureFormat> = ["png", "jpeg", "webp"]

@@ -1,5 +1,5 @@
 /**
- * Small valid image files without content, in the three formats of image models.
+ * Makes small valid image files with a color gradient, in the three formats that image models return.
  */
 import { createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
@@ -9,15 +9,17 @@ export type PictureFormat = "png" | "jpeg" | "webp"
 
 export interface PictureWish {
   readonly format: PictureFormat
-  /** The proportions. The picture itself is small. */
+  /** The requested width. Width and height determine the proportions only; the picture itself is small. */
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean
-  /** The prompt. Equal prompts give equal pictures. */
+  /** The prompt. Equal prompts produce equal pictures. */
   readonly words: string
 }
 
-/** 48 by 32 pixels from green to yellow. They are constants, because there is no JPEG or WebP encoder here. */
+/**
+ * A gradient of 48 by 32 pixels from green to yellow. A constant, because the simulator has no JPEG or WebP encoder.
+ */
 const JPEG =
   "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9ln" +
   "N+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wAARCAAgADADASIA" +
@@ -44,7 +46,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1")
 const EIGHT_BITS = 8
 const RGBA = 6
 
-/** A gradient between two colours that depend on the prompt. */
+/** Draws a gradient between two colors that depend on the prompt. */
 const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => {
   const scale = LONGER_EDGE_PX / Math.max(widthPx, heightPx)
   const width = Math.max(1, Math.round(widthPx * scale))
@@ -74,7 +76,7 @@ const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => 
   ])
 }
 
-/** A PNG chunk: length, type, content and checksum. */
+/** Encodes a PNG chunk: length, type, content and checksum. */
 export const chunk = (kind: string, content: Buffer): Buffer => {
   const whole = Buffer.alloc(12 + content.length)
   whole.writeUInt32BE(content.length, 0)

@@ -1,7 +1,7 @@
 /**
- * A small JSON value that matches a JSON schema, for simulated responses with a required schema.
+ * Makes a small JSON value that matches a JSON schema, for simulated responses with a required schema.
  *
- * It contains required members only and supports the common validation keywords.
+ * The value contains required members only. The common validation keywords are supported.
  */
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -11,7 +11,7 @@ const MAX_VALUES = 1_000
 export const exampleOf = (schema: unknown): unknown =>
   fit(schema, { root: asObject(schema) ?? {}, valuesLeft: MAX_VALUES }, 0)
 
-/** The root schema for references, and a limit for recursive schemas. */
+/** The root schema, which references resolve against, and a depth limit for recursive schemas. */
 interface Whole {
   readonly root: JsonObject
   valuesLeft: number

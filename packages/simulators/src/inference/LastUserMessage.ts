@@ -1,12 +1,12 @@
 /**
- * The last user message of a conversation, in any protocol. The last text of a message counts, because clients put
- * additions of their own before it.
+ * Finds the last user message of a conversation in any protocol. The last text of the message counts, because some
+ * clients insert additional text before it.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
 export interface LastUserMessage {
   readonly text: string
-  /** No message and no tool result follows. */
+  /** True if no message and no tool result follows. */
   readonly unanswered: boolean
 }
 
@@ -23,7 +23,7 @@ export const lastUserMessage = (conversation: ReadonlyArray<unknown>): LastUserM
   }
 }
 
-/** Roles of the application. Their messages are not part of the conversation. */
+/** Roles for instructions from the application. Messages with these roles are not part of the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "developer"])
 
 const isUsers = ({ role }: JsonObject): boolean => role === "user"

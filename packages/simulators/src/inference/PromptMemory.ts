@@ -1,6 +1,6 @@
 /**
- * The prompt cache of a simulated upstream: a conversation that begins like an earlier one reads that part from the cache,
- * as at a real provider.
+ * The prompt cache of a simulated upstream. If a conversation begins like an earlier one, the common beginning is read
+ * from the cache, as with a real provider.
  */
 import { createHash } from "node:crypto"
 

@@ -1,5 +1,5 @@
 /**
- * Simulated chat completions, whole and streamed, in OpenAI's wire format.
+ * Simulates chat completions, whole and streamed, in the wire format of OpenAI.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"

@@ -1,5 +1,5 @@
 /**
- * Simulated messages, whole and streamed, and token counts, in Anthropic's wire format.
+ * Simulates messages, whole and streamed, and token counts, in the wire format of Anthropic.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -37,7 +37,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     })
 })
 
-/** The token count of a prompt. */
+/** Makes the protocol that counts the tokens of a prompt. */
 export const makeCount = (): SimulatedProtocol => ({
   path: "/messages/count_tokens",
   answer: (request) =>
@@ -55,7 +55,7 @@ interface Message {
   readonly usage: JsonObject
 }
 
-/** Replaces the signature of a real provider's reasoning. */
+/** The signature of simulated reasoning; a real provider sends a cryptographic signature. */
 const SIGNATURE = "simulated"
 
 const refusal = (message: string, param: string) => new SimulatedRefusal({ status: 400, message, param })
@@ -90,7 +90,7 @@ const readRequest = (
 
 const offerOf = (request: JsonObject): ToolOffer => {
   const { type, name } = asObject(request.tool_choice) ?? {}
-  // Tools that the provider runs itself have no schema.
+  // Tools that the provider runs have no schema.
   const offered = asArray(request.tools)
     .map(asObject)
     .filter((tool) => tool?.input_schema !== undefined)
@@ -105,7 +105,7 @@ const thinks = (request: JsonObject): boolean => {
   return type === "enabled" || type === "adaptive"
 }
 
-/** The cache is used only when the request contains cache marks. */
+/** Returns the usage. The cache is used only if the request contains cache marks. */
 const usageOf = (request: JsonObject, promptTokens: number, cached: number): JsonObject => {
   const caches = JSON.stringify(request).includes('"cache_control":{')
   const read = caches ? cached : 0
@@ -118,7 +118,7 @@ const usageOf = (request: JsonObject, promptTokens: number, cached: number): Jso
   }
 }
 
-/** The tokens after the last cache mark. */
+/** The assumed number of tokens after the last cache mark. */
 const UNCACHED_TOKENS = 3
 
 const stopReason = ({ tool, reply }: Message): string =>
@@ -156,7 +156,9 @@ const plain = (message: Message): Effect.Effect<SimulatedResponse> =>
     }
   })
 
-/** A tool input that the token limit cuts is not valid JSON, and a whole message cannot hold a part of it. */
+/**
+ * Returns the tool input of a whole message. An input that the token limit cut is not valid JSON, so it becomes empty.
+ */
 const inputOf = ({ pieces, cut }: Reply): unknown => (cut ? {} : JSON.parse(pieces.join("")))
 
 const streamed = (message: Message): Effect.Effect<SimulatedResponse> =>

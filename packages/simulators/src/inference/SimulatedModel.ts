@@ -1,5 +1,6 @@
 /**
- * The text of a simulated model in any protocol. It repeats the user's message and says that it is a simulation.
+ * Generates the text of a simulated model for any protocol. The text repeats the user's message and says that it is
+ * simulated.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Effect from "effect/Effect"
@@ -10,29 +11,29 @@ import type { Tool } from "./ToolChoice.ts"
 export interface SimulatedRequest {
   /** The last user message. */
   readonly said: string
-  /** The limit of the response. Simulated reasoning is always short. */
+  /** The maximum number of tokens in the response. Simulated reasoning is always short. */
   readonly maxTokens: number | undefined
   /** The tool to call instead of a text response. */
   readonly tool: Tool | undefined
-  /** The response must be JSON, of this schema when there is one. */
+  /** Set if the response must be JSON. A defined schema must match. */
   readonly json: { readonly schema: unknown } | undefined
-  /** The model reasons before it responds. */
+  /** True if the model reasons before it responds. */
   readonly thinks: boolean
 }
 
 export interface Reply {
-  /** The reasoning in pieces; empty without reasoning. */
+  /** The pieces of the reasoning; empty without reasoning. */
   readonly thought: ReadonlyArray<string>
   readonly reasoningTokens: number
-  /** Pieces of about one token each. */
+  /** The pieces of the response, about one token each. */
   readonly pieces: ReadonlyArray<string>
-  /** The tokens of reasoning and response. */
+  /** The number of tokens in the reasoning and the response. */
   readonly tokens: number
-  /** The token limit cut the response. */
+  /** True if the token limit cut the response. */
   readonly cut: boolean
 }
 
-/** Milliseconds of a realistic model: to begin, for a piece, and to begin after unsent pieces. */
+/** Delays of a realistic model in milliseconds: before the first piece, per piece, and before unstreamed output. */
 export const thinking = Random.nextIntBetween(200, 400)
 export const speaking = Random.nextIntBetween(20, 40)
 export const silence = (pieces: number): Effect.Effect<number> =>

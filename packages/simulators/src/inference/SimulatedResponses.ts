@@ -1,5 +1,5 @@
 /**
- * Simulated responses, whole and streamed, in OpenAI's wire format.
+ * Simulates the Responses API, whole and streamed, in the wire format of OpenAI.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -75,7 +75,7 @@ const readRequest = (
     }
   })
 
-/** The input may also contain the parts of one message without the message object. */
+/** Returns the messages of the input. The input may also be the parts of one message without a message object. */
 const conversation = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   items.some((item) => asText(asObject(item)?.role) !== "") ? items : [{ role: "user", content: items }]
 
@@ -95,7 +95,7 @@ const thinks = (request: JsonObject): boolean => {
   return reasoning !== undefined && reasoning.effort !== "none"
 }
 
-/** The response object, which repeats the request as OpenAI does. */
+/** Builds the response object, which repeats the request as OpenAI does. */
 const objectOf = ({ id, createdAt, request }: Response, outcome: JsonObject): JsonObject => ({
   id: `resp_simulated${id}`,
   object: "response",
@@ -137,7 +137,7 @@ const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "c
 
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
-/** The last item of a response, complete or in progress. */
+/** Builds the last item of a response, complete or in progress. */
 const answerOf = (
   response: Response,
   said = response.reply.pieces.join(""),
@@ -153,7 +153,7 @@ const answerOf = (
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
-/** The reasoning item: a summary and an encrypted copy, each only when the request asks for it. */
+/** Builds the reasoning item, with a summary and an encrypted copy only if the request asks for them. */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",

@@ -1,6 +1,6 @@
 /**
- * An upstream on this machine for demonstrations: it uses the real wire formats at a realistic pace, and every response and
- * a header say that it is a simulation. The server refuses it in production.
+ * Runs an upstream on this machine for demonstrations. It uses the real wire formats at a realistic pace; the text and
+ * a header of every response say that it is simulated. The server refuses to run it in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -18,9 +18,9 @@ import * as SimulatedMessages from "./SimulatedMessages.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
 
 export interface SimulationOptions {
-  /** 1 is a realistic pace; 0 responds at once. */
+  /** The factor of all delays: 1 is a realistic pace; 0 responds immediately. */
   readonly pace?: number
-  /** 0 or undefined uses a free port. */
+  /** The port; 0 or undefined selects a free port. */
   readonly port?: number
 }
 
@@ -37,10 +37,10 @@ const MARK = { [MARK_NAME]: "true" }
 /** The `base_url` for a catalog. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
 
-/** Whether a response came from the simulated upstream. */
+/** Returns whether a response came from a simulated upstream. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
-/** Runs until its scope closes. */
+/** Starts the upstream, which runs until the scope closes. */
 export const start = ({
   pace = 1,
   port = 0
@@ -76,8 +76,8 @@ export const start = ({
   })
 
 /**
- * Runs one simulated upstream for all servers of a machine on a fixed port, so that its address in a catalog stays valid.
- * If another program uses the port, the simulation takes a free one.
+ * Runs one simulated upstream for all servers of a machine on a fixed port, so that its URL in a catalog stays valid.
+ * If another program uses the port, the simulated upstream selects a free port.
  */
 export const startOrJoin = (
   options: SimulationOptions & { readonly port: number }
@@ -128,7 +128,7 @@ const readJson = (request: IncomingMessage): Effect.Effect<JsonObject, Simulated
     return json ?? (yield* refusal(400, "the body is not a JSON object"))
   })
 
-/** The text fields of the form, and the type and size of its files. */
+/** Reads the text fields of a form, and the type and size of its files. */
 const readForm = (request: IncomingMessage): Effect.Effect<JsonObject, SimulatedRefusal> =>
   Effect.gen(function* () {
     const body = yield* readBody(request)

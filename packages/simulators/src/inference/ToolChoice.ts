@@ -1,12 +1,12 @@
 /**
- * The tool that a simulated model calls: the required one, or one that the user names, as in "Call get_weather.". Otherwise
- * the model responds with text.
+ * Selects the tool that a simulated model calls: the required tool, or a tool that the user names, as in "Call
+ * get_weather.". Otherwise the model responds with text.
  */
 import * as Effect from "effect/Effect"
 import { SimulatedRefusal } from "../sharing/SimulatedProtocol.ts"
 import type { LastUserMessage } from "./LastUserMessage.ts"
 
-/** A tool, with the schema of its arguments. */
+/** A tool and the schema of its arguments. */
 export interface Tool {
   readonly name: string
   readonly parameters: unknown
@@ -14,7 +14,7 @@ export interface Tool {
 
 export interface ToolOffer {
   readonly tools: ReadonlyArray<Tool>
-  /** Whether the model must call a tool: any tool, or a named one. */
+  /** `any` requires a call of any tool; an object requires a call of the named tool. */
   readonly choice: "none" | "auto" | "any" | { readonly name: string }
 }
 

@@ -1,25 +1,25 @@
 /**
- * One server for all processes of a machine. The first process runs it on the agreed port, so that its address stays
- * valid; later processes use it.
+ * Shares one server between all processes of a machine. The first process runs the server on a fixed port, so that its
+ * URL stays valid; later processes use that server.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
 export interface SharedServer<A, R> {
   readonly port: number
-  /** Dies where the port is taken; port 0 takes a free one. */
+  /** Starts the server. Dies if the port is in use; port 0 selects a free port. */
   readonly start: (port: number) => Effect.Effect<A, never, R>
-  /** Address of a server on that port. */
+  /** The URL of a server on the fixed port. */
   readonly address: string
-  /** Whether these response headers come from such a server. */
+  /** Returns whether response headers come from such a server. */
   readonly isOurs: (headers: Headers) => boolean
-  /** The result for processes that join. */
+  /** The result for a process that joins. */
   readonly joined: A
 }
 
 const RESPONSE_TIMEOUT_MILLIS = 1_000
 
-/** Where something else listens at the port, the server takes a free one. */
+/** Starts the server or joins the running one. If another program uses the port, the server selects a free port. */
 export const startOrJoin = <A, R>(server: SharedServer<A, R>): Effect.Effect<A, never, R> =>
   server
     .start(server.port)

@@ -1,12 +1,12 @@
 /**
- * One protocol of the simulated upstream: it reads a request and returns the response with its timing.
+ * The interface of one protocol of the simulated upstream: reads a request and returns the response with its timing.
  */
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/** A part of a stream, and the delay before it. */
+/** A part of a stream, and the delay before this part. */
 export interface TimedFrame {
   readonly afterMillis: number
   readonly text: string
@@ -16,7 +16,7 @@ export type SimulatedResponse =
   | { readonly _tag: "Whole"; readonly afterMillis: number; readonly body: JsonObject }
   | { readonly _tag: "Stream"; readonly frames: ReadonlyArray<TimedFrame> }
 
-/** The request is not valid in the protocol. */
+/** The error for a request that is not valid in the protocol. */
 export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
   readonly status: number
   readonly message: string
@@ -24,7 +24,7 @@ export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
 }> {}
 
 export interface SimulatedProtocol {
-  /** The path after the base URL: `/chat/completions`. */
+  /** The path after the base URL, for example `/chat/completions`. */
   readonly path: string
   readonly answer: (request: JsonObject) => Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter>
 }

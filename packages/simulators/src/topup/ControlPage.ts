@@ -1,12 +1,12 @@
 /**
- * The control page of the simulator: all payments, with buttons for the possible actions on each.
+ * Renders the control page of the simulator: all payments, with buttons for the possible actions on each payment.
  */
 import { decimalText, possibleActions, type SimulatedPayment } from "./payment/SimulatedPayment.ts"
 import { actionForm, escapeHtml, page } from "./payment/SimulatorPage.ts"
 import { FAULT_MODES, type FaultMode } from "./WireFault.ts"
 
 export interface ControlPage {
-  /** Of the simulator. */
+  /** The origin of the simulator. */
   readonly origin: string
   readonly payments: ReadonlyArray<SimulatedPayment>
   readonly providers: ReadonlyArray<string>

@@ -1,6 +1,6 @@
 /**
- * The controls of the simulator: actions on payments, faults, and lists. The buttons of the control page are redirected
- * back to it; programs get JSON.
+ * Handles the controls of the simulator: actions on payments, faults, and lists. The buttons of the control page get a
+ * redirect back to the page; programs get JSON.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
@@ -25,7 +25,10 @@ export interface PaymentControlsOptions {
   readonly providers: ReadonlyArray<SimulatedProvider>
   readonly fault: WireFault
   readonly deliver: Deliver
-  /** The gateway that gets the webhooks of payments without a callback address: `http://127.0.0.1:8080`. */
+  /**
+   * The base URL of the gateway, for example `http://127.0.0.1:8080`. It gets webhooks of payments without a callback
+   * URL.
+   */
   readonly webhookBase: string | undefined
 }
 
@@ -33,7 +36,7 @@ const MAX_LINES = 8
 
 export class PaymentControls {
   readonly #options: PaymentControlsOptions
-  /** Newest first. */
+  /** The last actions, newest first. */
   #done: ReadonlyArray<string> = []
 
   constructor(options: PaymentControlsOptions) {
@@ -70,15 +73,15 @@ export class PaymentControls {
     const names = providers.map(({ name }) => name)
     const asked = isForm(request) ? Object.fromEntries(new URLSearchParams(request.body)) : readObject(request)
     if (!fault.set(asObject(asked)?.mode, asObject(asked)?.provider, names)) {
-      const wanted = `mode must be one of ${FAULT_MODES.join(", ")}; provider, if there, one of all, ${names.join(", ")}`
+      const wanted = `mode must be one of ${FAULT_MODES.join(", ")}; provider is optional: one of all, ${names.join(", ")}`
       return error(422, "unknown_fault", wanted)
     }
     const { mode, provider } = fault.now()
-    this.#note(request.now, `fault of ${provider}: ${mode}`)
+    this.#note(request.now, `fault for ${provider}: ${mode}`)
     return isForm(request) ? backToThePage : json(200, fault.now())
   }
 
-  /** Responds after the effect is visible on the wire and the webhook was delivered. */
+  /** Applies an action. Responds after the provider API shows the effect and the webhook was delivered. */
   #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
@@ -93,7 +96,7 @@ export class PaymentControls {
     })
   }
 
-  /** Sends a repeated deposit to the address of an order, or of one of its coins. */
+  /** Sends a repeated deposit to the address of an order, or to the address of one of its coins. */
   #again(name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const { payments, providers } = this.#options
@@ -150,7 +153,8 @@ export class PaymentControls {
   }
 }
 
-/** An order expires or fails in all its coins, but is paid in one coin: the one with a partial payment, or the first. */
+/** Selects the payments of an action. An order expires or fails in all coins, but is paid in one coin: the coin with a
+ * partial payment, or the first coin. */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
   const begun = found.find(({ received }) => received > 0n) ?? found[0]
@@ -168,7 +172,7 @@ const decoded = (name: string | undefined): string => {
   }
 }
 
-/** The page's buttons send forms; programs send JSON or no body. */
+/** Returns whether the request is from a browser. Buttons of the page send forms; programs send JSON or no body. */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 
 const backToThePage: WireResponse = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }

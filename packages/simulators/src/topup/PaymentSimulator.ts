@@ -1,7 +1,7 @@
 /**
- * Simulated payment providers on this machine, for development. The simulator uses the real protocols, so that the real
- * adapters run against it, and offers buttons to pay. Every response and every page is marked as a simulation. The
- * server refuses it in production.
+ * Simulates all payment providers on this machine, for development. The simulator uses the real protocols, so that the
+ * real adapters run against it, and has a page with buttons to pay. Every response and every page is marked as a
+ * simulation. The server refuses to run the simulator in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { localSimulatorUrl, type PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -18,14 +18,19 @@ import { makeDelivery } from "./WebhookDelivery.ts"
 import { type LostResponse, WireFault } from "./WireFault.ts"
 
 export interface PaymentSimulatorOptions {
-  /** 0, or absent, takes a free one. */
+  /** The port; 0 or undefined selects a free port. */
   readonly port?: number
-  /** The gateway that gets the webhooks of payments without a callback address: `http://127.0.0.1:8080`. */
+  /**
+   * The base URL of the gateway, for example `http://127.0.0.1:8080`. It gets webhooks of payments without a callback
+   * URL.
+   */
   readonly webhookBase?: string
 }
 
 export interface PaymentSimulator {
-  /** `http://127.0.0.1:4010`; each provider's wire is at its name below. */
+  /**
+   * The URL of the simulator, for example `http://127.0.0.1:4010`. The API of a provider is at the path with its name.
+   */
   readonly baseUrl: string
 }
 
@@ -42,10 +47,10 @@ const STANDING_HEADERS = {
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-/** Whether a response came from a payment simulator. */
+/** Returns whether a response came from a payment simulator. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
-/** Runs until its scope closes. Listens on loopback only. */
+/** Starts the simulator, which listens on loopback only and runs until the scope closes. */
 export const start = ({
   port = 0,
   webhookBase
@@ -73,8 +78,8 @@ export const start = ({
   })
 
 /**
- * Runs the simulator, or uses the one that another server of this machine runs on the port. Where another program
- * listens there, the simulator takes a free port.
+ * Starts the simulator, or joins the simulator that another server of this machine runs on the port. If another program
+ * uses the port, the simulator selects a free port.
  */
 export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
   SharedServer.startOrJoin<PaymentSimulator, Scope.Scope>({
@@ -85,7 +90,7 @@ export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
     joined: { baseUrl: localSimulatorUrl(options.port) }
   })
 
-/** The simulator as a server composes it with the real adapters. */
+/** The simulator in the form that a server connects to the real adapters. */
 export const paymentSimulation: PaymentSimulation = { counterparts: SIMULATED_PROVIDERS, startOrJoin }
 
 type Respond = (request: WireRequest) => Effect.Effect<WireResponse | LostResponse>
@@ -136,11 +141,11 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
     else write(response, responded)
   })
 
-/** A page of another origin in a browser on this machine must not reach the simulator, also not by DNS rebinding. */
+/** Returns whether a request comes from a web page of another origin, directly or by DNS rebinding. */
 const isForeign = (host: string, origin: string | undefined): boolean =>
   !/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host) || (origin !== undefined && origin !== `http://${host}`)
 
-/** Undefined where the body is too large. */
+/** Reads the body; returns `undefined` if the body is too large. */
 const readBody = (request: IncomingMessage): Effect.Effect<string | undefined> =>
   Effect.async((resume) => {
     const pieces: Array<Buffer> = []

@@ -1,5 +1,5 @@
 /**
- * The list of simulated payment providers. Each one names its counterpart in the registry of real providers.
+ * The list of simulated payment providers. Each has the name of a provider in the registry of real providers.
  */
 import { bscSimulator } from "./bsc/BscSimulator.ts"
 import { midtransSimulator } from "./midtrans/MidtransSimulator.ts"

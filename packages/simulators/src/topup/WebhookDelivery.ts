@@ -1,5 +1,5 @@
 /**
- * Delivers the webhooks of the simulator: once, to the address of the payment, without retries.
+ * Delivers the webhooks of the simulator: once, to the callback URL of the payment, without retries.
  */
 import * as Effect from "effect/Effect"
 import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
@@ -10,13 +10,13 @@ const MAX_CONCURRENT_DELIVERIES = 8
 /** The result of a delivery, for the control page. */
 export interface Delivered {
   readonly url: string
-  /** Undefined without a response in time. */
+  /** The HTTP status; undefined without a response before the timeout. */
   readonly status: number | undefined
 }
 
 export type Deliver = (url: string, webhook: SimulatedWebhook) => Effect.Effect<Delivered>
 
-/** Never fails: the state of the payment does not depend on its webhook. */
+/** Makes the delivery function, which never fails: the state of a payment does not depend on its webhook. */
 export const makeDelivery: Effect.Effect<Deliver> = Effect.gen(function* () {
   const turns = yield* Effect.makeSemaphore(MAX_CONCURRENT_DELIVERIES)
   return (url, webhook) =>

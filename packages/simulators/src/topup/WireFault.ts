@@ -1,19 +1,19 @@
 /**
- * A fault that the simulator injects into the responses of its providers.
+ * Injects a fault into the responses of the simulated providers.
  */
 import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 
 /**
- * `503`, `429` and `html` (a page instead of JSON, with status 200) replace the response of the provider. With
- * `hang` and `reset` the provider processes the request and only the response is lost: it never arrives, or the
- * connection is cut.
+ * `503`, `429` and `html` (a page instead of JSON, with status 200) replace the response of the provider. With `hang`
+ * and `reset`, the provider processes the request and only the response is lost: the response never arrives, or the
+ * connection is reset.
  */
 export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
 export type FaultMode = (typeof FAULT_MODES)[number]
 
 const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
 
-/** The response is not sent; the connection stays open for a while, or is cut. */
+/** A response that is not sent: the connection stays open for a while, or is reset. */
 export type LostResponse = "hang" | "reset"
 
 const ALL = "all"
@@ -22,7 +22,7 @@ export class WireFault {
   #mode: FaultMode = "none"
   #provider = ALL
 
-  /** For all providers or for one. Returns false for an unknown mode or provider. */
+  /** Sets the fault for all providers or for one. Returns false for an unknown mode or provider. */
   set(mode: unknown, provider: unknown, providers: ReadonlyArray<string>): boolean {
     const named = provider === undefined || provider === "" ? ALL : provider
     if (!isFaultMode(mode) || typeof named !== "string" || ![ALL, ...providers].includes(named)) return false
@@ -35,7 +35,7 @@ export class WireFault {
     return { mode: this.#mode, provider: this.#provider }
   }
 
-  /** The response that the caller of this provider gets. */
+  /** Returns the response that the caller of this provider gets. */
   distort(provider: string, respond: () => WireResponse): WireResponse | LostResponse {
     const mode = this.#provider === ALL || this.#provider === provider ? this.#mode : "none"
     switch (mode) {

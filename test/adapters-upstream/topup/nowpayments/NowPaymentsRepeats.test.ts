@@ -62,8 +62,8 @@ describe("a repeated deposit", () => {
   })
 
   it.each([
-    ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was asked for"],
-    ["of another order", { order_id: OTHER_NUMBER }, `not counted: it is of the order ${OTHER_NUMBER}`]
+    ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was requested"],
+    ["of another order", { order_id: OTHER_NUMBER }, `not counted: it belongs to the order ${OTHER_NUMBER}`]
   ])("%s is noted but not counted", (_, parts, remark) => {
     const { _tag, received, evidence } = seen(own("partially_paid", "10"), repeat("finished", "1500", parts))
     expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })

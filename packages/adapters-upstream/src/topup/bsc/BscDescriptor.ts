@@ -1,5 +1,5 @@
 /**
- * BNB Smart Chain as a payment provider of this installation: its environment variables and the settings they make.
+ * Describes BNB Smart Chain as a payment provider: environment variables, and the settings that are made from them.
  */
 import {
   Credential,
@@ -19,11 +19,11 @@ import * as DepositAddresses from "./DepositAddresses.ts"
 const environment = Schema.Struct({
   BSC_RPC_URLS: optional(
     listOf("JSON-RPC addresses", Credential),
-    "JSON-RPC nodes of BNB Smart Chain, the preferred one first; with the next one switches `crypto_bep20` on"
+    "JSON-RPC URLs of BNB Smart Chain nodes, comma-separated, the preferred node first. Together with BSC_XPUB, enables `crypto_bep20`"
   ),
   BSC_XPUB: optional(
     Credential,
-    "Extended public key (m/44'/60'/0'/0) that deposit addresses are derived from; no other deployment may have it"
+    "Extended public key (m/44'/60'/0'/0) from which deposit addresses are derived; no other deployment may use the same key"
   ),
   BSC_LOG_RANGE: withDefault(
     wholeNumber("a whole number of blocks", 1, 100_000),
@@ -33,7 +33,7 @@ const environment = Schema.Struct({
   BSC_RPC_QUORUM: withDefault(
     wholeNumber("a whole number of nodes", 1, 8),
     1,
-    "Number of nodes that must agree before a payment counts"
+    "Number of nodes that must report the same before a payment counts"
   )
 })
 

@@ -1,8 +1,8 @@
 /**
- * One node of the chain. It is used only after it has shown that it serves the right chain and the right tokens, and
+ * Reads from one node of the chain. A node is used only after a check that it serves the right chain and tokens, and
  * only while it keeps up with the chain: a node that is behind would never report a new payment.
  *
- * Balances are read at the `finalized` block, which no reorganisation takes back; confirmations are not counted.
+ * Balances are read at the `finalized` block, which no reorganisation can revert; confirmations are not counted.
  */
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Clock from "effect/Clock"
@@ -23,7 +23,7 @@ export interface Block {
   readonly minedAt: Date
 }
 
-/** Tokens that arrived at an address. */
+/** A transfer of tokens to an address. */
 export interface Transfer {
   readonly transaction: string
   readonly block: number
@@ -41,22 +41,23 @@ export interface BscNode {
   readonly name: string
   /** Fails unless the node serves this chain and these tokens. The result is cached. */
   readonly identify: Effect.Effect<void, RpcFailed>
-  /** The last final block. Fails when the block is too old. */
+  /** Returns the last final block. Fails if this block is too old. */
   readonly finalizedBlock: Effect.Effect<Block, RpcFailed>
   readonly block: (number: number) => Effect.Effect<Block, RpcFailed>
-  /** Of a token, at the last final block. */
+  /** Returns the token balance of a holder at the last final block. */
   readonly balanceOf: (contract: string, holder: string) => Effect.Effect<bigint, RpcFailed>
-  /** In the order of the chain. */
+  /** Returns the matching transfers in the order of the chain. */
   readonly transfers: (filter: TransferFilter) => Effect.Effect<ReadonlyArray<Transfer>, RpcFailed>
 }
 
-/** Shorter than the time in which an expired order can still be found paid. The chain needs two seconds. */
+/** The maximum age of the last final block. Shorter than the time in which an expired order can still be found paid. Blocks
+ * normally become final within a few seconds. */
 const MAX_LAG_MILLIS = 60_000
 
-/** A trillion tokens: more than exist, and less than the ledger can hold. */
+/** The maximum plausible balance: a trillion tokens, which is more than exist and less than the ledger can hold. */
 const MAX_BALANCE = 10n ** 30n
 
-/** In seconds. A larger number is not a valid date. */
+/** The upper bound of a block timestamp in seconds. A larger number is not a valid date. */
 const TIMESTAMP_BELOW = 2 ** 40
 
 const BlockHead = Schema.Struct({ number: Quantity, timestamp: Quantity.pipe(Schema.lessThan(TIMESTAMP_BELOW)) })
@@ -124,7 +125,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       }
       return Effect.map(rpc.call("eth_getLogs", [filter], Logs), (logs) =>
         logs.flatMap((log): ReadonlyArray<Transfer> => {
-          // A node may have ignored the filter.
+          // Check the addresses again, because a node may ignore the filter.
           const isOurs = same(log.address, contract) && same(log.topics[0], topics[0]) && same(log.topics[2], topics[2])
           if (!isOurs) return []
           return [{ transaction: log.transactionHash, block: log.blockNumber, amountRaw: log.data }]

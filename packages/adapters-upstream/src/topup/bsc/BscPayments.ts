@@ -1,9 +1,9 @@
 /**
- * Payments in USDT and USDC on BNB Smart Chain without an intermediary. Each order has its own address. The received
- * amount is the token balance at the last final block, less the balance before.
+ * Takes payments in USDT and USDC on BNB Smart Chain without an intermediary. Each order has a separate address. The
+ * received amount is the token balance at the last final block, minus the balance before the order was created.
  *
- * This adds up partial payments, is safe from reorganisations, and ignores false tokens. It cannot see withdrawals: an
- * address that is emptied before its order is credited seems to have received less than it did.
+ * This method adds up partial payments, is safe from reorganisations, and ignores false tokens. It cannot see
+ * withdrawals: if an address is emptied before its order is credited, the received amount appears too low.
  */
 import {
   AmountRejected,
@@ -33,8 +33,8 @@ const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
 
 /**
- * Unusable settings fail `probe` and every call that needs them. Deposits that were opened before are still refreshed
- * while the key is wrong.
+ * Makes the provider. With unusable settings, `probe` and every call that needs the settings fail. If only the extended
+ * public key is wrong, deposits that were opened before are still refreshed.
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -57,7 +57,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         notConfigured
       )
 
-    /** Applies the time limit and maps failures to those of the port. */
+    /** Applies the timeout and maps RPC failures to failures of the port. */
     const withinLimit = <A, E>(
       calls: Effect.Effect<A, E | JsonRpc.RpcFailed>
     ): Effect.Effect<A, E | ProviderUnavailable> =>
@@ -80,7 +80,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         { concurrency: "unbounded" }
       )
       const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-      // One node of another chain is an error in the settings, even when the other nodes work.
+      // A node that serves another chain is an error in the settings, even if the other nodes work.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures
@@ -88,11 +88,11 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       yield* Effect.logInfo("the first deposit address; the wallet must show the same", { provider: label, first })
     })
 
-    /** The balance before the payment; fails when the nodes of a quorum disagree. */
+    /** Returns the balance before the payment. Fails if the nodes of the quorum disagree. */
     const baselineOf = (contract: string, address: string) =>
       Effect.gen(function* () {
         const seen = yield* failover.ask(settings.rpcQuorum, (node) =>
-          // The block is read before the balance, so it is not after it.
+          // Read the block before the balance, so that the block is not later than the balance.
           Effect.all({ block: node.finalizedBlock, balance: node.balanceOf(contract, address) })
         )
         const [{ balance }] = seen
@@ -100,10 +100,13 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
           return yield* unavailable("bad_response", "the nodes disagree on the balance of a new address")
         }
         if (balance > 0n) {
-          yield* Effect.logWarning("a new deposit address is in use: does another deployment derive from this key?", {
-            provider: label,
-            address
-          })
+          yield* Effect.logWarning(
+            "a new deposit address is in use: does another deployment use the same extended public key?",
+            {
+              provider: label,
+              address
+            }
+          )
         }
         return { baselineRaw: balance, fromBlock: Math.min(...seen.map(({ block }) => block.number)) + 1 }
       })

@@ -1,13 +1,13 @@
 /**
- * BNB Smart Chain and its two dollar tokens, and the calls to their ERC-20 contracts.
+ * Constants of BNB Smart Chain and its two dollar tokens, and calls to their ERC-20 contracts.
  *
- * A node that serves another chain, or tokens with other decimals, is not used (see BscNode). A call is the first four
- * bytes of the hash of the function's signature, then its arguments as words of 32 bytes.
+ * A node that serves another chain, or tokens with another number of decimals, is not used (see BscNode). A call
+ * consists of the first four bytes of the hash of the function signature, and the arguments as words of 32 bytes.
  */
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 
 export const CHAIN_ID = 56
-/** Both tokens have 18 decimals on this chain, and 6 on others. */
+/** The decimals of both tokens on this chain. On many other chains they have 6 decimals. */
 export const TOKEN_DECIMALS = 18n
 
 export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
@@ -17,16 +17,16 @@ export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
 
 export const otherToken = (kind: TokenKind): TokenKind => (kind === "usdt" ? "usdc" : "usdt")
 
-/** `decimals()` */
+/** The encoded call of `decimals()`. */
 export const DECIMALS_CALL = "0x313ce567"
 
-/** `balanceOf(address)` */
+/** Encodes a call of `balanceOf(address)`. */
 export const balanceOfCall = (holder: string): string => `0x70a08231${word(holder)}`
 
-/** `Transfer(address,address,uint256)` */
+/** The topic of the event `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-/** Selects the transfers to a holder from any sender. */
+/** Returns the topics that select transfers to a holder from any sender. */
 export const transferTopicsTo = (holder: string): ReadonlyArray<string | null> => [
   TRANSFER_TOPIC,
   null,

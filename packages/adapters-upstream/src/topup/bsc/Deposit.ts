@@ -1,6 +1,6 @@
 /**
- * One order's deposit as it was opened: the address, the expected amount, and the balance before. Stored with the order,
- * so that it can be refreshed after the settings have changed.
+ * The deposit of one order at its creation: address, expected amount, and balance before the payment. The deposit is
+ * stored with the order, so that the order can be refreshed after the settings have changed.
  */
 import type { OpenedPayment } from "@tollgate/application/topup/PaymentProviders"
 import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -10,9 +10,9 @@ import * as Schema from "effect/Schema"
 
 /** The JSON in {@link OpenedPayment.state}. */
 export const DepositState = Schema.Struct({
-  /** Index of the wallet account, for the operator. */
+  /** The index of the address in the wallet, for the operator. */
   depositIndex: Schema.NonNegativeInt,
-  /** Balance of the address when the order was created, normally zero. It is not part of the payment. */
+  /** The balance of the address when the order was created, normally zero. This balance is not part of the payment. */
   baselineRaw: Schema.NonNegativeBigInt,
   /** Transfers before this block do not belong to this order. */
   fromBlock: Schema.NonNegativeInt
@@ -28,7 +28,7 @@ export interface Deposit {
   readonly fromBlock: number
 }
 
-/** None for a payment that another provider opened. */
+/** Reads the deposit from the stored payment; none for a payment that another provider opened. */
 export const ofOpened = ({ instructions, state }: OpenedPayment): Option.Option<Deposit> => {
   if (instructions._tag !== "Bep20") return Option.none()
   return Option.map(Schema.decodeUnknownOption(DepositState)(state), ({ baselineRaw, fromBlock }) => ({

@@ -1,9 +1,9 @@
 /**
- * One address for each order, derived from an extended public key (BIP-32): the server can make addresses and can
- * never spend from them.
+ * Derives one address per order from an extended public key (BIP-32): the server can derive addresses but cannot spend
+ * from them.
  *
- * The key is that of `m/44'/60'/0'/0`, or of the account above it; both give the addresses a wallet shows. It is kept
- * secret all the same: with one private key of any address it gives all the others.
+ * The key is that of `m/44'/60'/0'/0`, or of the account above it; both give the addresses that a wallet shows. The key
+ * is secret nevertheless: together with the private key of one address it reveals the private keys of all addresses.
  */
 
 import { secp256k1 } from "@noble/curves/secp256k1.js"
@@ -13,14 +13,14 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 export interface DepositAddresses {
-  /** The address of an order's deposit index, or the reason why there is none. */
+  /** Returns the address for the deposit index of an order, or the reason why there is none. */
   readonly at: (index: number) => Either.Either<string, string>
 }
 
 const ACCOUNT_DEPTH = 3
 const ADDRESSES_DEPTH = 4
 
-/** Address 0 of mnemonics that are published in manuals: every reader can spend money sent there. */
+/** Address 0 of mnemonics that are published in manuals: every reader can spend money that is sent there. */
 const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   // "test test test test test test test test test test test junk": hardhat, anvil
   "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -32,7 +32,7 @@ const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 ])
 
-/** The addresses of a key, or the reason why it is refused. The reason never contains the key. */
+/** Reads an extended public key, or returns the reason why it is rejected. The reason never contains the key. */
 export const read = (
   xpub: Redacted.Redacted<string>,
   { simulated }: { readonly simulated: boolean }
@@ -69,7 +69,7 @@ const addressAt = (chain: HDKey, index: number): Either.Either<string, string> =
 
 const ADDRESS_BYTES = 20
 
-/** The address with its checksum: the case of its letters (EIP-55), which wallets verify before they send. */
+/** Returns the address with the checksum in the case of its letters (EIP-55). Wallets verify it before they send. */
 export const checksummed = (address: string): string => {
   const digits = address.slice("0x".length).toLowerCase()
   const hash = hex(keccak_256(Buffer.from(digits, "ascii")))
@@ -77,7 +77,7 @@ export const checksummed = (address: string): string => {
   return `0x${cased.join("")}`
 }
 
-/** The account that the private key of this public key, compressed or not, controls. */
+/** Returns the address of a public key, compressed or not. */
 export const addressOfPublicKey = (publicKey: Uint8Array): string => {
   const point = secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)
   return checksummed(`0x${hex(keccak_256(point).subarray(-ADDRESS_BYTES))}`)

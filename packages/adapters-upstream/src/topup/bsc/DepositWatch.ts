@@ -1,6 +1,6 @@
 /**
- * The amount that arrived at an order's address, decided by balances at final blocks. The transfers are searched
- * afterwards, as evidence; nothing depends on finding them.
+ * Determines the amount that arrived at the address of an order from balances at final blocks. The transfers are
+ * searched afterwards, as evidence; no decision depends on them.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -16,17 +16,20 @@ import { RpcFailed } from "./JsonRpc.ts"
 import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
-  /** The amount that arrived since the order was created. It can decrease later; the caller keeps the maximum. */
+  /**
+   * Observes the amount that arrived since the order was created. The amount can decrease later; the caller keeps the
+   * maximum.
+   */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
-/** Together less than the time limit of a provider. */
+/** The timeouts of the decision and of the evidence. Together they are shorter than the timeout of a provider. */
 const DECISION_TIMEOUT = Duration.seconds(5.5)
 const EVIDENCE_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_STRAYS = 1_000
 
-/** The report of one node, or the lowest of several. */
+/** The result of one node, or the lowest of several results. */
 interface Seen {
   readonly block: Block
   readonly receivedRaw: TokenRaw
@@ -41,7 +44,7 @@ export const make = (
     const look = (node: BscNode) =>
       Effect.gen(function* () {
         const balance = yield* node.balanceOf(contract, address)
-        // The block is read after the balance, so transfers up to it explain the whole balance.
+        // Read the block after the balance, so that the transfers up to this block explain the whole balance.
         const block = yield* node.finalizedBlock
         const seen: Seen = { block, receivedRaw: TokenRaw(balance > baselineRaw ? balance - baselineRaw : 0n) }
         return seen
@@ -51,7 +54,7 @@ export const make = (
       if (rpcQuorum === 1 || first.receivedRaw < expectedRaw) return first
       const all = yield* nodes.ask(rpcQuorum, look)
       const least = all.reduce((a, b) => (b.receivedRaw < a.receivedRaw ? b : a))
-      // Neither paid nor unpaid: one node is behind or wrong.
+      // The order is neither paid nor unpaid: one node is behind or wrong.
       return least.receivedRaw < expectedRaw ? yield* disputed : least
     })
   }
@@ -90,7 +93,7 @@ export const make = (
       }))
     )
 
-  /** Addresses with stray tokens that are already logged. */
+  /** Addresses whose tokens of the wrong kind are already logged. */
   const strays = new Set<string>()
 
   const strayEvidence = ({ tokenKind, address }: Deposit): Effect.Effect<PaymentEvidence | undefined> =>

@@ -1,6 +1,6 @@
 /**
- * Several nodes as one. They are called in the order of the settings, with recently failed nodes last. Each result of
- * one query comes from a different node, so that a quorum is real.
+ * Queries several nodes in the order of the settings, with recently failed nodes last. Each result of one query comes
+ * from a different node, so that a quorum needs that many nodes.
  */
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -12,11 +12,11 @@ import { RpcFailed } from "./JsonRpc.ts"
 export type Query<A> = (node: BscNode) => Effect.Effect<A, RpcFailed>
 
 export interface Failover {
-  /** The results of `wanted` nodes; fails when fewer nodes return one. */
+  /** Returns the results of `wanted` nodes. Fails if fewer nodes return a result. */
   readonly ask: <A>(wanted: number, query: Query<A>) => Effect.Effect<Arr.NonEmptyReadonlyArray<A>, RpcFailed>
 }
 
-/** A failed node is called last for this time. */
+/** The time for which a failed node is called last. */
 const DEFERRAL_MILLIS = 30_000
 
 export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
@@ -27,7 +27,7 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
 
   const noteFailure = (node: BscNode, failure: RpcFailed) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // A node that refuses one call may still serve others.
+      // A node that refuses one call may still serve other calls.
       if (failure.kind === "rejected") return Effect.void
       const isNews = (lastUntilMillis.get(node) ?? 0) <= now
       lastUntilMillis.set(node, now + DEFERRAL_MILLIS)

@@ -1,8 +1,9 @@
 /**
- * JSON-RPC 2.0 over HTTP to one node: one call for each request, with a timeout and a maximum response size, and the
- * hexadecimal numbers that nodes write.
+ * Calls one node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size. Decodes
+ * the hexadecimal numbers that nodes write.
  *
- * All calls are reads, so a broken call is retried once: the node may have closed a kept-alive connection.
+ * All calls only read, so a call whose connection fails is retried once: the node may have closed a kept-alive
+ * connection.
  */
 import { unescape } from "node:querystring"
 import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
@@ -12,12 +13,12 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
 
-/** A call without a usable response. */
+/** The error of a call without a usable response. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
   readonly kind: ProviderUnavailable["kind"]
-  /** The node's own error code, where it gave one. */
+  /** The JSON-RPC error code of the node, if the node sent one. */
   readonly code: number | undefined
-  /** For the log: names the node by its place in the settings, never by its address. */
+  /** Text for the log. It names the node by its position in the settings, never by its URL. */
   readonly detail: string
 }> {}
 
@@ -36,7 +37,7 @@ const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
-/** Connections for all nodes. */
+/** Creates the HTTP connections for all nodes. */
 export const openAgent: Effect.Effect<Agent> = Effect.sync(
   () =>
     new Agent({
@@ -96,7 +97,7 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         }
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
-          // Secrets are removed before the text is cut, because a cut key would not be recognized.
+          // Remove secrets before the text is cut, because a cut key would not be recognized.
           const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
@@ -115,7 +116,7 @@ const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
 
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
-/** Only the code of the error is used, because its message contains the host name. */
+/** Maps a connection error. Uses only the error code, because the message contains the host name. */
 const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the response to ${method} is too long`]
@@ -130,20 +131,20 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
 
 const MIN_SECRET_CHARACTERS = 8
 
-/** Nodes repeat access keys in their errors. Every long piece of the address is treated as a key. */
+/** Removes access keys that nodes repeat in error messages. Treats every long part of the URL as a key. */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
     .filter((piece) => piece.length >= MIN_SECRET_CHARACTERS)
     .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)
 
-/** A number that is small enough for a JavaScript number, such as a block or a time. */
+/** Decodes a hexadecimal number that is exact as a JavaScript number, such as a block number or a timestamp. */
 export const Quantity = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{1,13}$/i)),
   Schema.NonNegativeInt,
   { strict: true, decode: (text) => Number.parseInt(text, 16), encode: (n) => quantityOf(n) }
 )
 
-/** An unsigned integer of 256 bits, as contracts return it. */
+/** Decodes an unsigned 256-bit integer, as contracts return it. */
 export const Word = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{64}$/i)),
   Schema.NonNegativeBigIntFromSelf,

@@ -1,8 +1,8 @@
 /**
- * Searches the transfers that explain a balance, as evidence, from the newest block backwards.
+ * Searches the transfers that explain a balance, from the newest block backwards. The transfers are only evidence.
  *
- * Many nodes search few blocks only or none, and each reports that in its own way. So every refused range is halved, a
- * few times at most: nothing depends on the result.
+ * Many nodes search only a few blocks or none, and each node reports this limit differently. Therefore the scan halves
+ * every refused range, a few times at most: no decision depends on the result.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -14,7 +14,7 @@ export interface Sought {
   readonly to: string
   readonly fromBlock: number
   readonly toBlock: number
-  /** The balance to explain. */
+  /** The balance to explain, in the smallest unit of the token. */
   readonly amountRaw: bigint
 }
 
@@ -22,7 +22,7 @@ const MAX_CALLS = 12
 const MAX_HALVINGS = 4
 const METHOD_NOT_FOUND = -32601
 
-/** In the order of the chain; perhaps not all. */
+/** Returns transfers in the order of the chain, possibly not all. */
 export const scan = (
   node: BscNode,
   { contract, to, fromBlock, toBlock, amountRaw }: Sought,
@@ -49,7 +49,7 @@ export const scan = (
     return found
   })
 
-/** The block in which enough had arrived; absent when the transfers do not explain the amount. */
+/** Returns the block in which enough had arrived; `undefined` if the transfers do not explain the amount. */
 export const completedIn = (
   transfers: ReadonlyArray<Transfer>,
   enoughRaw: bigint,

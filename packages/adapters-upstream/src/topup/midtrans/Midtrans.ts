@@ -1,5 +1,6 @@
 /**
- * QRIS by Midtrans, through its Core API: one charge. Its response contains the text of the code and a picture.
+ * Takes QRIS payments through the Midtrans Core API. One charge per order returns the text of the QRIS code and a
+ * picture.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -17,12 +18,12 @@ import * as MidtransWebhook from "./MidtransWebhook.ts"
 export const NAME = "midtrans"
 const MINUTE_MILLIS = 60_000
 
-/** No order has this number. The response of Midtrans shows whether the server key is valid. */
+/** An order number that no order has: the response to its status request shows whether the server key is valid. */
 const NO_ORDER = "RTO-probe"
 
 export interface MidtransSettings extends AccountSettings {
   readonly serverKey: Redacted.Redacted<string>
-  /** Acquirer of the QRIS codes. */
+  /** The acquirer of the QRIS codes. */
   readonly acquirer: "gopay" | "airpay shopee"
 }
 
@@ -52,7 +53,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
             transaction_details: { order_id: intent.orderNumber, gross_amount: total },
             qris: { acquirer },
             custom_expiry: { expiry_duration: BigInt(expiryMinutes), unit: "minute" }
-            // The payer is left out: Midtrans does not need it, and could refuse an unusual name or address.
+            // The payer's data is omitted: Midtrans does not need it and could refuse an unusual name or email address.
           },
           repeatable: true,
           read: (response) =>
@@ -110,7 +111,9 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
   })
 
 const CREATED = /^20[01]$/
-/** Cancelled before, or never created: there is nothing to cancel. */
+/**
+ * Matches status codes after a cancellation, including those of an order that was cancelled before or never created.
+ */
 const CANCELLED = /^(200|404|407|412)$/
 const PROBED = /^(2\d\d|404|407)$/
 

@@ -1,5 +1,5 @@
 /**
- * Midtrans as a payment provider of this installation: its environment variables and the settings they make.
+ * Describes Midtrans as a payment provider: environment variables, and the settings that are made from them.
  */
 import {
   Credential,
@@ -14,12 +14,12 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { type MidtransSettings, make, NAME } from "./Midtrans.ts"
 
 const environment = Schema.Struct({
-  MIDTRANS_BASE_URL: withDefault(HttpAddress, "https://api.midtrans.com", "Address of Midtrans, for `qris`"),
-  MIDTRANS_SERVER_KEY: optional(Credential, "Its server key; switches `qris` on"),
+  MIDTRANS_BASE_URL: withDefault(HttpAddress, "https://api.midtrans.com", "Base URL of the Midtrans API, for `qris`"),
+  MIDTRANS_SERVER_KEY: optional(Credential, "Midtrans server key; enables `qris`"),
   MIDTRANS_QRIS_ACQUIRER: withDefault(
     kind("gopay or airpay shopee", Schema.Literal("gopay", "airpay shopee")),
     "gopay",
-    "Acquirer of its QRIS codes: `gopay` or `airpay shopee`"
+    "Acquirer of the Midtrans QRIS codes: `gopay` or `airpay shopee`"
   )
 })
 

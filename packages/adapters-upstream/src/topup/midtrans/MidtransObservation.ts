@@ -17,13 +17,13 @@ export const toObservation = (
   return meaningOf(transaction)
 }
 
-/** The difference between a payment and the requested one; undefined without a difference. */
+/** Returns the first difference between a payment and the requested payment; `undefined` if they match. */
 export const mismatchOf = (
   { order_id, gross_amount, currency }: Transaction,
   orderNumber: string,
   total: Idr
 ): string | undefined => {
-  if (order_id !== orderNumber) return `it is of the order ${order_id}`
+  if (order_id !== orderNumber) return `it belongs to the order ${order_id}`
   if (idrOf(gross_amount) !== total) return `its amount is ${gross_amount}`
   if ((currency ?? "IDR") !== "IDR") return `its currency is ${currency}`
   return undefined
@@ -60,7 +60,7 @@ const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }
     case "deny":
     case "failure":
       return { _tag: "Failed", reason: status, received }
-    // The money was paid and then returned, in whole or in part.
+    // The money was paid and then refunded, in full or in part.
     case "refund":
     case "partial_refund":
     case "chargeback":

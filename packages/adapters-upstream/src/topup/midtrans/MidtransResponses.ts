@@ -1,5 +1,5 @@
 /**
- * Reads Midtrans' responses: the opened payment, the requested one, or the failure that the response reports.
+ * Reads responses of Midtrans: an opened payment, a requested payment, or the failure that the response reports.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
@@ -11,7 +11,7 @@ import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
 
-/** The reply where its own status is an expected one; otherwise the failure it reports. */
+/** Returns the reply if the status code in the body is expected; otherwise the failure that the reply reports. */
 export const readReply = (
   failures: PaymentFailure,
   body: unknown,
@@ -35,7 +35,7 @@ const refusalOf = (
   const reported = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
   if (code === "400" && /amount/i.test(reported)) return amountRejected(reported)
   if (code === "401" || code === "403") return unavailable("unauthorized", `status ${code}`)
-  // The order number is taken: by an earlier attempt of ours that got no response.
+  // The order number is in use, by an earlier attempt that got no response.
   if (code === "406") return unavailable("rejected", reported, true)
   if (code === "429") return unavailable("rate_limited", reported)
   if (/^5/.test(code)) return unavailable("server_error", reported, true)
@@ -46,7 +46,7 @@ const refusalOf = (
 export interface Asked {
   readonly orderNumber: string
   readonly total: Idr
-  /** Used where Midtrans gives no time. */
+  /** The expiry time if the response contains none. */
   readonly expiresAt: Date
 }
 
@@ -66,7 +66,7 @@ export const readCharge = (
   const { qr_string: qrContent, transaction_id: transactionId } = charge
   if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
   const fault = Qris.faultOf(qrContent, total)
-  // Codes of the test system cannot be paid.
+  // QRIS codes of the test system are not valid.
   if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: transactionId,
@@ -82,7 +82,7 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
   return url !== undefined && isPayable(url, settings) ? url : undefined
 }
 
-/** A response without a transaction is a failure, even with a good status. */
+/** Reads a transaction. A response without one is a failure, even with a successful status. */
 export const readTransaction = (
   failures: PaymentFailure,
   body: unknown

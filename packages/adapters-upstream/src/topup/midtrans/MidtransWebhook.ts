@@ -1,6 +1,6 @@
 /**
- * Notifications of Midtrans. The signature is a member of the body, over the order, the status, the amount as written, and
- * our server key.
+ * Verifies notifications from Midtrans. The signature is a member of the body and covers the order number, the status
+ * code, the amount as written, and our server key.
  */
 import { createHash } from "node:crypto"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
@@ -12,7 +12,7 @@ import * as ExactJson from "../wire/ExactJson.ts"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification } from "./MidtransWire.ts"
 
-/** The signed members, unchanged from the notification. */
+/** The signed members, exactly as written in the notification. */
 export interface Signed {
   readonly order_id: string
   readonly status_code: string

@@ -1,5 +1,6 @@
 /**
- * Schemas of the Midtrans Core API and its notifications. Read as {@link ExactJson}: every number is a text.
+ * Schemas of the Midtrans Core API and its notifications. Bodies are read as {@link ExactJson}: every number is a
+ * string.
  *
  *     POST /v2/charge                 201, or an error that may come with HTTP 200
  *     GET  /v2/{order_id}/status      404 in the body for an order it does not know, 407 for one that has expired
@@ -7,7 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** Part of every response. The HTTP status is less precise. */
+/** The members of every response. The status code in the body is more precise than the HTTP status. */
 export const Reply = Schema.Struct({
   status_code: Schema.String,
   status_message: Schema.optional(Schema.NullOr(Schema.String)),
@@ -15,7 +16,7 @@ export const Reply = Schema.Struct({
 })
 export type Reply = typeof Reply.Type
 
-/** A payment: in the response to its charge, in its status and in its notifications. */
+/** A payment, as in the response to a charge, in a status response and in notifications. */
 export const Transaction = Schema.Struct({
   transaction_id: Schema.NonEmptyString,
   order_id: Schema.String,
@@ -27,7 +28,9 @@ export const Transaction = Schema.Struct({
 })
 export type Transaction = typeof Transaction.Type
 
-/** Actions with the address of a picture of the code. The second one has the frame that the regulator requires. */
+/**
+ * Names of actions with the URL of a picture of the code. The second picture has the frame that the regulator requires.
+ */
 export const PICTURE_ACTION = "generate-qr-code"
 export const FRAMED_PICTURE_ACTION = "generate-qr-code-v2"
 
@@ -46,7 +49,7 @@ export const Notification = Schema.Struct({
   signature_key: Schema.String
 })
 
-/** Midtrans sends Jakarta time without an offset. */
+/** Parses a timestamp. Midtrans sends Jakarta time without an offset. */
 export const timeOf = (text: string | null | undefined): Date | undefined => {
   const parts = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(text ?? "")
   if (parts === null) return undefined

@@ -1,6 +1,6 @@
 /**
- * USDT and USDC by NOWPayments: one payment for each coin, all for the same order, so that the payer chooses a network
- * by paying. One token is one dollar.
+ * Takes USDT and USDC through NOWPayments. An order has one payment per coin, so that the payer chooses a network by
+ * paying. One token counts as one dollar.
  */
 import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -25,10 +25,10 @@ import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } fro
 export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
 
-/** One payment decides these results. Any other result needs the statuses of all payments. */
+/** Results that one payment decides. Any other result needs the statuses of all payments. */
 const DECISIVE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
 
-/** The payments of an order, as stored with it. */
+/** The payments of an order, as stored with the order. */
 const OpenedState = Schema.Struct({
   payments: Schema.NonEmptyArray(Schema.Struct({ paymentId: Schema.NonEmptyString, currency: Schema.NonEmptyString }))
 })
@@ -36,7 +36,7 @@ const OpenedState = Schema.Struct({
 export interface NowPaymentsSettings extends AccountSettings {
   readonly apiKey: Redacted.Redacted<string>
   readonly ipnSecret: Redacted.Redacted<string>
-  /** NOWPayments' codes of USDT and USDC on the networks we accept, for example `usdttrc20`. */
+  /** NOWPayments codes of USDT and USDC on the accepted networks, for example `usdttrc20`. */
   readonly currencies: ReadonlyArray<string>
 }
 
@@ -61,7 +61,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         body: {
           price_amount: digits,
           price_currency: "usd",
-          // Without it NOWPayments converts at its own rate.
+          // Without `pay_amount`, NOWPayments converts at a rate of its choice.
           pay_amount: digits,
           pay_currency: currency,
           order_id: orderNumber,
@@ -97,7 +97,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
           instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
-          // NOWPayments keeps the address open for a week; money that arrives in that time is observed.
+          // NOWPayments keeps the address open for a week and reports money that arrives in that time.
           expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
           state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
         } satisfies OpenedPayment
@@ -119,7 +119,9 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return payment
       })
 
-    /** None if NOWPayments has no such payment, because the reference comes from outside the gateway. */
+    /**
+     * Fetches a repeated payment. None if NOWPayments does not know the payment: the reference comes from a webhook.
+     */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
         Effect.catchIf(
@@ -185,7 +187,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     }
   })
 
-/** An amount is reported as rejected only when no coin failed for a temporary reason and one rejected it. */
+/** Selects the failure to report. AmountRejected is reported only if no coin failed for a temporary reason. */
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]

@@ -1,5 +1,5 @@
 /**
- * NOWPayments as a payment provider of this installation: its environment variables and the settings they make.
+ * Describes NOWPayments as a payment provider: environment variables, and the settings that are made from them.
  */
 import {
   Credential,
@@ -14,17 +14,24 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
 import { coinsOf } from "./NowPaymentsWire.ts"
 
-/** A code of a supported coin, which is worth one dollar. */
+/** The code of a supported coin. Every supported coin is worth one dollar. */
 const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))
 
 const environment = Schema.Struct({
-  NOWPAYMENTS_BASE_URL: withDefault(HttpAddress, "https://api.nowpayments.io", "Address of NOWPayments, for `crypto`"),
-  NOWPAYMENTS_API_KEY: optional(Credential, "Its API key; with the next one switches `crypto` on"),
-  NOWPAYMENTS_IPN_SECRET: optional(Credential, "Its webhook secret"),
+  NOWPAYMENTS_BASE_URL: withDefault(
+    HttpAddress,
+    "https://api.nowpayments.io",
+    "Base URL of the NOWPayments API, for `crypto`"
+  ),
+  NOWPAYMENTS_API_KEY: optional(
+    Credential,
+    "NOWPayments API key; together with NOWPAYMENTS_IPN_SECRET, enables `crypto`"
+  ),
+  NOWPAYMENTS_IPN_SECRET: optional(Credential, "NOWPayments webhook secret"),
   NOWPAYMENTS_CURRENCIES: withDefault(
     listOf("codes of USDT and USDC, like usdttrc20", Coin),
     ["usdttrc20", "usdcmatic"],
-    "Its codes of the tokens to take, with commas between them; the account must have them switched on"
+    "NOWPayments codes of the accepted tokens, comma-separated; they must be enabled in the NOWPayments account"
   )
 })
 

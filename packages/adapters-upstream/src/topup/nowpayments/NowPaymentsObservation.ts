@@ -1,5 +1,5 @@
 /**
- * Combines the statuses of an order's payments at NOWPayments, one for each coin, into one observation.
+ * Combines the NOWPayments payments of an order, one per coin, into one observation.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentEvidence, PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -13,7 +13,7 @@ export interface Asked {
   readonly amount: UsdMicro
 }
 
-/** The observation of one payment. */
+/** Maps one payment to an observation. */
 export const toObservation = (payment: Payment, asked: Asked): PaymentObservation => {
   const mismatch = mismatchOf(payment, asked)
   const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
@@ -25,16 +25,16 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
   }
 }
 
-/** Whether the money is for the order and in its coin: other coins are not worth a dollar. */
+/** Returns whether a payment is for the order and in the requested coin: other coins are not worth a dollar. */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
 
-/** The difference between a payment and the requested one; undefined without a difference. */
+/** Returns the first difference between a payment and the requested payment; `undefined` if they match. */
 export const mismatchOf = (
   { order_id, pay_currency, price_currency, pay_amount, parent_payment_id }: Payment,
   { orderNumber, currency, amount }: Asked
 ): string | undefined => {
-  if (order_id !== orderNumber) return `it is of the order ${order_id}`
+  if (order_id !== orderNumber) return `it belongs to the order ${order_id}`
   if (pay_currency.toLowerCase() !== currency) return `its currency is ${pay_currency}`
   if (price_currency.toLowerCase() !== "usd") return `its price is in ${price_currency}`
   if (usdMicroOf(pay_amount) !== amount) return `its amount is ${pay_amount}`
@@ -43,8 +43,8 @@ export const mismatchOf = (
 }
 
 /**
- * Any payment in full pays the order. Otherwise a suspicious one comes first. The order has ended only when every
- * payment has.
+ * Combines observations. One payment in full pays the order. Otherwise a suspicious payment has priority. The order has
+ * ended only when every payment has ended.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
   const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
@@ -87,7 +87,7 @@ const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
     case "failed":
     case "refunded":
       return { _tag: "Failed", reason: payment.payment_status }
-    // Confirmed is not final, and a partial payment can be completed.
+    // The status `confirmed` is not final, and a partial payment can still be completed.
     default:
       return { _tag: "Pending" }
   }
@@ -110,7 +110,7 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
   return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
 }
 
-/** The amount that has reached the merchant; before that it can still be lost. */
+/** Returns the amount that has reached the merchant. Money that has not reached the merchant can still be lost. */
 export const arrivedIn = (payment: Payment): UsdMicro =>
   UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
 

@@ -1,27 +1,27 @@
 /**
- * Repeated deposits to an address of an order. NOWPayments makes each of them a separate payment, which refers to the
- * payment it repeats and often to no order.
+ * Handles repeated deposits to an address of an order. NOWPayments makes each repeated deposit a separate payment,
+ * which refers to the original payment and often to no order.
  *
- * Its amount counts as received for the order once it has arrived, and it is always noted. It completes no order:
- * that would need the sum of several payments, and NOWPayments does not document that the amount of the first payment
- * stays the same after the second. An operator decides. A deposit in another coin is not worth a dollar and does not
- * count.
+ * The amount of a repeat counts as received for the order once it has arrived, and is always noted. A repeat does not
+ * complete an order: the gateway would have to add up several payments, and NOWPayments does not document that the
+ * amount of the first payment stays the same after the second. An operator decides. A deposit in another coin does not
+ * count, because it is not worth a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { type Asked, arrivedIn } from "./NowPaymentsObservation.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
-/** One of the order's own payments, and the request it was opened with. */
+/** A payment that the gateway opened for the order, and the request that opened it. */
 export interface Own {
   readonly payment: Payment
   readonly asked: Asked
 }
 
-/** The number of repeats that an order stores. */
+/** The maximum number of repeats per order. */
 const MAX_REPEATS = 20
 
-/** The payments to refresh besides the order's own: reported ones, and those that its own refer to. */
+/** Returns the references of repeats to refresh: those in webhooks, and those that the order's payments refer to. */
 export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
@@ -31,7 +31,7 @@ export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<strin
 const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>
   Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string" && /^\d{1,20}$/.test(id)) : []
 
-/** The observation of the order's own payments together with their repeats. */
+/** Adds repeats to the observation of the order's payments. */
 export const withRepeats = (
   observation: PaymentObservation,
   own: ReadonlyArray<Own>,
@@ -58,7 +58,7 @@ interface Repeat {
   readonly remark: string
 }
 
-/** Undefined for a payment that repeats none of these, and until its money has arrived. */
+/** Returns the repeat; `undefined` if the payment repeats none of these payments, or its money has not arrived. */
 const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
@@ -73,7 +73,7 @@ const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined
   }
 }
 
-/** The original is the payment that the repeat names, that names the repeat, or that has the same address. */
+/** Finds the original payment: the repeat names it, it names the repeat, or both have the same address. */
 const originalOf = (
   { payment_id, parent_payment_id, pay_address }: Payment,
   own: ReadonlyArray<Own>
@@ -88,8 +88,8 @@ const originalOf = (
 const HAS_ENDED: ReadonlySet<string> = new Set(["partially_paid", "finished", "failed", "refunded", "expired"])
 
 const foreignTo = ({ order_id, pay_currency }: Payment, { asked }: Own): string | undefined => {
-  if (order_id && order_id !== asked.orderNumber) return `it is of the order ${order_id}`
-  if (pay_currency.toLowerCase() !== asked.currency) return `${asked.currency} was asked for`
+  if (order_id && order_id !== asked.orderNumber) return `it belongs to the order ${order_id}`
+  if (pay_currency.toLowerCase() !== asked.currency) return `${asked.currency} was requested`
   return undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reads NOWPayments' responses: a payment opened in one coin, the requested data, or the failure.
+ * Reads responses of NOWPayments: a payment opened in one coin, the requested data, or a failure.
  */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
@@ -12,7 +12,7 @@ import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.t
 
 export type Failure = AmountRejected | ProviderUnavailable
 
-/** A response of this shape, or the refusal in it. The HTTP status is not used. */
+/** Decodes a response with a schema, or returns the refusal in it. Does not use the HTTP status. */
 export const readAs = <A, I>(
   failures: PaymentFailure,
   body: unknown,

@@ -1,8 +1,9 @@
 /**
- * Notifications of NOWPayments: signed in a header, over the body serialized again with sorted members. An older form
- * of the signature sorts the same names but drops members that only nested objects have.
+ * Verifies notifications from NOWPayments. The signature in a header covers the body, serialized again with sorted
+ * members. An older form of the signature sorts the same names but omits members that only nested objects have.
  *
- * That text contains numbers as JavaScript writes them. Therefore only this file reads numbers as JavaScript numbers.
+ * The signed text contains numbers as JavaScript writes them. Therefore only this file reads numbers as JavaScript
+ * numbers.
  */
 import { createHmac } from "node:crypto"
 import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/topup/PaymentProviders"
@@ -13,10 +14,10 @@ import * as Schema from "effect/Schema"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
-/** The signed form of the body. */
+/** Returns the signed text of a body. */
 export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
 
-/** The older signed form. */
+/** Returns the signed text in the older form. */
 export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
 
 export const signatureOf = (text: string, ipnSecret: string): Buffer =>
@@ -26,7 +27,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   verify: (headers, bytes) =>
     Either.try(() => {
       const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
-      // Too deep nesting throws, and so does invalid JSON.
+      // Invalid JSON throws, and so does nesting that is too deep.
       return { body, text: canonical(body) }
     }).pipe(
       Either.filterOrLeft(
@@ -43,7 +44,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   acknowledgement: {}
 })
 
-/** Notifications of payouts and other events name no order of this gateway. */
+/** Returns the order that a notification reports. Notifications of payouts and other events name none. */
 const reportedIn = (body: unknown): Reported =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),

@@ -1,5 +1,5 @@
 /**
- * Schemas of the NOWPayments API. Read as {@link ExactJson}: every number is a text, and so is every reference.
+ * Schemas of the NOWPayments API. Bodies are read as {@link ExactJson}: every number and every reference is a string.
  *
  *     POST /v1/payment
  *     GET  /v1/payment/{payment_id}
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 
 const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
 
-/** A payment: in the response to its creation and to every refresh. */
+/** A payment, as in the response to its creation and to every refresh. */
 export const Payment = Schema.Struct({
   payment_id: Schema.NonEmptyString,
   payment_status: Schema.String,
@@ -21,11 +21,13 @@ export const Payment = Schema.Struct({
   pay_address: OptionalText,
   order_id: Schema.NullOr(Schema.String),
   actually_paid: OptionalText,
-  /** Set on a repeated deposit, or one in another coin. Notifications have it; statuses may not. */
+  /**
+   * Set for a repeated deposit or a deposit in another coin. Notifications have this member; status responses may not.
+   */
   parent_payment_id: OptionalText,
-  /** The repeated deposits to this payment's address. */
+  /** The repeated deposits to the address of this payment. */
   payment_extra_ids: Schema.optional(Schema.Unknown),
-  /** The transaction that paid, once there is one. */
+  /** The hash of the paying transaction, once it exists. */
   payin_hash: OptionalText,
   updated_at: OptionalText
 })
@@ -43,14 +45,14 @@ export const Refusal = Schema.Struct({ code: OptionalText, statusCode: OptionalT
 
 export const Coins = Schema.Struct({ selectedCurrencies: Schema.Array(Schema.String) })
 
-/** Reference of a payment: digits only, because it becomes part of a path. */
+/** The reference of a payment: digits only, because it becomes part of a URL path. */
 const Reference = Schema.Union(
   Schema.String.pipe(Schema.pattern(/^\d{1,20}$/)),
   Schema.Number.pipe(Schema.int(), Schema.positive())
 )
 const OptionalReference = Schema.optional(Schema.NullOr(Reference))
 
-/** Not read as {@link ExactJson}, because of its signature. A payment that repeats another may have no order. */
+/** A notification, read without {@link ExactJson} because of its signature. A repeated payment may have no order. */
 export const Notification = Schema.Struct({
   payment_id: OptionalReference,
   parent_payment_id: OptionalReference,
@@ -62,14 +64,14 @@ export const SIGNATURE_HEADER = "x-nowpayments-sig"
 export interface NowPaymentsCoin {
   readonly code: string
   readonly tokenKind: TokenKind
-  /** Used where the provider names no network. */
+  /** The network, if the response of the provider contains none. */
   readonly network: string
 }
 
-/** More addresses would confuse a payer. */
+/** The maximum number of coins per order. More addresses would confuse a payer. */
 export const MAX_COINS = 8
 
-/** Without duplicates, in the given order. Codes of other coins are left out: they are not worth a dollar. */
+/** Returns the known coins without duplicates, in the given order. Omits other coins, which are not worth a dollar. */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))
   return [...unique].flatMap((code) => coinOf(code) ?? []).slice(0, MAX_COINS)

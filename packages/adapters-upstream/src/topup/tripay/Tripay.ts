@@ -1,5 +1,6 @@
 /**
- * QRIS on a hosted page, by Tripay: a closed payment over one channel. The response contains the page and the code.
+ * Takes QRIS payments on a page hosted by Tripay: one closed payment over one channel per order. The response contains
+ * the URL of the page and the QRIS code.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -23,9 +24,9 @@ export interface TripaySettings extends AccountSettings {
   readonly apiKey: Redacted.Redacted<string>
   readonly privateKey: Redacted.Redacted<string>
   readonly merchantCode: string
-  /** The QRIS channel of the account, for example `QRIS2`. The merchant must bear its fee. */
+  /** The QRIS channel of the account, for example `QRIS2`. The merchant must bear the fee of the channel. */
   readonly channel: string
-  /** The hosted page links here after the payment. */
+  /** The URL that the hosted page links to after the payment. */
   readonly returnUrl: string | undefined
 }
 
@@ -106,7 +107,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       probe,
       open,
       refresh,
-      // Tripay cannot cancel a payment. One that no payer was shown expires by itself.
+      // Tripay cannot cancel a payment. A payment that no payer has seen expires.
       cancel: undefined,
       webhook: TripayWebhook.make(label, privateKey)
     }

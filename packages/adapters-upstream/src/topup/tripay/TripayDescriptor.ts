@@ -1,5 +1,5 @@
 /**
- * Tripay as a payment provider of this installation: its environment variables and the settings they make.
+ * Describes Tripay as a payment provider: environment variables, and the settings that are made from them.
  */
 import {
   Credential,
@@ -15,7 +15,7 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type TripaySettings } from "./Tripay.ts"
 
 const PageAddress = kind(
-  "an address like https://example.com/done",
+  "a URL like https://example.com/done",
   Schema.String.pipe(
     Schema.pattern(/^https?:\/\/\S+$/),
     Schema.filter((text) => URL.canParse(text))
@@ -23,12 +23,19 @@ const PageAddress = kind(
 )
 
 const environment = Schema.Struct({
-  TRIPAY_BASE_URL: withDefault(HttpAddress, "https://tripay.co.id/api", "Address of Tripay, for `hosted_qris`"),
-  TRIPAY_API_KEY: optional(Credential, "Its API key; with the next two switches `hosted_qris` on"),
-  TRIPAY_PRIVATE_KEY: optional(Credential, "Its private key, for signatures"),
-  TRIPAY_MERCHANT_CODE: optional(Text, "Its merchant code"),
-  TRIPAY_CHANNEL: withDefault(Text, "QRIS2", "Its QRIS channel; the channel's fee must be borne by the merchant"),
-  TRIPAY_RETURN_URL: optional(PageAddress, "Address that its payment page links to after the payment")
+  TRIPAY_BASE_URL: withDefault(
+    HttpAddress,
+    "https://tripay.co.id/api",
+    "Base URL of the Tripay API, for `hosted_qris`"
+  ),
+  TRIPAY_API_KEY: optional(
+    Credential,
+    "Tripay API key; together with TRIPAY_PRIVATE_KEY and TRIPAY_MERCHANT_CODE, enables `hosted_qris`"
+  ),
+  TRIPAY_PRIVATE_KEY: optional(Credential, "Tripay private key, for signatures"),
+  TRIPAY_MERCHANT_CODE: optional(Text, "Tripay merchant code"),
+  TRIPAY_CHANNEL: withDefault(Text, "QRIS2", "Tripay QRIS channel; the merchant must bear the fee of the channel"),
+  TRIPAY_RETURN_URL: optional(PageAddress, "URL that the Tripay payment page links to after the payment")
 })
 
 export const tripay = describeProvider({

@@ -19,10 +19,10 @@ export const toObservation = (transaction: Transaction, asked: Asked): PaymentOb
   return meaningOf(transaction)
 }
 
-/** The difference between a payment and the requested one; undefined without a difference. */
+/** Returns the first difference between a payment and the requested payment; `undefined` if they match. */
 export const mismatchOf = ({ reference, merchant_ref, amount }: Transaction, asked: Asked): string | undefined => {
   if (reference !== asked.reference) return `its reference is ${reference}`
-  if (merchant_ref !== asked.orderNumber) return `it is of the order ${merchant_ref}`
+  if (merchant_ref !== asked.orderNumber) return `it belongs to the order ${merchant_ref}`
   if (idrOf(amount) !== asked.total) return `its amount is ${amount}`
   return undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Reads Tripay's responses: an opened payment, the requested data, or the failure that the response reports.
+ * Reads responses of Tripay: an opened payment, the requested data, or the failure that the response reports.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
@@ -23,7 +23,7 @@ export const readEnvelope = (
   return success ? Either.right(data) : Either.left(refusalOf(failures, message ?? ""))
 }
 
-/** Tripay has no error codes, only messages in English or Indonesian. */
+/** Maps a failure by its message: Tripay has no error codes, only messages in English or Indonesian. */
 const refusalOf = (
   { unavailable, amountRejected }: PaymentFailure,
   message: string
@@ -34,7 +34,7 @@ const refusalOf = (
   return unavailable("rejected", `refused: ${message}`)
 }
 
-/** The data of a response to a request that sends no amount, so no amount can be refused. */
+/** Reads the response to a request that sends no amount, so that AmountRejected is not possible. */
 export const readAsked = <A, I>(
   failures: PaymentFailure,
   body: unknown,
@@ -60,12 +60,12 @@ export const readCreated = (
   if (Either.isLeft(decoded)) return unusable("not as documented")
   const created = decoded.right
   const { reference, checkout_url: paymentUrl, qr_string: qrContent, expired_time } = created
-  // Checked first, because such a fee changes the amount too.
+  // Check the fee first, because a fee borne by the customer also changes the amount.
   if (idrOf(created.fee_customer) !== 0n) return unusable(FEE_ON_CUSTOMER)
   const mismatch = mismatchOf(created, { ...asked, reference })
   if (mismatch !== undefined) return unusable(mismatch)
   if (created.status !== "UNPAID") return unusable(`its status is ${created.status}`)
-  if (!isPayable(paymentUrl, settings)) return unusable("its page has no proper address")
+  if (!isPayable(paymentUrl, settings)) return unusable("the URL of its page is not allowed")
   if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
   // The test system returns SANDBOX MODE instead of a code.
   const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, asked.total)

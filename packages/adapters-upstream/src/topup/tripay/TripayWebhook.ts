@@ -1,6 +1,6 @@
 /**
- * Signatures of Tripay, made with the merchant's private key: ours on a new payment, Tripay's on a callback. A callback
- * carries its signature in a header, over the bytes of the body.
+ * Computes and verifies Tripay signatures, which use the private key of the merchant: ours on a new payment, Tripay's
+ * on a callback. The signature of a callback is in a header and covers the bytes of the body.
  */
 
 import { createHmac } from "node:crypto"
@@ -22,7 +22,7 @@ export const make = (provider: string, privateKey: Redacted.Redacted<string>): P
   acknowledgement: ACKNOWLEDGEMENT
 })
 
-/** Callbacks of open payments have none. */
+/** Returns the order number in a callback. A callback of Tripay's "open payment" product has none. */
 const orderNumberIn = (body: Uint8Array): string | undefined =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
     Either.flatMap(Schema.decodeUnknownEither(Callback)),
@@ -37,7 +37,7 @@ export const paymentSignature = (
   privateKey: Redacted.Redacted<string>
 ): string => hmac(privateKey, `${merchantCode}${merchantRef}${amount}`).toString("hex")
 
-/** Over the raw bytes. */
+/** Computes the signature of the raw body. */
 export const callbackSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
   hmac(privateKey, body)
 

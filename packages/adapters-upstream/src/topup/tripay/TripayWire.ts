@@ -1,23 +1,24 @@
 /**
- * Schemas of Tripay's API of closed payments and of its callbacks. Read as {@link ExactJson}: every number is a text.
+ * Schemas of the Tripay API for closed payments, and of callbacks. Bodies are read as {@link ExactJson}: every number
+ * is a string.
  *
  *     POST /transaction/create
  *     GET  /transaction/detail?reference=
- *     GET  /merchant/payment-channel?code=     fees and state of a channel
+ *     GET  /merchant/payment-channel?code=     fees and status of a channel
  */
 import * as Schema from "effect/Schema"
 
-/** Envelope of every response. The HTTP status varies; `success` does not. */
+/** The envelope of every response. `success` reports the result; the HTTP status is not reliable. */
 export const Envelope = Schema.Struct({
   success: Schema.Boolean,
   message: Schema.optional(Schema.NullOr(Schema.String)),
   data: Schema.optional(Schema.Unknown)
 })
 
-/** Seconds since 1970, as a number or in quotes. */
+/** Unix time in seconds, as a number or in quotes. */
 const UnixSeconds = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 99_999_999_999))
 
-/** A payment: in the response to its creation and to every refresh. */
+/** A payment, as in the response to its creation and to every refresh. */
 export const Transaction = Schema.Struct({
   reference: Schema.NonEmptyString,
   merchant_ref: Schema.NullOr(Schema.String),
@@ -48,5 +49,5 @@ export const Callback = Schema.Struct({ merchant_ref: Schema.String })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 
-/** Tripay repeats a callback until it receives this. */
+/** The response to a callback. Tripay repeats the callback until it receives this response. */
 export const ACKNOWLEDGEMENT = { success: true }

@@ -1,20 +1,20 @@
 /**
- * Wraps the adapter of a simulated chain: it registers each order with the simulator, so that the order can be paid by
- * its number. The JSON-RPC protocol of a chain has no order numbers.
+ * Wraps the BSC adapter: registers each order with the simulator, so that the order can be paid by order number on the
+ * control page. The JSON-RPC protocol of a chain has no order numbers.
  */
 import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 
 const TIMEOUT_MILLIS = 1_000
 
-/** Registers an order when its payment is opened and again at each refresh, because a restarted simulator is empty. */
+/** Registers an order when its payment is opened, and again at each refresh, because a restarted simulator is empty. */
 export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
   open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),
   refresh: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.refresh(intent, opened))
 })
 
-/** Best effort: an order that is not registered can still be paid by its address. */
+/** Tries to register an order, and ignores failures: an unregistered order can still be paid by its deposit address. */
 const announce = (
   simulatorUrl: string,
   { orderNumber }: PaymentIntent,

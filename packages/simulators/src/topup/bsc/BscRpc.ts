@@ -1,6 +1,6 @@
 /**
- * JSON-RPC over the simulated chain, as public BSC nodes serve it: quantities in hex without leading zeros, failures
- * as HTTP 200 with an `error`, logs of at most 5,000 blocks for each call.
+ * Serves JSON-RPC for the simulated chain as public BSC nodes do: quantities in hexadecimal without leading zeros,
+ * errors as HTTP 200 with an `error`, and logs of at most 5,000 blocks per call.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
@@ -13,7 +13,7 @@ import {
   type TokenTransfer
 } from "./SimulatedChain.ts"
 
-/** The two dollar tokens at their real addresses. */
+/** The two dollar tokens, by their real contract addresses. */
 export const BSC_TOKENS: { readonly [contract: string]: string } = {
   "0x55d398326f99059ff775485246999027b3197955": "USDT",
   "0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d": "USDC"
@@ -30,11 +30,11 @@ const NO_ONE = `0x${"0".repeat(64)}`
 
 export interface BscRpcOptions {
   readonly chain: SimulatedChain
-  /** Called at each request for a token balance. */
+  /** Called for each request for a token balance. */
   readonly onBalance: (contract: string, address: string, now: number) => void
 }
 
-/** One call, or a batch of them. */
+/** Responds to one call or to a batch of calls. */
 export const respondRpc = (options: BscRpcOptions, body: string, now: number): WireResponse => {
   const calls = parse(body)
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
@@ -106,7 +106,7 @@ const quantity = (value: number): string => `0x${value.toString(16)}`
 
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, "0")}`
 
-/** Of a tag or a number. */
+/** Returns the block number for a tag or a hexadecimal number. */
 const blockOf = (tag: unknown, now: number): number | undefined => {
   switch (tag) {
     case "latest":
@@ -173,7 +173,7 @@ const logs = (chain: SimulatedChain, filter: JsonObject | undefined, now: number
     .filter((log) => topics.every((wanted, i) => wanted === undefined || wanted.includes(log.topics[i] ?? "")))
 }
 
-/** Undefined where any value matches. */
+/** Returns the accepted values of a filter; `undefined` if any value matches. */
 const oneOf = (wanted: unknown): ReadonlyArray<string> | undefined =>
   wanted === undefined || wanted === null
     ? undefined

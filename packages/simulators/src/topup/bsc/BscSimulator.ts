@@ -1,6 +1,7 @@
 /**
- * Payments in dollar tokens on a simulated BSC. JSON-RPC has addresses and balances only. Two controls add the rest:
- * `POST /bsc/orders` registers the order of an address, `POST /bsc/transfers` sends any amount of either token.
+ * Simulates payments in dollar tokens on BNB Smart Chain. JSON-RPC knows only addresses and balances, so two controls
+ * are added: `POST /bsc/orders` registers the order of an address, `POST /bsc/transfers` sends any amount of either
+ * token.
  */
 import { createHash } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -30,7 +31,7 @@ export const bscSimulator: SimulatedProviderDescriptor = {
   wrap: announced
 }
 
-/** The seed of this wallet is public: nothing may be sent to its addresses. */
+/** Derives the extended public key of a wallet with a public seed: real money must never be sent to its addresses. */
 const throwAwayXpub = (deployment: string): string => {
   const seed = createHash("sha512").update(`SIMULATOR NOT REAL ${deployment}`).digest()
   return HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0").publicExtendedKey
@@ -41,7 +42,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
 
-  /** An address is listed from its first balance request on. */
+  /** Lists an address on the control page from its first balance request on. */
   const onBalance = (contract: string, address: string, now: number): void => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
@@ -56,7 +57,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const known = at(address, now)
     const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
     if (isKnown) return json(200, toJson(known))
-    // A reused address counts from its current balance, as it does in the adapter.
+    // A payment to a reused address starts at the current balance, as in the adapter.
     const before = chain.balanceOf(contract, address)
     const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
     payments.put(payment)

@@ -1,16 +1,16 @@
 /**
- * A chain of blocks without mining: the clock decides which block is the newest. It contains token transfers only, and
- * starts empty with its process.
+ * Simulates a chain of blocks: the clock decides which block is the newest. The chain contains only token transfers,
+ * and is empty when the process starts.
  */
 import { createHash, randomBytes } from "node:crypto"
 
 const BLOCK_MILLIS = 450
-/** A block is final after two more blocks. */
+/** The number of later blocks after which a block is final. */
 const FINAL_AFTER = 2
 const MAX_TRANSFERS = 10_000
 
 export interface TokenTransfer {
-  /** Both in lower case. */
+  /** The contract address and the recipient, both in lower case. */
   readonly contract: string
   readonly to: string
   readonly raw: bigint
@@ -22,17 +22,17 @@ export const newestBlock = (now: number): number => Math.floor(now / BLOCK_MILLI
 
 export const finalizedBlock = (now: number): number => Math.max(0, newestBlock(now) - FINAL_AFTER)
 
-/** Unix milliseconds. */
+/** Returns the timestamp of a block in Unix milliseconds. */
 export const minedAt = (block: number): number => block * BLOCK_MILLIS
 
 export const blockHash = (block: number): string =>
   `0x${createHash("sha256").update(`simulated block ${block}`).digest("hex")}`
 
 export class SimulatedChain {
-  /** In the order of their blocks. */
+  /** The transfers in the order of their blocks. */
   readonly #transfers: Array<TokenTransfer> = []
 
-  /** Goes into the next block. */
+  /** Adds a transfer to the next block. */
   transfer(contract: string, to: string, raw: bigint, now: number): void {
     this.#transfers.push({
       contract: contract.toLowerCase(),
@@ -44,20 +44,20 @@ export class SimulatedChain {
     if (this.#transfers.length > MAX_TRANSFERS) this.#transfers.shift()
   }
 
-  /** At a block, or including the transfers of future blocks. */
+  /** Returns the balance at a block, or the balance including transfers of future blocks. */
   balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
     return this.transfers(0, block)
       .filter((transfer) => transfer.contract === contract.toLowerCase() && transfer.to === address.toLowerCase())
       .reduce((sum, { raw }) => sum + raw, 0n)
   }
 
-  /** The time when all transfers to an address are final, in Unix milliseconds; now if there is none. */
+  /** Returns the time at which all transfers to an address are final, in Unix milliseconds; `now` without transfers. */
   settledAt(address: string, now: number): number {
     const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())
     return last === undefined ? now : Math.max(now, minedAt(last.block + FINAL_AFTER))
   }
 
-  /** Both blocks included. */
+  /** Returns the transfers from the first to the last block, both included. */
   transfers(fromBlock: number, toBlock: number): ReadonlyArray<TokenTransfer> {
     return this.#transfers.filter(({ block }) => block >= fromBlock && block <= toBlock)
   }

@@ -1,6 +1,6 @@
 /**
- * The QRIS part of Midtrans' Core API. `status_code` in the body reports success or failure, amounts are strings with two
- * decimals, and times are Jakarta time without an offset.
+ * Simulates the QRIS part of the Midtrans Core API. `status_code` in the body reports success or failure, amounts are
+ * strings with two decimals, and times are Jakarta time without an offset.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -61,7 +61,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
 const PICTURE = /^\/v[24]\/qris\/(?:gopay\/)?([\w-]+)\/qr-code$/
 const ONE_TRANSACTION = /^\/v2\/([\w.~-]+)\/(status|cancel|expire)$/
 
-/** Most failures travel as HTTP 200. */
+/** Builds a failure. Most failures have the HTTP status 200. */
 const refusal = (code: number, message: string, status = 200, more: JsonObject = {}): WireResponse =>
   json(status, { status_code: `${code}`, status_message: message, ...more, id: randomUUID() })
 
@@ -130,7 +130,7 @@ const expiryMillis = (expiry: JsonObject | undefined): number => {
   return unit === undefined || duration === undefined ? DEFAULT_EXPIRY_MILLIS : duration * unit
 }
 
-/** Without the members that exist only after the payment, and with the code. */
+/** Builds the response to a charge: with the QRIS code, and without the members that exist only after the payment. */
 const charged = (payment: SimulatedPayment, origin: string): WireResponse => {
   const { transaction_status, status_code, signature_key, issuer, settlement_time, ...known } = transaction(payment)
   const path = `qris/${payment.reference}/qr-code`
@@ -164,7 +164,7 @@ const STATUS: { readonly [State in SimulatedPayment["state"]]: readonly [code: s
   cancelled: ["200", "cancel"]
 }
 
-/** The members of the status and of the notification. */
+/** Returns the members of a status response and of a notification. */
 const transaction = (payment: SimulatedPayment) => {
   const [statusCode, status] = STATUS[payment.state]
   const grossAmount = `${payment.due}.00`

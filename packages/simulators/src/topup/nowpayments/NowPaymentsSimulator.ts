@@ -1,6 +1,6 @@
 /**
- * The NOWPayments API for payments in dollar tokens. Amounts are JSON numbers. A payment's id is a string in the response
- * to its creation and a number afterwards. Every token is worth exactly one dollar here.
+ * Simulates the NOWPayments API for payments in dollar tokens. Amounts are JSON numbers. The id of a payment is a
+ * string in the response to its creation and a number afterwards. Every simulated token is worth exactly one dollar.
  */
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -24,7 +24,7 @@ export const SIMULATED_NOWPAYMENTS = {
 } as const
 const DECIMALS = 6
 const MIN_AMOUNT = 1_000_000n
-/** Addresses stay valid for a week. */
+/** The time for which a deposit address is valid: a week. */
 const VALID_MILLIS = 7 * 86_400_000
 
 /** The coins that the merchant of the simulator accepts, and their networks. */
@@ -69,7 +69,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
   carryOut: (_before, _after, now) => now,
   again: (payment, { amount, finished }, now) => {
     const received = amount === undefined ? payment.due : readDecimal(amount, DECIMALS)
-    if (!received) return Either.left("amount must be a decimal with at most six digits behind the point")
+    if (!received) return Either.left("amount must be a decimal with at most six digits after the decimal point")
     if (payment.received === 0n) return Either.left("it has no payment yet: pay or underpay it first")
     return Either.right({
       ...payment,
@@ -108,7 +108,7 @@ const PARENT = "parent_payment_id"
 
 const originalOf = ({ asked }: SimulatedPayment): string | undefined => asText(asked[PARENT]) || undefined
 
-/** The repeats of a payment; null if there are none. */
+/** Returns the repeats of a payment; null without repeats. */
 const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
   const repeats = payments.newestFirst(now).filter((payment) => originalOf(payment) === reference)
   return repeats.length === 0 ? null : repeats.map((payment) => Number(payment.reference)).reverse()
@@ -116,7 +116,7 @@ const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment,
 
 const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 
-/** Only this list has the codes in upper case. */
+/** The accepted coins. Only this list has the codes in upper case. */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
 
 const refusal = (status: number, code: string, message: string): WireResponse =>
@@ -159,17 +159,17 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   return json(201, created(payment))
 }
 
-/** A number as written in the JSON: for a number this small, the shortest digits are the sent ones. */
+/** Reads an amount exactly: the shortest digits of such a small JavaScript number are the digits that were sent. */
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 
-/** Looks like an address, but its checksum is wrong, so that wallets refuse to send money there. */
+/** Returns text that looks like an address but has a wrong checksum, so that wallets refuse to send money to it. */
 const addressOn = (network: string): string =>
   network === "trx"
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
     : `0xFa4E${randomBytes(18).toString("hex")}`
 
-/** A JSON number; an amount with so few digits is written exactly. */
+/** Converts an amount to a JSON number; an amount with so few digits is written exactly. */
 const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
 
 const iso = (millis: number): string => new Date(millis).toISOString()
@@ -237,7 +237,7 @@ const paymentStatus = (payment: SimulatedPayment): JsonObject => ({
   type: "crypto2crypto"
 })
 
-/** Half a per cent goes to the provider. */
+/** Returns the amount after the provider's fee of 0.5 percent. */
 const outcomeOf = ({ received }: SimulatedPayment): bigint => (received * 995n) / 1_000n
 
 const feeOf = (payment: SimulatedPayment): JsonObject => ({
@@ -256,7 +256,7 @@ const minAmount = (query: URLSearchParams): WireResponse => {
   return json(200, { currency_from: from, currency_to: to, min_amount: amount, ...equivalent })
 }
 
-/** The signed form: members sorted by name in every object. */
+/** Returns the signed form of a value: members sorted by name in every object. */
 const sorted = (value: unknown): unknown => {
   const object = asObject(value)
   if (object === undefined) return value

@@ -1,23 +1,23 @@
 /**
- * The text in a QR code of the simulator: a valid QRIS payload for a merchant that does not exist in any payment app.
+ * Makes the text in a simulated QR code: a valid QRIS payload for a merchant that does not exist in any payment app.
  *
- * A payload is a row of fields, each two digits of tag, two digits of length and the value; the last one checks all
- * that comes before it.
+ * A payload is a sequence of fields: a two-digit tag, a two-digit length and the value. The last field is the checksum
+ * of the preceding text.
  */
 import { renderSVG } from "uqr"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
 
 const MERCHANT = "SIMULATOR NOT REAL"
-/** A scheme that does not exist, without the national one, so that no app accepts the code as a real one. */
+/** A payment scheme that does not exist. The national scheme is missing, so that no app accepts the code as real. */
 const ACQUIRER = "SIM.LOCAL.TEST"
 
-/** The code carries the amount. */
+/** Actions that are impossible because the code contains the amount. */
 export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
   underpay: "a QRIS code is paid exactly or not at all",
   overpay: "a QRIS code is paid exactly or not at all"
 }
 
-/** The text of a dynamic code: for one payment of exactly this amount. */
+/** Returns the text of a dynamic code for one payment of exactly this amount. */
 export const qrisContent = (amountIdr: bigint, reference: string): string => {
   const account = field("00", ACQUIRER) + field("01", "SIMULATED")
   const checked = [
@@ -36,12 +36,12 @@ export const qrisContent = (amountIdr: bigint, reference: string): string => {
   return checked + checksum(checked)
 }
 
-/** Scalable, with the quiet zone that scanners require. */
+/** Renders the code as SVG, with the quiet zone that scanners require. */
 export const qrPicture = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
 
 const field = (tag: string, value: string): string => tag + value.length.toString().padStart(2, "0") + value
 
-/** CRC-16/CCITT-FALSE in upper-case hex, over ASCII. */
+/** Returns the CRC-16/CCITT-FALSE of ASCII text as uppercase hexadecimal digits. */
 export const checksum = (text: string): string => {
   let crc = 0xffff
   for (const byte of Buffer.from(text, "ascii")) {

@@ -17,42 +17,42 @@ export type Action = (typeof ACTIONS)[number]
 export const isAction = (name: string | undefined): name is Action => ACTIONS.some((action) => action === name)
 
 export interface SimulatedPayment {
-  /** Of the provider, as in the path of its wire: `midtrans`. */
+  /** The name of the provider, as in the path of its API: `midtrans`. */
   readonly provider: string
   readonly method: PaymentMethod
-  /** The provider's reference of the payment. */
+  /** The reference that the provider assigned to the payment. */
   readonly reference: string
-  /** Undefined for a deposit address that no order was registered for. */
+  /** The order number; undefined for a deposit address without a registered order. */
   readonly orderNumber: string | undefined
-  /** The address that a payer sends to. */
+  /** The deposit address that a payer sends money to. */
   readonly payTo: string | undefined
-  /** Path of the page for the payer, on the simulator. */
+  /** The path of the payer's page on the simulator. */
   readonly shownAt: string | undefined
   readonly currency: string
-  /** Of the amounts below. */
+  /** The number of decimals of the amounts below. */
   readonly decimals: number
   readonly due: bigint | undefined
   readonly received: bigint
   readonly state: "open" | "paid" | "expired" | "failed" | "cancelled"
-  /** Unix milliseconds, all three. */
+  /** The creation time. This and the following times are Unix milliseconds. */
   readonly openedAt: number
   readonly changedAt: number
   readonly expiresAt: number | undefined
-  /** Address of the merchant's webhook. */
+  /** The webhook URL of the merchant. */
   readonly callbackUrl: string | undefined
-  /** The merchant's request, unchanged. */
+  /** The request of the merchant, unchanged. */
   readonly asked: JsonObject
-  /** Actions that payments of this kind do not have, and why. */
+  /** Actions that are impossible for payments of this kind, and the reasons. */
   readonly cannot: { readonly [Impossible in Action]?: string }
 }
 
-/** An unpaid payment expires at its time. */
+/** Returns the payment as it is at `now`: an unpaid payment expires at its expiry time. */
 export const seenAt = (payment: SimulatedPayment, now: number): SimulatedPayment =>
   payment.state === "open" && payment.expiresAt !== undefined && payment.expiresAt <= now
     ? { ...payment, state: "expired", changedAt: payment.expiresAt }
     : payment
 
-/** The payment after the action, or the reason why it is impossible. A repeated action has no effect. */
+/** Returns the payment after an action, or the reason why the action is impossible. A repeated action has no effect. */
 export const act = (
   payment: SimulatedPayment,
   action: Action,
@@ -80,14 +80,14 @@ export const act = (
 const moved = (payment: SimulatedPayment, state: SimulatedPayment["state"], now: number): SimulatedPayment =>
   payment.state === state ? payment : { ...payment, state, changedAt: now }
 
-/** The actions that would change the payment. */
+/** Returns the actions that would change the payment. */
 export const possibleActions = (payment: SimulatedPayment): ReadonlyArray<Action> =>
   payment.state === "paid" ? [] : ACTIONS.filter((action) => changes(payment, action))
 
 const changes = (payment: SimulatedPayment, action: Action): boolean =>
   Either.match(act(payment, action, payment.changedAt), { onLeft: () => false, onRight: (after) => after !== payment })
 
-/** The payment in responses of the controls. */
+/** Returns the payment as JSON for responses of the controls. */
 export const toJson = (payment: SimulatedPayment): JsonObject => ({
   simulated: true,
   provider: payment.provider,
@@ -107,7 +107,10 @@ export const toJson = (payment: SimulatedPayment): JsonObject => ({
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
-/** An amount in its smallest unit as a decimal, exact and without trailing zeros: `25000123` with six decimals is `25.000123`. */
+/**
+ * Writes an amount in its smallest unit as an exact decimal without trailing zeros: `25000123` with six decimals is
+ * `25.000123`.
+ */
 export const decimalText = (amount: bigint, decimals: number): string => {
   if (decimals === 0) return amount.toString()
   const digits = amount.toString().padStart(decimals + 1, "0")
@@ -115,7 +118,7 @@ export const decimalText = (amount: bigint, decimals: number): string => {
   return fraction === "" ? digits.slice(0, -decimals) : `${digits.slice(0, -decimals)}.${fraction}`
 }
 
-/** Undefined where the text is no decimal, or is finer than the smallest unit. */
+/** Parses a decimal; returns `undefined` if the text is not a decimal or has too many decimals. */
 export const readDecimal = (text: string, decimals: number): bigint | undefined => {
   const [, whole, fraction = ""] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text) ?? []
   if (whole === undefined || fraction.replace(/0+$/, "").length > decimals) return undefined

@@ -1,6 +1,6 @@
 /**
- * All payments of a simulator, in memory. Bounded: a new payment replaces an ended one, an address without an order, or
- * the oldest payment, in this order.
+ * Stores all payments of a simulator in memory. The number is bounded: when it is reached, a new payment replaces an
+ * ended payment, otherwise an address without an order, otherwise the oldest payment.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 
@@ -8,20 +8,20 @@ const CAPACITY = 2_000
 
 export class SimulatedPayments {
   readonly #capacity: number
-  /** Oldest first. */
+  /** The payments by reference, oldest first. */
   readonly #payments = new Map<string, SimulatedPayment>()
 
   constructor(capacity: number = CAPACITY) {
     this.#capacity = capacity
   }
 
-  /** Adds a payment, or replaces the one with the same reference. */
+  /** Adds a payment, or replaces the payment with the same reference. */
   put(payment: SimulatedPayment): void {
     this.#payments.set(keyOf(payment), payment)
     if (this.#payments.size > this.#capacity) this.#drop(payment)
   }
 
-  /** Several if an order can be paid in several coins. A name is an order number, a reference or an address. */
+  /** Finds payments by order number, reference or address. An order that can be paid in several coins has several. */
   named(name: string, now: number, provider?: string): ReadonlyArray<SimulatedPayment> {
     const wanted = name.toLowerCase()
     const names = ({ orderNumber, reference, payTo }: SimulatedPayment) => [orderNumber, reference, payTo]

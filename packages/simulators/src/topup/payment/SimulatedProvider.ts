@@ -1,6 +1,6 @@
 /**
- * A payment provider in the simulator: responds on its wire as the real provider does, and builds the webhooks that the
- * real one sends to merchants. Each provider's folder exports one descriptor; SimulatedProviders lists them.
+ * The interface of a simulated payment provider: responds to API requests as the real provider does, and builds the
+ * webhooks that the real provider sends. Each provider folder exports one descriptor; SimulatedProviders lists them.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import type { SimulatedCounterpart } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -11,14 +11,14 @@ import type { SimulatedPayments } from "./SimulatedPayments.ts"
 
 export interface WireRequest {
   readonly method: string
-  /** The path below the provider's prefix: `/v2/charge`. */
+  /** The path after the prefix of the provider, for example `/v2/charge`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   readonly now: number
-  /** Of the simulator, for addresses in responses: `http://127.0.0.1:4010`. */
+  /** The origin of the simulator for URLs in responses, for example `http://127.0.0.1:4010`. */
   readonly origin: string
 }
 
@@ -38,16 +38,21 @@ export interface SimulatedWebhook {
 export interface SimulatedProvider {
   readonly name: string
   readonly respond: (request: WireRequest) => WireResponse
-  /** Paths for `POST` that the real provider does not have. A fault of the wire does not affect them. */
+  /** Handlers of `POST` paths that the real provider does not have. An injected fault does not affect these paths. */
   readonly controls?: {
     readonly paths: ReadonlyArray<string>
     readonly post: (request: WireRequest) => WireResponse
   }
-  /** Applies an action beyond the payment itself. Returns when its effect is visible on the wire, in Unix milliseconds. */
+  /**
+   * Applies further effects of an action. Returns the time at which the provider API shows the effect, in Unix
+   * milliseconds.
+   */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
-  /** A repeated deposit, for providers that make it a separate payment; or the reason why it is not possible. */
+  /**
+   * Makes a repeated deposit, or returns the reason why it is impossible. Absent if it would not be a separate payment.
+   */
   readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
-  /** The webhook for the state of this payment; undefined for a provider without webhooks. */
+  /** Builds the webhook for the state of a payment; `undefined` for a provider without webhooks. */
   readonly webhook: (payment: SimulatedPayment) => SimulatedWebhook | undefined
 }
 
@@ -56,9 +61,11 @@ export interface SimulatedProviderDescriptor extends SimulatedCounterpart {
 }
 
 export interface SentAgain {
-  /** A decimal; without it the amount that was due. */
+  /** The amount as a decimal. Default: the amount that was due. */
   readonly amount: string | undefined
-  /** Otherwise partially paid. The settings of the merchant's account decide, not the amount. */
+  /**
+   * True: the status is finished; false: partially paid. The merchant's account settings decide this, not the amount.
+   */
   readonly finished: boolean
 }
 
@@ -72,7 +79,7 @@ export const svg = (body: string): WireResponse => ({ status: 200, contentType: 
 
 export const html = (body: string): WireResponse => ({ status: 200, contentType: "text/html; charset=utf-8", body })
 
-/** The body, if it is a JSON object. */
+/** Returns the body if it is a JSON object. */
 export const readObject = ({ body }: { readonly body: string }): JsonObject | undefined => {
   try {
     return asObject(JSON.parse(body))
@@ -81,7 +88,7 @@ export const readObject = ({ body }: { readonly body: string }): JsonObject | un
   }
 }
 
-/** A header that occurs once. */
+/** Returns the value of a header that occurs once. */
 export const headerOf = ({ headers }: WireRequest, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined

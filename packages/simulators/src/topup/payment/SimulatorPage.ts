@@ -1,8 +1,8 @@
 /**
- * The parts that all pages of the simulator share, and the checkout page of one payment.
+ * Renders the parts that all pages of the simulator share, and the checkout page of one payment.
  *
- * A page is one document without scripts and without resources from other hosts. It is light or dark as the browser
- * prefers, and a banner at the top marks it as a simulation.
+ * A page is one document without scripts and without resources from other hosts. Its colors are light or dark as the
+ * browser prefers, and a banner at the top marks the page as a simulation.
  */
 import { type Action, decimalText, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
 
@@ -19,7 +19,7 @@ export const page = (title: string, body: string): string => `<!doctype html>
 <style>${STYLE}</style>
 </head>
 <body>
-<p class="banner" role="note"><strong>Payment simulator, not real.</strong> No money moves here: every code, address
+<p class="banner" role="note"><strong>Payment simulator, not real.</strong> No real money is transferred: every code, address
 and payment on this page is made up.</p>
 <main>
 ${body}
@@ -28,7 +28,7 @@ ${body}
 </html>
 `
 
-/** By the provider's reference, so that the button of one coin pays this coin. */
+/** Renders the button of an action. The form names the reference of the provider, so that the button pays this coin. */
 export const actionForm = (payment: SimulatedPayment, action: Action): string => {
   const label = `${LABEL[action]} ${payment.orderNumber ?? payment.reference}, ${payment.currency.toUpperCase()}`
   const kind = action === "pay" ? ' class="main"' : ""
@@ -43,7 +43,7 @@ const LABEL: { readonly [A in Action]: string } = {
   fail: "Fail"
 }
 
-/** The page of one payment, as a provider's own checkout shows it to the payer. */
+/** Renders the page of one payment, like the checkout page of a provider. */
 export const checkoutPage = (payment: SimulatedPayment, pictureUrl: string): string => {
   const amount = `${decimalText(payment.due ?? 0n, payment.decimals)} ${payment.currency.toUpperCase()}`
   const buttons = possibleActions(payment).filter((action) => action === "pay" || action === "fail")

@@ -1,6 +1,6 @@
 /**
- * Tripay's API of closed QRIS payments with a hosted page. `success` in the body reports success, amounts are JSON integers
- * and times are Unix seconds; in the detail response `paid_at` is a string.
+ * Simulates the Tripay API for closed QRIS payments with a hosted page. `success` in the body reports success, amounts
+ * are JSON integers and times are Unix seconds; in the detail response `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -150,7 +150,7 @@ const STATUS: { readonly [State in SimulatedPayment["state"]]: string } = {
 
 const FEE_FLAT = 750n
 
-/** 0.7 per cent and a fixed part, which the merchant bears. */
+/** Returns the fees that the merchant bears: 0.7 percent and a fixed part. */
 const fees = ({ due = 0n }: SimulatedPayment) => {
   const fee = FEE_FLAT + (due * 7n + 999n) / 1_000n
   return {
@@ -162,7 +162,7 @@ const fees = ({ due = 0n }: SimulatedPayment) => {
   }
 }
 
-/** Exact: the maximum amount is far below the largest exact number. */
+/** Converts an amount exactly: the maximum amount is far below 2^53. */
 const jsonNumber = (amount: bigint): number => Number(amount)
 
 const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
