@@ -37,7 +37,7 @@ describe("the rankings", () => {
       expect(response.headers.get("content-type")).toBe("application/json")
       expect(response.headers.get("x-request-id")).toBeTruthy()
       const body: unknown = await response.json()
-      // Exactly the documented members.
+      // The document has exactly the documented members.
       const document = Schema.decodeUnknownSync(RankingsBody, { onExcessProperty: "error" })(body)
       expect(document).toMatchObject({ schema_version: 1, window, modality: "text" })
       expect(document.generated_at).toBe(BelievableHistory.now.toISOString())

@@ -1,5 +1,6 @@
 /**
- * Balances of a customer: pay-as-you-go and token plans (docs/reference/balances-and-usage.md#bal-1).
+ * Reads a customer's balances, which are the pay-as-you-go balance and the token plans
+ * (docs/reference/balances-and-usage.md#bal-1).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,6 @@
 /**
- * Customers of a reseller and their API keys (docs/reference/reseller.md#customers-and-their-keys).
+ * Lists and resolves a reseller's customers, and creates and revokes their API keys
+ * (docs/reference/reseller.md#customers-and-their-keys).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,5 @@
 /**
- * Settled usage of a reseller's customers (docs/reference/balances-and-usage.md#bal-5).
+ * Lists the settled usage of a reseller's customers (docs/reference/balances-and-usage.md#bal-5).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -84,7 +84,7 @@ describe("a chat request", () => {
       ],
       tools: [{ type: "function", function: { name: "f" } }]
     }
-    // The roles, the text, the types and the name; neither `user` nor the picture.
+    // Counts the roles, the text, the types and the name, but neither `user` nor the picture.
     expect(accepted(request).size).toEqual({
       textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
       attachments: 1,

@@ -1,5 +1,5 @@
 /**
- * Passes a provider's bytes through decoder and translator as the relay does, and parses the frames that result.
+ * Passes a provider's bytes through the decoder and the translator like the relay, and parses the resulting frames.
  */
 
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"

@@ -1,5 +1,5 @@
 /**
- * Passes a provider's bytes through decoder and translator as the relay does, and parses the frames that result.
+ * Passes a provider's bytes through the decoder and the translator like the relay, and parses the resulting frames.
  */
 
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
@@ -63,7 +63,8 @@ export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
     .slice(0, -1)
     .map((frame) => {
       const [, name, data] = /^event: ([\w.-]+)\ndata: ([^\n]*)$/.exec(frame) ?? []
-      if (name === undefined || data === undefined) throw new Error(`an odd frame: ${frame}`)
+      if (name === undefined || data === undefined)
+        throw new Error(`a frame without one event line and one data line: ${frame}`)
       const event = JSON.parse(data)
       if (event.type !== name) throw new Error(`an event of two names: ${frame}`)
       return event
