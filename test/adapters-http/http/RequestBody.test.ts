@@ -12,7 +12,7 @@ const LIMIT = 1_000_000
 const upload = (headers: ReadonlyArray<string>) =>
   ["POST /v1/chat/completions HTTP/1.1", "host: x", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
 
-/** A gateway with an upstream that responds to every request. */
+/** Starts a gateway with an upstream that responds to every request. */
 const start = async (options: object = {}) => {
   const upstreams = new FakeUpstreams()
   const gateway = await startGateway({
@@ -31,7 +31,7 @@ const start = async (options: object = {}) => {
 }
 
 describe("a body", () => {
-  it("is read in chunks of any size", async () => {
+  it("is read completely, for any chunk sizes", async () => {
     const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(hello({ pad: "é".repeat(30_000) }))
@@ -50,7 +50,7 @@ describe("a body", () => {
     client.leave()
   })
 
-  it("over the limit is refused by its announced length, before it is read", async () => {
+  it("is refused before it is read if its announced length exceeds the limit", async () => {
     const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     const { status, headers, body } = await client.send(upload([`content-length: ${LIMIT + 1}`])).response()
@@ -59,7 +59,7 @@ describe("a body", () => {
     client.leave()
   })
 
-  it("over the limit without an announced length is refused at the limit, and the client reads the response", async () => {
+  it("is refused at the limit if it has no announced length, and the client can read the response", async () => {
     const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
@@ -88,7 +88,7 @@ describe("a body", () => {
     expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
   })
 
-  it("is refused when it does not arrive before the timeout", async () => {
+  it("is refused if it does not arrive before the timeout", async () => {
     const { gateway } = await start({ uploadSeconds: 0.2 })
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 900"])).send("{")
@@ -121,14 +121,14 @@ describe("a body", () => {
     ["application/x-www-form-urlencoded", 400],
     ["multipart/form-data; boundary=x", 400],
     ["application/jsonx", 400]
-  ])("of type %s gets status %i", async (type, status) => {
+  ])("with content type %s gets status %i", async (type, status) => {
     const { gateway, respond } = await start()
     const response = post(gateway.url, hello(), { "content-type": type })
     if (status === 200) await respond()
     expect((await response).status).toBe(status)
   })
 
-  it("without a type is read as JSON", async () => {
+  it("is read as JSON if it has no content type", async () => {
     const { gateway, respond } = await start()
     const body = JSON.stringify(hello())
     const client = await RawClient.connect(gateway.port)
@@ -138,13 +138,13 @@ describe("a body", () => {
     client.leave()
   })
 
-  it("that is compressed is refused", async () => {
+  it("is refused if it is compressed", async () => {
     const { gateway } = await start()
     const response = await post(gateway.url, hello(), { "content-encoding": "gzip" })
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("content-encoding")])
   })
 
-  it("of a refused request is discarded when it is small, and the connection stays open", async () => {
+  it("is discarded after a refusal if it is small, and the connection stays open", async () => {
     const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const refused = await client.send(chatRequest(JSON.stringify(hello()), ["x-api-key: wrong"])).response()

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const client of open.splice(0)) client.leave()
 })
 
-/** A client that announces this many bytes (or sends chunks, when undefined), and its request on the server. */
+/** A client that announces this many bytes (undefined: sends chunks), and the request on the server. */
 const requestOf = async (announced: number | undefined): Promise<{ client: RawClient; request: IncomingMessage }> => {
   if (!server.listening) {
     server.listen(0, "127.0.0.1").unref()
@@ -35,7 +35,7 @@ const read = (bodies: typeof SmallBodies.SmallBodies.Service, request: IncomingM
 const tooLarge = Either.left(new RequestTooLarge({ limitBytes: 64 * KIB }))
 
 describe("a body", () => {
-  it("is read in chunks of any size", async () => {
+  it("is read completely, for any chunk sizes", async () => {
     const { client, request } = await requestOf(undefined)
     const reading = read(SmallBodies.make(), request)
     client.say(chunk(3))
@@ -44,12 +44,12 @@ describe("a body", () => {
     expect(Either.map(await reading, (body) => body.toString())).toEqual(Either.right("x".repeat(64 * KIB)))
   })
 
-  it("over the limit is refused by its announced length, before it is read", async () => {
+  it("is refused before it is read if its announced length exceeds the limit", async () => {
     const { request } = await requestOf(64 * KIB + 1)
     expect(await read(SmallBodies.make(), request)).toEqual(tooLarge)
   })
 
-  it("over the limit without an announced length is refused at the first byte over it, and the rest is discarded", async () => {
+  it("is refused at the first byte above the limit if it has no announced length, and the rest is discarded", async () => {
     const bodies = SmallBodies.make()
     const { client, request } = await requestOf(undefined)
     const reading = read(bodies, request)
@@ -60,7 +60,7 @@ describe("a body", () => {
     await once(request, "end")
   })
 
-  it("is refused as overloaded while all bodies exceed their limit, and accepted after a release", async () => {
+  it("is refused as overloaded while all bodies together exceed their limit, and accepted after a release", async () => {
     const bodies = SmallBodies.make(10 * KIB)
     const slow = await requestOf(undefined)
     const reading = Effect.runFork(bodies.read(slow.request))

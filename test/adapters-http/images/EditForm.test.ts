@@ -12,7 +12,7 @@ const CONTENT_TYPE = `multipart/form-data; boundary="${BOUNDARY}"`
 
 const anyModel: ModelCheck = () => Either.void
 
-/** Reads a form in chunks of these sizes; the last size is for all the rest. */
+/** Reads a form in chunks of these sizes; the last size applies to all further chunks. */
 const read = (
   form: Buffer,
   sizes: ReadonlyArray<number> = [64 * 1024],
@@ -38,7 +38,7 @@ const verdict = (...parts: ReadonlyArray<Part>): string => {
   return `${error._tag} ${"param" in error ? error.param : "-"}`
 }
 
-/** File names that users and operating systems choose. */
+/** File names as users and operating systems choose them. */
 const NAMES = [
   "写真.png",
   "фото.png",
@@ -53,7 +53,7 @@ const NAMES = [
 const texts = (form: ParsedForm | undefined) => Object.fromEntries(form?.texts ?? [])
 
 describe("a form", () => {
-  it.each(NAMES)("accepts a file of any name: %s", (filename) => {
+  it.each(NAMES)("accepts a file with any name: %s", (filename) => {
     for (const name of ["image", "image[]"]) {
       const { error, read: whole } = read(aForm(model, { ...image(aPng(), name), filename }, prompt), [7])
       expect(error).toBeUndefined()
@@ -69,7 +69,7 @@ describe("a form", () => {
     expect(verdict(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
   })
 
-  it("is parsed into texts and one file, in chunks of any size", () => {
+  it("is parsed into text fields and one file, for any chunk sizes", () => {
     // The file contains a text that is almost a boundary.
     const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])
     const form = aForm(model, prompt, { name: "n", value: "1" }, image(file), { name: "size", value: "" })
@@ -89,20 +89,20 @@ describe("a form", () => {
     expect(read(form).error).toMatchObject({ _tag: "InvalidRequest", param: "size" })
   })
 
-  it("may be split into two chunks at any byte", () => {
+  it("is parsed the same if it is split into two chunks at any byte", () => {
     const form = aForm(model, prompt, image())
     for (let at = 1; at < form.length; at++) {
       expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)
     }
   })
 
-  it("may name its file image or image[], once", () => {
+  it("may name its file image or image[], but only once", () => {
     expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
     expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
     expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
   })
 
-  it("must not contain an address, or the image as text", () => {
+  it("must not contain a URL, or the image as text", () => {
     for (const value of ["https://example.com/a.png", "data:image/png;base64,AAAA", "file:///etc/passwd", ""]) {
       expect(verdict(model, prompt, { name: "image", value })).toBe("InvalidRequest image")
       expect(verdict(model, prompt, { name: "image[]", value })).toBe("InvalidRequest image")
@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused at the beginning of an unsupported part, file or text", () => {
+  it("is refused at the beginning of an unsupported part, whether file or text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
@@ -137,14 +137,14 @@ describe("a form", () => {
     expect(read(aForm(image(), prompt, model), [512], checkModel).error?._tag).toBe("UnsupportedEndpoint")
   })
 
-  it("is too large over 12 MiB in total, or over 10 MiB in its file", () => {
+  it("is too large above 12 MiB in total, or above 10 MiB for its file", () => {
     expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB)))).toBe("read")
     expect(verdict(model, prompt, image(Buffer.alloc(10 * MIB + 1)))).toBe("ImageTooLarge -")
     const preamble = Buffer.concat([Buffer.alloc(12 * MIB, 0x61), Buffer.from("\r\n"), aForm(model)])
     expect(read(preamble).error?._tag).toBe("ImageTooLarge")
   })
 
-  it("is limited in its parts, their headers and their texts", () => {
+  it("is limited in the number of parts, the size of their headers and the size of text fields", () => {
     const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
     expect(verdict(...many)).toBe("InvalidRequest n")
     const head = Array.from({ length: 3 }, (_, i) => `X-${i}: ${"x".repeat(10_000)}`)
@@ -153,30 +153,30 @@ describe("a form", () => {
   })
 
   it.each([
-    ["nothing", Buffer.alloc(0)],
-    ["no boundary at all", Buffer.from("model=painter")],
-    ["another boundary", Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))],
+    ["an empty form", Buffer.alloc(0)],
+    ["a form without a boundary", Buffer.from("model=painter")],
+    ["a form with another boundary than declared", Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))],
     [
       "a part without a name",
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--`)
     ],
-    ["a part without a head", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
+    ["a part without headers", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
     ["a part that is not form-data", Buffer.from(aForm(model).toString().replace("form-data", "attachment"))],
     [
-      "a head that never ends",
+      "a part whose headers never end",
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="n"\r\n--${BOUNDARY}--`)
     ],
     [
-      "a broken escape",
+      "an invalid escape in a file name",
       aForm({ ...image(), headers: [] })
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("is an invalid request when it is malformed: %s", (_, form) => {
+  ])("is an invalid request if it is malformed: %s", (_, form) => {
     expect(read(Buffer.from(form)).error?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
   })
 
-  it("is an invalid request when it is cut at any byte", () => {
+  it("is an invalid request if it is truncated at any byte", () => {
     const form = aForm(model, prompt, image())
     const closed = form.length - "\r\n".length
     for (let at = 0; at < closed; at++) {
@@ -184,7 +184,7 @@ describe("a form", () => {
     }
   })
 
-  it("is parsed without an exception, whatever its bytes", () => {
+  it("is parsed without an exception for any bytes", () => {
     const form = aForm(model, prompt, image())
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(form.length - 1), fc.nat(255)), { maxLength: 12 }), (changes) => {
@@ -205,7 +205,7 @@ describe("the content type of a form", () => {
     "multipart/mixed; boundary=x",
     "multipart/form-data",
     "text/multipart/form-data"
-  ])("must declare multipart/form-data and a boundary: %s", (type) => {
+  ])("is refused unless it declares multipart/form-data and a boundary: %s", (type) => {
     expect(formHeaderError(type)?._tag).toBe("InvalidRequest")
   })
 

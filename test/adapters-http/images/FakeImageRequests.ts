@@ -11,9 +11,9 @@ import { Effect, Layer } from "effect"
 export class FakeImageRequests {
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
-  /** The refusal of the next requests; they begin unless set. */
+  /** The error that refuses the next requests; undefined: the requests begin. */
   refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
-  /** The lease has expired when a request is finished. */
+  /** True if the lease has expired when a request is finished. */
   leaseLost = false
   /** Runs before a request is finished. */
   beforeFinishing: Effect.Effect<void> = Effect.void

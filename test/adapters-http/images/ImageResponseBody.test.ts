@@ -28,7 +28,7 @@ const usageOf = async (usage: unknown) => {
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
 describe("the response body for a customer", () => {
-  it("contains the image and its time, and no other member of the provider", async () => {
+  it("contains the image and the creation time, and no other member of the provider's response", async () => {
     const response = {
       id: "img_123",
       model: "secret-model",
@@ -44,12 +44,12 @@ describe("the response body for a customer", () => {
     expect(await bodyFor(response)).toEqual({ ...bare, background, output_format, quality, size })
   })
 
-  it("repeats descriptive members only with values of the specification", async () => {
+  it("repeats descriptive members only with values that a customer can request", async () => {
     const odd = { background: "<b>", output_format: "heic", quality: "ultra", size: { w: 1 } }
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], ...odd })).toEqual(bare)
   })
 
-  it("reports usage when the provider does, by class and with their sum as the total", async () => {
+  it("reports usage if the provider does, by class and with their sum as the total", async () => {
     const usage = {
       input_tokens: 50,
       output_tokens: 272,
@@ -69,7 +69,7 @@ describe("the response body for a customer", () => {
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], usage: { total_tokens: 5 } })).toEqual(bare)
   })
 
-  it("contains the image from any position and any formatting of the JSON", async () => {
+  it("contains the image for any position of the image and any formatting of the JSON", async () => {
     for (const response of [
       `{"data":[{"b64_json":"${IMAGE}"}]}`,
       `\n{ "x" : "b64_json" , "data" :\t[ { "a":{"b64_json":null} , "b64_json" \r\n:\n "${IMAGE}" } ] }\n`,
@@ -79,14 +79,14 @@ describe("the response body for a customer", () => {
     }
   })
 
-  it("keeps slashes that were escaped", async () => {
+  it("keeps escaped slashes", async () => {
     const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
     expect(image).toContain("/")
     const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
     expect((await bodyFor(response)).data[0].b64_json).toBe(image)
   })
 
-  it("contains the provider's image byte for byte, received in chunks of any size", async () => {
+  it("contains the provider's image byte for byte, for any chunk sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 3_000 }),
@@ -102,13 +102,13 @@ describe("the response body for a customer", () => {
   })
 })
 
-describe("an unusable response", () => {
+describe("an image response is unusable if it", () => {
   it.each([
     ["is HTML", "<html>oops</html>"],
-    ["is cut inside its image", `{"data":[{"b64_json":"${IMAGE}`],
-    ["is cut after its image", `{"data":[{"b64_json":"${IMAGE}"}`],
+    ["is truncated inside its image", `{"data":[{"b64_json":"${IMAGE}`],
+    ["is truncated after its image", `{"data":[{"b64_json":"${IMAGE}"}`],
     ["is an array", `[{"b64_json":"${IMAGE}"}]`],
-    ["is not only JSON", `{"data":[{"b64_json":"${IMAGE}"}]} and more`],
+    ["has text after the JSON", `{"data":[{"b64_json":"${IMAGE}"}]} and more`],
     ["has more than 1 MiB around its image", `{"x":"${"x".repeat(1024 * 1024)}","data":[{"b64_json":"${IMAGE}"}]}`]
   ])("%s", async (_, response) => {
     expect((await rewritten(response))._tag).toBe("NoJson")
@@ -118,8 +118,8 @@ describe("an unusable response", () => {
     ["has no images", { data: [] }],
     ["has no data", { picture: { b64_json: IMAGE } }],
     ["has two images", { data: [{ b64_json: IMAGE }, { b64_json: IMAGE }] }],
-    ["has an address instead", { data: [{ url: "https://provider.example/a.png" }] }],
-    ["has an address and a null image", { data: [{ url: "https://provider.example/a.png", b64_json: null }] }],
+    ["has a URL instead of an image", { data: [{ url: "https://provider.example/a.png" }] }],
+    ["has a URL and a null image", { data: [{ url: "https://provider.example/a.png", b64_json: null }] }],
     ["has its image in another member", { b64_json: IMAGE, data: [{}] }],
     ["has an empty image", { data: [{ b64_json: "" }] }],
     ["has an image that is not base64", { data: [{ b64_json: "AAA?AAAA" }] }],
@@ -128,7 +128,7 @@ describe("an unusable response", () => {
     ["has an image padded too much", { data: [{ b64_json: "A===" }] }],
     ["has an image with a line break", { data: [{ b64_json: "AAAA\nAAA" }] }],
     ["has an image with a quote", { data: [{ b64_json: 'AAAA"AAA' }] }],
-    ["has our placeholder as its image", { data: [{ b64_json: "\u0000picture" }] }]
+    ["has the parser's placeholder as its image", { data: [{ b64_json: "\u0000picture" }] }]
   ])("%s", async (_, response) => {
     expect((await rewritten(JSON.stringify(response)))._tag).toMatch(/UpstreamFailed|NoJson/)
   })
@@ -141,15 +141,15 @@ describe("an image", () => {
     return (await rewritten(Buffer.concat([Buffer.from('{"data":[{"b64_json":"'), image, Buffer.from('"}]}')])))._tag
   }
 
-  it("is delivered up to 20 MiB decoded, and is too large with one byte more", async () => {
+  it("is delivered up to 20 MiB (decoded), and is too large with one more byte", async () => {
     expect(await sized(MAX_IMAGE_BYTES)).toBe("Completed")
     expect(await sized(MAX_IMAGE_BYTES + 1)).toBe("TooLarge")
   })
 })
 
-describe("the usage that is billed", () => {
+describe("the billed usage", () => {
   const details = { cached_tokens: 10 }
-  it("is the reported usage: a zero is reported, an absent count is not", async () => {
+  it("is the reported usage: a zero counts as reported, an absent count does not", async () => {
     expect(await usageOf({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })).toEqual({
       prompt: { input: 0n, cacheRead: 0n, cacheWrite: 0n },
       output: 0n
@@ -166,7 +166,7 @@ describe("the usage that is billed", () => {
 })
 
 describe("the response buffer", () => {
-  it("holds at most 29 MiB, in chunks of any size", () => {
+  it("holds at most 29 MiB, for any chunk sizes", () => {
     const buffer = new ResponseBuffer()
     const mebibyte = Buffer.alloc(1024 * 1024)
     for (let i = 0; i < MAX_RESPONSE_BYTES / mebibyte.length; i++) expect(buffer.append(mebibyte.fill(i))).toBe(true)

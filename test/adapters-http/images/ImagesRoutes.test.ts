@@ -26,7 +26,7 @@ const IMAGE = Buffer.from("not a real image").toString("base64")
 const result = { created: 5, data: [{ b64_json: IMAGE }], usage: { input_tokens: 9, output_tokens: 272 } }
 const aRequest = { model: "painter", prompt: "a cat" }
 
-/** `painter` generates and edits, `printer` only generates, `m` is a text model. */
+/** The models: `painter` generates and edits, `printer` only generates, `m` is a text model. */
 const imageCatalog = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const textCatalog = catalogOf(...providers.map((parts) => ({ protocols: ["chat", "images"] as const, ...parts })))
   const routes = textCatalog.models.get("m")?.routes ?? []
@@ -72,7 +72,7 @@ const edit = (parts: ReadonlyArray<Part> = [model, prompt, image()], headers: He
     body: new Uint8Array(aForm(...parts))
   })
 
-/** `400 invalid_request size`: status, code and invalid field, from the error body. */
+/** Returns status, code and invalid field of an error body, for example `400 invalid_request size`. */
 const refusal = async (sent: Promise<Response>): Promise<string> => {
   const response = await sent
   const { type, error, request_id } = (await response.json()) as {
@@ -99,7 +99,7 @@ const raw = (path: string, headers: ReadonlyArray<string>) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\n${headers.join("\r\n")}\r\n\r\n`
 
 describe("a generation", () => {
-  it("is sent with the provider's name of the model, and only with supported members", async () => {
+  it("is sent with the provider's model name and only with supported members", async () => {
     const pending = generate({
       ...aRequest,
       n: 1,
@@ -123,7 +123,7 @@ describe("a generation", () => {
     expect(verdict).toBe("served")
   })
 
-  it("responds with the image, the settled billing and our own headers", async () => {
+  it("returns the image, the billing header `settled` and the common headers", async () => {
     const pending = generate()
     await respond(200, { ...result, provider: "secret", data: [{ b64_json: IMAGE, revised_prompt: "SECRET" }] })
     const response = await pending
@@ -142,7 +142,7 @@ describe("a generation", () => {
     expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
   })
 
-  it("is unmetered when the provider reports no usage, and the header has the name of the service", async () => {
+  it("is unmetered if the provider reports no usage; the billing header contains the service name", async () => {
     await start({ imageSettings: { serviceName: "acme" } })
     const pending = generate()
     await respond(200, { data: [{ b64_json: IMAGE }] })
@@ -171,7 +171,7 @@ describe("a generation", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("requires a key before any other check", async () => {
+  it("requires an API key before any other check", async () => {
     expect(await refusal(generate("{", { authorization: "Bearer wrong" }))).toBe("401 invalid_api_key")
     expect(await refusal(generate("{", { "x-api-key": "other" }))).toBe("401 invalid_api_key")
     expect((await generate({ ...aRequest, n: 2 }, { authorization: "", "x-api-key": KEY })).status).toBe(400)
@@ -185,7 +185,7 @@ describe("a generation", () => {
     expect(await refusal(generate())).toBe("400 unsupported_endpoint model")
   })
 
-  it("is refused with 413 request_too_large over 256 KiB, before the body is complete, and the connection closes", async () => {
+  it("is refused with 413 request_too_large over 256 KiB, before the body is complete, and its connection is closed", async () => {
     const announced = await RawClient.connect(gateway.port)
     announced.send(
       raw("/v1/images/generations", ["content-type: application/json", `content-length: ${256 * 1024 + 1}`])
@@ -209,7 +209,7 @@ describe("a generation", () => {
 })
 
 describe("an Idempotency-Key", () => {
-  it("is passed on as it was sent, or not at all", async () => {
+  it("is passed to the store unchanged; an absent key stays absent", async () => {
     for (const [headers, key] of [
       [{ "idempotency-key": "order-17" }, "order-17"],
       [{}, undefined]
@@ -221,7 +221,7 @@ describe("an Idempotency-Key", () => {
     }
   })
 
-  it("has 1 to 255 visible ASCII characters and is sent once", async () => {
+  it("must have 1 to 255 visible ASCII characters and be sent once", async () => {
     for (const key of ["", "a b", "a".repeat(256), "ü"]) {
       const pending = refusal(generate(aRequest, { "idempotency-key": Buffer.from(key).toString("latin1") }))
       expect(await pending).toBe("400 invalid_request Idempotency-Key")
@@ -236,7 +236,7 @@ describe("an Idempotency-Key", () => {
 })
 
 describe("an edit", () => {
-  it("is sent as a new form: with our file name, the type that its bytes show, and only supported members", async () => {
+  it("is sent as a new form with the gateway's file name, the detected file type and only supported members", async () => {
     const parts = [
       image(aWebp(), "image[]"),
       prompt,
@@ -258,7 +258,7 @@ describe("an edit", () => {
     expect(request.path).toBe("/images/edits")
   })
 
-  it("is refused when the form or the image is invalid", async () => {
+  it("is refused if the form or the image is invalid", async () => {
     expect(await refusal(edit([model, prompt]))).toBe("400 invalid_request image")
     expect(await refusal(edit([model, prompt, image(), image()]))).toBe("400 invalid_request image")
     expect(await refusal(edit([model, prompt, image(Buffer.from("GIF89a"))]))).toBe("400 invalid_request image")
@@ -273,14 +273,14 @@ describe("an edit", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("with a model that only generates images is 400 unsupported_endpoint", async () => {
+  it("is refused with 400 unsupported_endpoint if the model only generates images", async () => {
     const printer = { name: "model", value: "printer" }
     expect(await refusal(edit([printer, prompt, image()]))).toBe("400 unsupported_endpoint model")
     expect(await refusal(edit([image(), prompt, printer]))).toBe("400 unsupported_endpoint model")
     expect(await refusal(edit([{ name: "model", value: "unknown" }, image()]))).toBe("404 model_not_found model")
   })
 
-  it("is refused before its file is uploaded when the model comes first", async () => {
+  it("is refused before its file is uploaded if an unsuitable model comes first", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = ["transfer-encoding: chunked", `content-type: multipart/form-data; boundary=${BOUNDARY}`]
     const begin = aForm({ name: "model", value: "printer" }, image(Buffer.alloc(5_000)))
@@ -301,7 +301,7 @@ describe("an edit", () => {
     expect(await refusal(edit([model, prompt, image(Buffer.alloc(10 * MIB + 1))]))).toBe("413 image_too_large image")
   })
 
-  it("is 413 when the provider finds it too large", async () => {
+  it("is refused with 413 if the provider finds it too large", async () => {
     const pending = edit()
     await respond(413, "too large")
     expect(await refusal(pending)).toBe("413 image_too_large image")
@@ -340,7 +340,7 @@ describe("a provider that returns no image", () => {
     ],
     [200, policy]
   ])(
-    "for its content policy (%i) is reported with its own message: 400 content_policy_violation, not charged",
+    "is reported as 400 content_policy_violation with its message, uncharged, if it declines by policy with status %i",
     async (status, body) => {
       const pending = generate()
       const { verdict } = await respond(status, body)
@@ -352,7 +352,7 @@ describe("a provider that returns no image", () => {
     }
   )
 
-  it("is not named in its message", async () => {
+  it("is not named in the message of its refusal", async () => {
     for (const message of ["provider-0 declined", "See https://x.example", "m-0 may not draw cats"]) {
       const pending = generate()
       await respond(400, { error: { code: "content_policy_violation", message } })
@@ -374,7 +374,7 @@ describe("a provider that returns no image", () => {
     [200, { data: [{ url: "https://provider.example/a.png" }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: IMAGE }, { b64_json: IMAGE }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: "????" }] }, "502 upstream_error", "failed"]
-  ])("with %i %j is reported as %s", async (status, body, expected, seen) => {
+  ])("is reported correctly after status %i and body %j: %s", async (status, body, expected, seen) => {
     const pending = generate()
     const { verdict } = await respond(status, body)
     expect(await refusal(pending)).toBe(expected)
@@ -382,7 +382,7 @@ describe("a provider that returns no image", () => {
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
   })
 
-  it("responds with another type than JSON: 502", async () => {
+  it("is reported as 502 if the response is not JSON", async () => {
     for (const type of ["text/html", "text/event-stream", "image/png"]) {
       const pending = generate()
       await respond(200, result, type)
@@ -390,7 +390,7 @@ describe("a provider that returns no image", () => {
     }
   })
 
-  it("breaks off its response: 502, and no other route is tried, because the response may be billed", async () => {
+  it("is reported as 502, without another route, if the response is cut: the response may be billed", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -401,7 +401,7 @@ describe("a provider that returns no image", () => {
     expect(gateway.logged.join()).toContain("reset")
   })
 
-  it("generates an image over 20 MiB: 502 image_too_large_output, not read to its end", async () => {
+  it("is reported as 502 image_too_large_output if the image exceeds 20 MiB; the response is not read completely", async () => {
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data('{"data":[{"b64_json":"')
@@ -414,7 +414,7 @@ describe("a provider that returns no image", () => {
     expect([exchange.verdict, images.finished]).toMatchObject(["served", [{ state: "withheld" }]])
   })
 
-  it("does not respond within its timeouts: 502", async () => {
+  it("is reported as 502 if its timeouts expire", async () => {
     const timeouts = { firstByteMillis: 10, idleMillis: 60, totalMillis: 150 }
     await start({ catalog: imageCatalog({ timeouts }, {}) })
     const silent = generate()
@@ -432,9 +432,9 @@ describe("a provider that returns no image", () => {
 describe("another provider", () => {
   it.each([
     ["fails", 500],
-    ["limits our rate", 429],
-    ["refuses our key", 401]
-  ])("is tried when the first one %s", async (_, status) => {
+    ["rate-limits the gateway", 429],
+    ["refuses the gateway's API key", 401]
+  ])("is tried if the first provider %s", async (_, status) => {
     await start({ catalog: imageCatalog({}, {}) })
     const pending = generate()
     await respond(status, "")
@@ -444,7 +444,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried when the first one is disabled or full; nothing is sent when all are", async () => {
+  it("is tried if the first provider is disabled or full; nothing is sent if all are", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()
@@ -467,7 +467,7 @@ describe("a client that disconnects", () => {
     return { client, exchange: await upstreams.next() }
   }
 
-  it("aborts its exchange at once, and is charged nothing", async () => {
+  it("aborts the provider exchange at once, and is charged nothing", async () => {
     const { client, exchange } = await connectedClient()
     client.leave()
     await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
@@ -476,7 +476,7 @@ describe("a client that disconnects", () => {
     await eventually(() => gateway.inFlight.count === 0, "the end of the program")
   })
 
-  it("during the settlement is not charged either", async () => {
+  it("is not charged during the settlement", async () => {
     let finish = () => {}
     images.beforeFinishing = Effect.promise(() => new Promise<void>((resolve) => (finish = resolve)))
     const { client, exchange } = await connectedClient()
@@ -490,7 +490,7 @@ describe("a client that disconnects", () => {
     expect(images.finished).toMatchObject([{ state: "abandoned" }])
   })
 
-  /** More than a socket buffers. */
+  /** An image larger than a socket's buffers. */
   const large = { ...result, data: [{ b64_json: "A".repeat(20 * MIB) }] }
   const stalledClient = async () => {
     const { client, exchange } = await connectedClient()
@@ -501,7 +501,7 @@ describe("a client that disconnects", () => {
     return client
   }
 
-  it("during the transfer of a settled image is charged, and all memory is released", async () => {
+  it("is charged during the transfer of a settled image, and all memory is released", async () => {
     const client = await stalledClient()
     expect(gateway.counters.imageBytes).toBeGreaterThan(20 * MIB)
     client.leave()
@@ -510,7 +510,7 @@ describe("a client that disconnects", () => {
     expect(gateway.counters.finishedRequests).toMatchObject([{ status: 200, ending: "left" }])
   })
 
-  it("without closing its connection is cut off after the write timeout", async () => {
+  it("is disconnected after the write timeout if it does not close the connection", async () => {
     await start({ writeStallSeconds: 0.1 })
     const client = await stalledClient()
     await eventually(() => gateway.inFlight.count === 0, "the end of the program")
@@ -518,7 +518,7 @@ describe("a client that disconnects", () => {
     client.leave()
   })
 
-  it("during its upload leaves no reserved memory", async () => {
+  it("leaves no reserved memory during its upload", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, "content-length: 5000000"]
     client.send(raw("/v1/images/edits", head)).send(aForm(model, prompt, image()).subarray(0, 300))
@@ -530,7 +530,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("memory for images", () => {
-  it("is bounded over all requests: beyond the bound 503 overloaded, and nothing is sent", async () => {
+  it("is limited over all requests: above the limit a request is refused with 503 overloaded, and nothing is sent", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const first = generate()
     const exchange = await upstreams.next()
@@ -546,7 +546,7 @@ describe("memory for images", () => {
     expect((await next).status).toBe(200)
   })
 
-  it("that does not suffice for a response is 502", async () => {
+  it("causes a 502 if it does not suffice for a response", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -557,7 +557,7 @@ describe("memory for images", () => {
 })
 
 describe("an internal error", () => {
-  it("during a request is 500 with the request id, and the request ends", async () => {
+  it("is reported as 500 with the request id, and ends the request", async () => {
     images.beforeFinishing = Effect.dieMessage("broken")
     const pending = generate()
     await respond(200, result)
@@ -565,7 +565,7 @@ describe("an internal error", () => {
     expect(gateway.logged.join()).toContain("a request failed with a defect")
   })
 
-  it("is reported as 502 when the lease has expired", async () => {
+  it("is reported as 502 if the lease has expired", async () => {
     images.leaseLost = true
     const pending = generate()
     await respond(200, result)
@@ -574,7 +574,7 @@ describe("an internal error", () => {
 })
 
 describe("a server that stops", () => {
-  it("responds 503 overloaded to requests that exceed the drain time", async () => {
+  it("returns 503 overloaded for requests that exceed the drain time", async () => {
     await start({ drainSeconds: 0 })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -585,7 +585,7 @@ describe("a server that stops", () => {
 })
 
 describe("the request counters", () => {
-  it("count every image request by its end", async () => {
+  it("count every image request by its ending", async () => {
     const pending = generate()
     await respond(200, result)
     await (await pending).text()

@@ -5,7 +5,7 @@ import { chunk } from "@tollgate/simulators/images/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
 
-/** A PNG with these chunks between its header and its data. */
+/** Returns a PNG with these chunks between its header and its data. */
 export const aPng = (width = 2, height = 3, ...between: ReadonlyArray<readonly [string, Buffer]>): Buffer => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

@@ -4,14 +4,14 @@ import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 import { aJpeg, aPng, aWebp, canvas, lossless, lossy, riff } from "./Pictures.ts"
 
-/** `png 2x3`, or the tag of the error. */
+/** Returns format and size, for example `png 2x3`, or the tag of the error. */
 const inspect = (bytes: Buffer): string => {
   const source = readSource(bytes)
   if (Either.isRight(source)) return `${source.right.format} ${source.right.widthPx}x${source.right.heightPx}`
   return source.left._tag
 }
 
-/** As Chromium encodes it: with a colour profile before the image data. */
+/** A WebP as Chromium encodes it, with a colour profile before the image data. */
 const FROM_A_BROWSER = riff(["VP8X", canvas(48, 32, 0x20)], ["ICCP", Buffer.alloc(457)], ["VP8 ", lossy(48, 32)])
 
 describe("a source image", () => {
@@ -27,7 +27,7 @@ describe("a source image", () => {
     expect(inspect(bytes)).toBe(expected)
   })
 
-  it.each(["png", "jpeg", "webp"] as const)("is identified in a real file: %s", (format) => {
+  it.each(["png", "jpeg", "webp"] as const)("is identified in a real %s file", (format) => {
     const wish = { format, widthPx: 48, heightPx: 32, transparent: false, words: "x" }
     const expected = format === "png" ? "png 256x171" : `${format} 48x32`
     expect(inspect(Buffer.from(pictureOf(wish), "base64"))).toBe(expected)
@@ -40,29 +40,29 @@ describe("a source image", () => {
       "a WebP with frames but without the flag",
       riff(["VP8X", canvas(2, 3)], ["ANIM", Buffer.alloc(6)], ["ANMF", Buffer.alloc(16)])
     ]
-  ])("must not be animated: %s", (_, bytes) => {
+  ])("is refused if it is animated: %s", (_, bytes) => {
     expect(readSource(bytes)).toMatchObject({ left: { param: "image", message: expect.stringContaining("animated") } })
   })
 
   it.each([
-    ["nothing", Buffer.alloc(0)],
+    ["an empty file", Buffer.alloc(0)],
     ["a GIF", Buffer.from("GIF89a\x01\x00\x01\x00")],
     ["an SVG", Buffer.from("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>")],
-    ["a PNG cut in its header", aPng().subarray(0, 20)],
-    ["a PNG cut before its data", aPng().subarray(0, 34)],
+    ["a PNG truncated in its header", aPng().subarray(0, 20)],
+    ["a PNG truncated before its data", aPng().subarray(0, 34)],
     ["a PNG of width 0", aPng(0, 3)],
     ["a JPEG of height 0", aJpeg(2, 0)],
-    ["a JPEG cut before its frame", aJpeg().subarray(0, 40)],
+    ["a JPEG truncated before its frame", aJpeg().subarray(0, 40)],
     ["a JPEG with image data before its frame", Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 4, 1, 2])],
     ["a JPEG with a segment of length 0", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0])],
-    ["a WebP with another start code", riff(["VP8 ", Buffer.alloc(24)])],
+    ["a WebP with a wrong start code", riff(["VP8 ", Buffer.alloc(24)])],
     ["a WebP with an image larger than its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
-    ["another RIFF", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
-  ])("is an invalid request when it is malformed: %s", (_, bytes) => {
+    ["a RIFF file that is not a WebP", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
+  ])("is an invalid request if it is malformed or unsupported: %s", (_, bytes) => {
     expect(readSource(bytes)).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
   })
 
-  it("is too large over 4096 pixels in one dimension", () => {
+  it("is too large above 4096 pixels in one dimension", () => {
     for (const [width, height] of [
       [4_097, 1],
       [1, 4_097],
@@ -74,7 +74,7 @@ describe("a source image", () => {
     expect(inspect(aPng(4_096, 4_096))).toBe("png 4096x4096")
   })
 
-  it("is read without an exception or an endless loop, whatever its bytes", () => {
+  it("is read without an exception or an endless loop for any bytes", () => {
     const whole = [aPng(2, 3, ["tEXt", Buffer.alloc(40)]), aJpeg(), aWebp(), FROM_A_BROWSER]
     fc.assert(
       fc.property(

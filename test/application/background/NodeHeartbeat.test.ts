@@ -27,7 +27,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("does not sweep after an outage of the database before the other nodes can have sent a heartbeat", () =>
+  it.scoped("does not sweep after a database outage before the other nodes can have sent a heartbeat", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start
@@ -43,7 +43,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("keeps sweeping through an outage too short to make another node look dead", () =>
+  it.scoped("keeps sweeping through an outage that is too short to make another node look dead", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start

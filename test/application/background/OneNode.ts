@@ -1,5 +1,5 @@
 /**
- * The background tasks of one node over stores whose rounds a test gives; the other rounds do nothing.
+ * The background tasks of one node. A test supplies the rounds that it needs; the other rounds do nothing.
  */
 import {
   type BackgroundPorts,
@@ -39,7 +39,7 @@ interface Parts {
   readonly tasks: (task: BackgroundTask<BackgroundPorts>) => boolean
 }
 
-/** Starts the tasks of a node (all of them unless `tasks` selects) with these rounds, in the scope of the caller. */
+/** Starts the tasks of a node with these rounds, in the scope of the caller. `tasks` selects tasks; default: all. */
 export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
   const { beat, sweep, abandon, forgetKeys, fold } = { ...nothing, ...rounds }
   const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }

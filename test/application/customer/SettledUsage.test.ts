@@ -21,7 +21,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** A store of usage that grows only at its head. */
+/** A usage store that grows only at its head. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {
@@ -42,9 +42,9 @@ const usageOf = (items: Array<UsageItem>) =>
 const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
   a.settledAtMicros < b.settledAtMicros || (a.settledAtMicros === b.settledAtMicros && a.requestId < b.requestId)
 
-describe("reading usage page by page", () => {
+describe("the pages of settled usage", () => {
   it.effect.prop(
-    "neither skips nor repeats an item, with any page size and while items arrive",
+    "neither skip nor repeat an item, for any page size and while items are added",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,
@@ -81,14 +81,14 @@ describe("reading usage page by page", () => {
     { fastCheck: { numRuns: 100 } }
   )
 
-  it.effect("ends with null, also when the last page is full", () =>
+  it.effect("end with a null cursor, even if the last page is full", () =>
     Effect.gen(function* () {
       expect((yield* readUsage(aReseller().id, { limit: "2" })).nextCursor).toBeNull()
       expect((yield* readUsage(aReseller().id, { limit: "1" })).nextCursor).toBe(`sealed u1 2 ${id(2)}`)
     }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
   )
 
-  it.effect("refuses a cursor that this installation did not seal", () =>
+  it.effect("refuse a cursor that this deployment did not seal", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
       expect(refused.details).toEqual([{ path: "cursor", message: "not a cursor issued by this server" }])
@@ -96,7 +96,7 @@ describe("reading usage page by page", () => {
   )
 })
 
-describe("an id in a path", () => {
+describe("an id in a URL path", () => {
   const statement = { userId: "ada" as UserId, balances: { paygPico: zero, plans: [] }, asOf: instant(0) }
   const ports = Layer.mergeAll(
     Layer.mock(CustomerKeys, {}),
@@ -107,14 +107,14 @@ describe("an id in a path", () => {
   )
   const reseller = aReseller().id
 
-  it.effect("that is no UUID is a validation error where balances are read", () =>
+  it.effect("is a validation error on a balance route if it is not a UUID", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(keyBalances(reseller, "x"))).toMatchObject({ details: [{ path: "keyID" }] })
       expect(yield* Effect.flip(customerBalances(reseller, "x"))).toMatchObject({ details: [{ path: "userID" }] })
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("that is no UUID is not found where keys are created and revoked", () =>
+  it.effect("is not found on a key route if it is not a UUID", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(createCustomerKey(reseller, "x", "n"))).toMatchObject({
         _tag: "NotFound",
@@ -124,7 +124,7 @@ describe("an id in a path", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("of a key is returned with the balances of the key's owner", () =>
+  it.effect("is returned with the owner's balances if it is a key id", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

@@ -33,7 +33,7 @@ const imageRequest = (parts: Partial<TestImageRequest> = {}): TestImageRequest =
 const fails = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
   Effect.fail({ error, retryElsewhere })
 
-/** Fails before anything is sent. */
+/** Returns an attempt that fails before anything is sent. */
 const unsent = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
   Effect.fail({ error, retryElsewhere, unsent: true })
 
@@ -42,7 +42,7 @@ const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 const circuitOpen = new CircuitOpen({ retryAfterSeconds: 9 })
 const technicalLimit = new TechnicalLimit({ retryAfterSeconds: 3 })
 
-/** The tag of the error, or `an image`, `interrupted` or `died`. */
+/** Returns the tag of the error, or `an image`, `interrupted` or `died`. */
 const outcomeOf = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>): string =>
   Exit.match(exit, {
     onSuccess: () => "an image",
@@ -129,7 +129,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
 
 describe("an image request", () => {
   for (const [what, { attempt, dispatched, state, expected }] of Object.entries(endings)) {
-    it.effect(`ends ${state}, once, after ${what}`, () =>
+    it.effect(`is finished once, in state ${state}, after ${what}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -194,7 +194,7 @@ describe("an image request", () => {
     )
   }
 
-  it.effect("may edit only with a model that edits", () =>
+  it.effect("is refused if it is an edit and its model cannot edit", () =>
     Effect.gen(function* () {
       const source = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array(1) } as const
       expect(yield* outcomeOfRequest(imageRequest({ request: { operation: "edit", model: "painter", source } }))).toBe(
@@ -214,7 +214,7 @@ describe("an image request", () => {
     overloaded
   ]
   for (const refusal of refusals) {
-    it.effect(`is not sent and not settled when its admission is refused (${refusal._tag})`, () =>
+    it.effect(`is neither sent nor settled if its admission is refused (${refusal._tag})`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ begins: Effect.fail(refusal) })
         expect(yield* outcomeOfRequest(it)).toBe(refusal._tag)
@@ -223,7 +223,7 @@ describe("an image request", () => {
     )
   }
 
-  it.effect("does not begin when its body is refused", () =>
+  it.effect("does not begin if its body is refused", () =>
     Effect.gen(function* () {
       const it = imageRequest({ reads: Effect.fail(new ImageTooLarge({ message: "no" })) })
       expect(yield* outcomeOfRequest(it)).toBe("ImageTooLarge")
@@ -231,7 +231,7 @@ describe("an image request", () => {
     })
   )
 
-  it.effect("is admitted with its idempotency key, its account and its estimate", () =>
+  it.effect("is admitted with its idempotency key, account and estimate", () =>
     Effect.gen(function* () {
       const it = imageRequest({ request: { size: { widthPx: 1000, heightPx: 1000 }, quality: "low" } })
       yield* it.result
@@ -252,7 +252,7 @@ describe("an image request", () => {
 })
 
 describe("the routes of an image request", () => {
-  it.effect("are tried by priority, the next one only after a failure that allows a retry", () =>
+  it.effect("are tried by priority, each next route only after a failure that allows a retry", () =>
     Effect.gen(function* () {
       const retryElsewhere = imageRequest({ attempts: { first: fails(upstreamFailed, true) } })
       expect(yield* outcomeOfRequest(retryElsewhere)).toBe("an image")
@@ -287,7 +287,7 @@ describe("the routes of an image request", () => {
 })
 
 describe("the timeout of an image request", () => {
-  it.effect("is 120 seconds from its acceptance: then the exchange is aborted, and nothing is charged", () =>
+  it.effect("expires 120 seconds after acceptance, aborts the exchange and charges nothing", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "100 seconds"
@@ -313,7 +313,7 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("leaves the idempotency key free when it expires before anything is sent", () =>
+  it.effect("leaves the idempotency key unused if it expires before anything is sent", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.begin = "121 seconds"
@@ -325,7 +325,7 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("does not expire before an image that arrives in its last millisecond", () =>
+  it.effect("does not expire if the image arrives in the last millisecond", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.attempt = IMAGE_TIMEOUT_MILLIS - 1
@@ -337,7 +337,7 @@ describe("the timeout of an image request", () => {
 })
 
 describe("a client that disconnects", () => {
-  it.effect("before the settlement of its image is not charged; the provider's usage is recorded for review", () =>
+  it.effect("is not charged before the settlement of its image; the provider's usage is recorded for review", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.finish = "1 second"
@@ -356,7 +356,7 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("aborts the exchange with its provider at once", () =>
+  it.effect("aborts the provider exchange at once", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.attempt = "1 minute"
@@ -368,7 +368,7 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("during the admission is not charged, and its idempotency key stays free", () =>
+  it.effect("is not charged during the admission, and its idempotency key stays unused", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.begin = "1 second"
@@ -386,7 +386,7 @@ describe("a client that disconnects", () => {
   const step = FastCheck.integer({ min: 0, max: 8 })
   const anEnding = FastCheck.constantFrom(...Object.values(endings))
   it.effect.prop(
-    "has its request settled once if it had begun, and otherwise not at all",
+    "has its request settled once if the request had begun, and otherwise not at all",
     {
       times: FastCheck.tuple(step, step, step, step, step),
       disconnectsAfter: FastCheck.integer({ min: 0, max: 40 }),
@@ -420,7 +420,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("an image request with an expired lease", () => {
-  it.effect("delivers nothing, because it is abandoned and its account may run another request", () =>
+  it.effect("delivers nothing, because the request was abandoned and its account may run another request", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })

@@ -1,5 +1,5 @@
 /**
- * One image request with all its ports: a scripted client, scripted providers, and a store that records its calls. The
+ * One image request with all ports: a scripted client, scripted providers, and a store that records the calls. The
  * guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -74,7 +74,7 @@ type Refusal<Port extends (...args: never) => Effect.Effect<unknown, unknown>> =
   ReturnType<Port> extends Effect.Effect<unknown, infer E> ? E : never
 
 export class TestImageRequest {
-  /** Each step begins with its delay. */
+  /** The delay before each step. */
   readonly delays: Record<"authenticate" | "read" | "begin" | "attempt" | "finish", Duration.DurationInput> = {
     authenticate: 0,
     read: 0,
@@ -88,19 +88,19 @@ export class TestImageRequest {
   authenticates: Effect.Effect<void, Refusal<ApiKeyAuthenticator["Type"]["authenticate"]>> = Effect.void
   reads: Effect.Effect<void, Refusal<ImageConnection<string>["readRequest"]>> = Effect.void
   begins: Effect.Effect<void, Refusal<ImageRequests["Type"]["begin"]>> = Effect.void
-  /** The results of the attempts, by the name of the provider. */
+  /** The results of the attempts, by provider name. */
   attempts: Readonly<Record<string, Effect.Effect<ImageResult<string>, FailedAttempt>>> = {}
-  /** The lease has expired, and another node has abandoned the request. */
+  /** True if the lease has expired and another node has abandoned the request. */
   leaseLost = false
   gone = false
 
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome> = []
-  /** The providers in the order of the attempts, and those of aborted exchanges. */
+  /** The providers in the order of the attempts; `aborted`: the providers whose exchanges were aborted. */
   readonly attempted: Array<string> = []
   readonly aborted: Array<string> = []
 
-  /** The result of the request, accepted when this runs. */
+  /** Runs the request, which is accepted now, and returns its result. */
   readonly result = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
       const client: ImageConnection<string> = {

@@ -15,7 +15,7 @@ const request: InferenceRequest = {
   promptText: () => ({ text: "hello", extraTokens: 2 })
 }
 
-/** Counts characters. */
+/** A token counter that counts characters. */
 const ports = Layer.mergeAll(
   Layer.succeed(CurrentCatalog, {
     get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
@@ -26,20 +26,22 @@ const ports = Layer.mergeAll(
 const counting = (providerCount: ProviderCount, counted: InferenceRequest = request) =>
   Effect.provide(countPrompt("messages", counted, providerCount), ports)
 
-it.effect("asks the providers that support the protocol, one after the other, until one returns a count", () =>
-  Effect.gen(function* () {
-    const called: Array<string> = []
-    const providerCount: ProviderCount = ({ provider }) =>
-      Effect.sync(() => {
-        called.push(provider.name)
-        return provider.name === "provider-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
-      })
-    expect(yield* counting(providerCount)).toBe(42n)
-    expect(called).toEqual(["provider-0", "provider-2"])
-  })
+it.effect(
+  "countPrompt asks the providers that support the protocol, one after the other, until one returns a count",
+  () =>
+    Effect.gen(function* () {
+      const called: Array<string> = []
+      const providerCount: ProviderCount = ({ provider }) =>
+        Effect.sync(() => {
+          called.push(provider.name)
+          return provider.name === "provider-2" ? Option.some(Tokens.fromCount(42)) : Option.none()
+        })
+      expect(yield* counting(providerCount)).toBe(42n)
+      expect(called).toEqual(["provider-0", "provider-2"])
+    })
 )
 
-it.effect("estimates when no provider returns a count in time", () =>
+it.effect("countPrompt estimates the count if no provider returns a count in time", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(counting(() => Effect.never))
     yield* TestClock.adjust("5 seconds")
@@ -47,7 +49,7 @@ it.effect("estimates when no provider returns a count in time", () =>
   })
 )
 
-it.effect("extrapolates a long prompt from its beginning", () =>
+it.effect("countPrompt extrapolates the count of a long prompt from the beginning of the prompt", () =>
   Effect.gen(function* () {
     const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
     expect(yield* counting(() => Effect.succeedNone, long)).toBe(1_234_569n)

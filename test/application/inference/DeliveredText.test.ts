@@ -19,7 +19,7 @@ const frames = FastCheck.array(
   { maxLength: 20 }
 )
 
-/** A frame of several choices has a turn for each; a frame of the first choice alone has none. */
+/** Appends a frame. A frame with several choices has a turn per choice; a frame with only the first choice has none. */
 const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
   const content = frame.map(({ text }) => text).join("")
   const turns = frame.map(({ choice }, i) => ({

@@ -7,7 +7,7 @@ const takes = <A>(kind: Schema.Schema<A, string>, ...texts: ReadonlyArray<string
   texts.map((text) => accepts(kind, text)._tag === "Some")
 
 describe("a setting", () => {
-  it("that is a number accepts only digits, within its range", () => {
+  it("accepts only digits within its range if it is a number", () => {
     const seconds = Setting.wholeNumber("a whole number of seconds", 1, 3_600)
     expect(takes(seconds, "1", "3600")).toEqual([true, true])
     expect(takes(seconds, "0", "3601", "1.0", "1e3", "0x10", "-1", "+1", " 1", "", "١")).not.toContain(true)
@@ -16,7 +16,7 @@ describe("a setting", () => {
     expect(takes(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
   })
 
-  it("that is an address has no query and loses its trailing slash", () => {
+  it("rejects a query and removes a trailing slash if it is a URL", () => {
     expect(accepts(Setting.HttpAddress, "https://gateway.example.com/")).toMatchObject({
       value: "https://gateway.example.com"
     })
@@ -34,13 +34,13 @@ describe("a setting", () => {
     ).not.toContain(true)
   })
 
-  it("that is a secret does not appear when it is printed", () => {
+  it("hides its value when it is printed if it is a secret", () => {
     const secret = Schema.decodeSync(Setting.Secret)("x".repeat(32))
     expect(`${JSON.stringify({ secret })}${secret}`).not.toContain("xxx")
     expect(Redacted.value(secret)).toBe("x".repeat(32))
   })
 
-  it("that is empty counts as absent; all errors are reported at once, without the values", () => {
+  it("counts as absent if it is empty; all errors are reported at once, without the values", () => {
     const read = Setting.readSettings(
       Schema.Struct({
         PORT: Setting.withDefault(Setting.Port, 8080, "Port"),

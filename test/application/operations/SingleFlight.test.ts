@@ -7,7 +7,7 @@ const full = Effect.fail("full")
 /** Lets forked callers run until they wait. */
 const started = TestClock.adjust("1 millis")
 
-/** A single-flight of at most two executions, and an execution that takes a second and returns its number. */
+/** A single-flight with at most two executions, and an execution that takes one second and returns its number. */
 const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight) => {
   const count = { started: 0 }
   const slow = () => Effect.delay(Effect.succeed(++count.started), "1 second")
@@ -15,7 +15,7 @@ const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight
 })
 
 describe("single-flight", () => {
-  it.scoped("runs one execution for all concurrent callers of a key, and another one afterwards", () =>
+  it.scoped("runs one execution for all concurrent callers with the same key, and another execution afterwards", () =>
     Effect.gen(function* () {
       const { flight, count, slow } = yield* aFlight
       const calls = yield* Effect.fork(
@@ -32,7 +32,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("goes on for the other callers when the first caller is interrupted", () =>
+  it.scoped("continues for the other callers after the first caller is interrupted", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const first = yield* Effect.fork(flight.run("a", slow, full))
@@ -45,7 +45,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("gives a failure or a defect to every caller, and forgets it", () =>
+  it.scoped("passes a failure or defect to every caller, and does not cache it", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       for (const failure of [Effect.fail("refused"), Effect.die("a bug")]) {
@@ -91,7 +91,7 @@ describe("single-flight", () => {
       yield* TestClock.adjust("500 millis")
       const second = yield* Effect.fork(flight.run("a", slow, full))
       yield* TestClock.adjust("500 millis")
-      // The end of the first execution does not remove the second one.
+      // The end of the first execution does not remove the second execution.
       expect(flight.running("a")).toBeDefined()
       yield* TestClock.adjust("500 millis")
       expect([yield* Fiber.join(first), yield* Fiber.join(second)]).toEqual([7, 1])

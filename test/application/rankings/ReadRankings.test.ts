@@ -13,20 +13,20 @@ const usage: Usage = { models: [aModel("m")], settlements: [aSettlement("m", "20
 
 const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
 
-/** An empty cache: each caller computes. */
+/** An empty cache, so that each caller computes the rankings. */
 const emptyMemory = { inMemory: () => Effect.succeed(undefined) }
 const noCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: (compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
   Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
 
-/** Ports that fail the test when they are used. */
+/** Ports that fail the test if they are used. */
 const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(RankingsCache, {}))
 
 const quietly = Logger.remove(Logger.defaultLogger)
 
 describe("rankings", () => {
-  it.effect("are those of the window at the cache's clock", () =>
+  it.effect("are computed for the requested window at the time of the cache", () =>
     Effect.gen(function* () {
       for (const window of ["day", "week", "month", "all"] as const) {
         expect(yield* readRankings({ window })).toEqual(ranksOf(usage, window, NOW))
@@ -38,11 +38,11 @@ describe("rankings", () => {
   const cached = ranksOf(usage, "day", NOW)
   it.effect.each([
     [
-      "in the memory of this node",
+      "this node's memory",
       { inMemory: () => Effect.succeed(cached), take: () => Effect.dieMessage("the shared cache was read") }
     ],
-    ["in the cache of all nodes", { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }]
-  ] as const)("are returned as they are %s, without reading the history", ([, cache]) =>
+    ["the cache of all nodes", { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }]
+  ] as const)("are returned from %s, without reading the history", ([, cache]) =>
     Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(cached)
     }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
@@ -54,7 +54,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(false), untouched]))
   )
 
-  it.effect("of an unknown window or modality are refused without computing anything", () =>
+  it.effect("are refused for an unknown window or modality, without being computed", () =>
     Effect.gen(function* () {
       const year = yield* Effect.flip(readRankings({ window: "year" }))
       expect(year).toMatchObject({ _tag: "InvalidWindow", param: "window" })

@@ -60,7 +60,7 @@ const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => 
 }
 
 describe("logging in", () => {
-  it.effect("returns a token for the right password", () => {
+  it.effect("returns a token for the correct password", () => {
     const { log, layer, logInAs } = withReseller()
     return Effect.gen(function* () {
       const { token, reseller } = yield* logInAs(" Reseller@Example.com ")
@@ -87,7 +87,7 @@ describe("logging in", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("refuses too many attempts before it looks up or hashes anything", () => {
+  it.effect("refuses too many attempts before it looks up an email or hashes a password", () => {
     const { log, layer, logInAs } = withReseller(aReseller(), true)
     return Effect.gen(function* () {
       expect(yield* Effect.flip(logInAs("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
@@ -96,7 +96,7 @@ describe("logging in", () => {
   })
 
   it.effect.each(["pending", "rejected", "suspended"] as const)(
-    "reveals the status %s only after the right password",
+    "reveals the status %s only for the correct password",
     (status) => {
       const { layer, logInAs } = withReseller(aReseller({ status }))
       return Effect.gen(function* () {

@@ -22,7 +22,7 @@ const notified = (number: string = named, order = anOrder()) => {
 }
 
 describe("a webhook", () => {
-  it.effect("refreshes its order, and is acknowledged with the provider's text", () => {
+  it.effect("refreshes its order and is acknowledged with the response that the provider expects", () => {
     const fixture = notified()
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
@@ -39,7 +39,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("with a wrong signature is refused without a request to the provider", () => {
+  it.effect("is refused without a provider request if its signature is wrong", () => {
     const fixture = notified()
     const verify = () => Effect.fail(new BadSignature({ provider: "bsc" }))
     fixture.providers = [fixture.provider({ webhook: { ...aWebhook({}), verify } })]
@@ -49,7 +49,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("for an unknown provider, or one without webhooks, is not found", () => {
+  it.effect("is not found if the provider is unknown or has no webhooks", () => {
     const fixture = notified()
     fixture.providers = [fixture.provider()]
     return Effect.gen(function* () {
@@ -61,10 +61,10 @@ describe("a webhook", () => {
 
   it.effect.each([
     ["an order that does not exist", orderNumberOf("01930000-0000-7000-8000-0000000000ff" as never), anOrder()],
-    ["a text that is no order number", "RTO-'; drop table", anOrder()],
-    ["a test", "payment_notif_test_G123_abc", anOrder()],
+    ["a text that is not an order number", "RTO-'; drop table", anOrder()],
+    ["a provider's test notification", "payment_notif_test_G123_abc", anOrder()],
     ["an order of another provider", named, anOrder({ provider: "midtrans" })]
-  ] as const)("that names %s is acknowledged and has no effect", ([, number, order]) => {
+  ] as const)("is acknowledged without effect if it names %s", ([, number, order]) => {
     const fixture = notified(number, order)
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
@@ -72,7 +72,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("about a repeated payment refreshes the order of the original payment, with the repeated one", () => {
+  it.effect("refreshes the order of the original payment if it reports a repeated payment", () => {
     const fixture = notified()
     const calls: Array<ReadonlyArray<string> | undefined> = []
     fixture.providers = [
@@ -96,7 +96,7 @@ describe("a webhook", () => {
     [{}, []],
     [{ repeated: { paymentId: "8", originalId: "7" } }, []],
     [{ orderNumber: named, repeated: { paymentId: "8", originalId: "7" } }, ["refresh", "record", "credit"]]
-  ] as const)("that reports %j is acknowledged", ([reported, log]) => {
+  ] as const)("is acknowledged if it reports %j", ([reported, log]) => {
     const fixture = notified()
     fixture.providers = [fixture.provider({ webhook: aWebhook(reported) })]
     return Effect.gen(function* () {
@@ -105,7 +105,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is acknowledged after two seconds, while the refresh goes on", () => {
+  it.effect("is acknowledged after two seconds, while the refresh continues", () => {
     const fixture = notified()
     fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "5 seconds")
     return Effect.gen(function* () {
@@ -118,7 +118,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("that is sent many times credits once", () => {
+  it.effect("credits once if it is sent many times", () => {
     const fixture = notified()
     return Effect.gen(function* () {
       const sent = Effect.all(

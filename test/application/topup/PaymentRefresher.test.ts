@@ -11,7 +11,7 @@ const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
 const payer = { name: aReseller().name, email: aReseller().email }
 
-/** Runs the body with a refresher and one stored order. */
+/** Runs a test body with a refresher and one stored order. */
 const withAnOrder = <A, E>(
   body: (fixture: TopUpFixture, stored: ReturnType<TopUpFixture["store"]>) => Effect.Effect<A, E, PaymentRefresher>,
   order = anOrder()
@@ -21,7 +21,7 @@ const withAnOrder = <A, E>(
 }
 
 describe("a refresh", () => {
-  it.effect("of a paid order records the observation and credits the order in one call", () =>
+  it.effect("records the observation of a paid order and credits the order in one call", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed(seen("Paid"))
@@ -33,7 +33,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("is one request to the provider for all concurrent callers, and credits once", () =>
+  it.effect("sends one provider request for all concurrent callers and credits once", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
@@ -53,7 +53,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of an order of real money asks the provider at most once a second", () =>
+  it.effect("asks the provider at most once per second about a real-money order", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh } = yield* PaymentRefresher
@@ -66,7 +66,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of an order of simulated money asks the provider at every call", () =>
+  it.effect("asks the provider at every call about a simulated order", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.providers = [fixture.provider({ label: "sim", simulated: true })]
@@ -85,7 +85,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("goes on for the other callers when the first caller disconnects", () =>
+  it.effect("continues for the other callers after the first caller disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
@@ -102,7 +102,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of an order that was crediting before a crash credits it without a request to the provider", () =>
+  it.effect("credits an order that was crediting before a crash, without a provider request", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
@@ -113,7 +113,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of a credited order does nothing", () =>
+  it.effect("returns a credited order without a provider request", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const credited = { ...stored, order: anOrder({ status: "credited" }) }
@@ -123,7 +123,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("by an operator or a report records further payments of a credited order, and credits nothing more", () =>
+  it.effect("records further payments of a credited order for an operator or a webhook, and credits nothing more", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
@@ -148,8 +148,8 @@ describe("a refresh", () => {
   it.effect.each([
     ["pending", anOrder(), Effect.fail(down())],
     ["credited", anOrder({ status: "credited" }), Effect.fail(down())],
-    ["with a provider that is no longer configured", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
-  ] as const)("without a response of the provider leaves the order unchanged: %s", ([, order, response]) =>
+    ["with an unconfigured provider", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
+  ] as const)("leaves an order unchanged if no provider responds: order %s", ([, order, response]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -160,7 +160,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of an expired or failed order credits it when it was paid later", () =>
+  it.effect("credits an expired or failed order that was paid later", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed(seen("Paid"))
@@ -176,9 +176,9 @@ describe("a refresh", () => {
   it.effect.each([
     ["is down", Effect.fail(down())],
     ["hangs", Effect.never],
-    ["has a defect", Effect.die("a bug of the adapter")],
+    ["fails with a defect", Effect.die("a bug of the adapter")],
     ["interrupts itself", Effect.interrupt]
-  ] as const)("returns the stored order when the provider %s", ([, response]) =>
+  ] as const)("returns the stored order if the provider %s", ([, response]) =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = response
@@ -190,7 +190,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("of a suspicious payment credits nothing", () =>
+  it.effect("credits nothing for a suspicious payment", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed({ _tag: "Suspicious", received: undefined, reason: "another amount" })
@@ -201,11 +201,14 @@ describe("a refresh", () => {
   )
 
   it.effect.each([
-    ["pending, with no simulator", anOrder({ simulated: true, provider: "sim" })],
-    ["crediting, with no simulator", anOrder({ simulated: true, provider: "sim", status: "crediting" })],
-    ["simulated, with a real provider of its label", anOrder({ simulated: true, provider: "bsc" })],
-    ["real, with no provider of its label", anOrder({ provider: "gone" })]
-  ] as const)("asks no provider and credits nothing when the order is %s", ([, order]) =>
+    ["pending, and its simulator is not configured", anOrder({ simulated: true, provider: "sim" })],
+    [
+      "crediting, and its simulator is not configured",
+      anOrder({ simulated: true, provider: "sim", status: "crediting" })
+    ],
+    ["simulated, and its label belongs to a real provider", anOrder({ simulated: true, provider: "bsc" })],
+    ["a real-money order, and no provider has its label", anOrder({ provider: "gone" })]
+  ] as const)("asks no provider and credits nothing if the order is %s", ([, order]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -216,7 +219,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits a paid order of real money although its provider is no longer configured", () =>
+  it.effect("credits a paid real-money order even if its provider is no longer configured", () =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -228,7 +231,7 @@ describe("a refresh", () => {
   )
 })
 
-describe("a refresh after a report", () => {
+describe("a refresh after a webhook", () => {
   it.effect("begins after the running refresh and the pause", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
@@ -251,7 +254,7 @@ describe("a refresh after a report", () => {
     )
   )
 
-  it.effect("is shared by all reports that arrive before it begins", () =>
+  it.effect("is shared by all webhooks that arrive before it begins", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh, refreshAfterReport } = yield* PaymentRefresher
@@ -270,7 +273,7 @@ describe("a refresh after a report", () => {
     )
   )
 
-  it.effect("comes again for the next report", () =>
+  it.effect("is repeated for the next webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refreshAfterReport } = yield* PaymentRefresher
@@ -283,7 +286,7 @@ describe("a refresh after a report", () => {
     )
   )
 
-  it.effect("goes on when the reporter disconnects", () =>
+  it.effect("continues after the sender of the webhook disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh, refreshAfterReport } = yield* PaymentRefresher
@@ -329,7 +332,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("leaves no order when the provider refuses", () =>
+  it.effect("leaves no order if the provider refuses", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(down())
@@ -343,7 +346,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("reports an amount that the provider does not take", () =>
+  it.effect("reports an amount that the provider does not accept", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(new AmountRejected({ provider: "bsc", detail: "too small" }))
@@ -355,10 +358,10 @@ describe("the opening of a payment", () => {
   )
 
   it.effect.each([
-    ["may have succeeded", Effect.fail(down(true))],
-    ["gets no response in time", Effect.never],
-    ["ends in a defect", Effect.die("a bug")]
-  ] as const)("that %s is cancelled in the background", ([, opening]) =>
+    ["its failure may hide a success", Effect.fail(down(true))],
+    ["the provider does not respond in time", Effect.never],
+    ["the adapter fails with a defect", Effect.die("a bug")]
+  ] as const)("is cancelled in the background if %s", ([, opening]) =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = opening
@@ -372,7 +375,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("that ends after its draft was abandoned is cancelled", () =>
+  it.effect("is cancelled if it ends after its draft was abandoned", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.abandoned.set(anOrder().id, "stale")
@@ -383,7 +386,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("goes on when the client disconnects, so that an opened payment has an order", () =>
+  it.effect("continues after the client disconnects, so that an opened payment has an order", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const opened = yield* Deferred.make<void>()
@@ -398,7 +401,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("is refused, not queued, above the limit of concurrent openings", () =>
+  it.effect("is refused, not queued, above the limit for concurrent openings", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")

@@ -23,7 +23,7 @@ describe("the refresh of due top-ups", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("asks about at most 8 orders at a time", () => {
+  it.effect("asks about at most 8 orders concurrently", () => {
     const fixture = new TopUpFixture()
     let running = 0
     let max = 0
@@ -41,7 +41,7 @@ describe("the refresh of due top-ups", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("goes on after an order that cannot be refreshed", () => {
+  it.effect("continues after an order that cannot be refreshed", () => {
     const fixture = new TopUpFixture()
     const broken = {
       ...fixture.store(anOrder({ id: numbered(1) })),
@@ -54,7 +54,7 @@ describe("the refresh of due top-ups", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("refreshes credited orders too, and does not count them as credited again", () => {
+  it.effect("also refreshes credited orders, and does not count them as credited again", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(seen("Paid"))
     fixture.due.push([fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))])
@@ -75,7 +75,7 @@ describe("the refresh of due top-ups", () => {
 })
 
 describe("the refresh of all open orders", () => {
-  it.effect("refreshes every order, over many pages", () => {
+  it.effect("refreshes every order on all pages", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(seen("Paid"))
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))
@@ -91,7 +91,7 @@ describe("the refresh of all open orders", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("counts each order once, also when no provider responds and the orders are still due", () => {
+  it.effect("counts each order once, even if no provider responds and the orders are still due", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.fail(down)
     fixture.due.push(Array.from({ length: 22 }, (_, i) => fixture.store(anOrder({ id: numbered(i) }))))
@@ -101,7 +101,7 @@ describe("the refresh of all open orders", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("counts orders of real money without a configured provider, and asks no provider about them", () => {
+  it.effect("counts real-money orders without a configured provider, and asks no provider about them", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ id: numbered(1), provider: "gone" }))
     fixture.store(anOrder({ id: numbered(2), provider: "sim", simulated: true }))

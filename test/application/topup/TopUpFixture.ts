@@ -25,10 +25,10 @@ export const seen = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
 export class TopUpFixture {
   readonly orders = new Map<OrderId, StoredTopUp>()
   readonly abandoned = new Map<OrderId, string>()
-  /** The batches of due orders, one for each call. */
+  /** The batches of due orders, one per call. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
   stale: ReadonlyArray<AbandonedTopUp> = []
-  /** `refresh`, `open`, `cancel`, `record`, `credit`, in the order in which they begin. */
+  /** The calls `refresh`, `open`, `cancel`, `record` and `credit`, in the order in which they begin. */
   readonly log: Array<string> = []
   quota = aQuota(0n)
 
@@ -164,7 +164,7 @@ export class TopUpFixture {
     }))
   )
 
-  /** The refresher and its ports, without logging. */
+  /** Provides the refresher and its ports, without logging. */
   readonly layer = PaymentRefresher.layer.pipe(
     Layer.provideMerge(Layer.suspend(() => this.ports)),
     Layer.merge(Logger.remove(Logger.defaultLogger))

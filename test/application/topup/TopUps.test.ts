@@ -12,7 +12,7 @@ const create = (request: Parameters<typeof createTopUp>[1]) =>
   Effect.provideService(createTopUp(aReseller(), request), TopUpPolicy, { bounds: defaultBounds })
 
 describe("a new top-up", () => {
-  it.effect("is opened by the provider of its method", () => {
+  it.effect("is opened by the provider for its method", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       const order = yield* create({ method: "crypto_bep20", amount_usd_micro: 10_000_000 })
@@ -22,14 +22,14 @@ describe("a new top-up", () => {
   })
 
   it.effect.each([
-    ["with a method without a provider", { method: "qris", amount_idr: 10_000 }, "PaymentProviderUnavailable"],
-    ["with too small an amount", { method: "crypto_bep20", amount_usd_micro: 1 }, "AmountOutOfRange"],
+    ["its method has no provider", { method: "qris", amount_idr: 10_000 }, "PaymentProviderUnavailable"],
+    ["its amount is too small", { method: "crypto_bep20", amount_usd_micro: 1 }, "AmountOutOfRange"],
     [
-      "with contradictory fields",
+      "its fields contradict each other",
       { method: "crypto_bep20", amount_idr: 1, amount_usd_micro: 10_000_000 },
       "ValidationFailed"
     ]
-  ] as const)("%s is refused without a request to a provider", ([, request, tag]) => {
+  ] as const)("is refused without a provider request if %s", ([, request, tag]) => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       expect((yield* Effect.flip(create(request)))._tag).toBe(tag)
@@ -39,7 +39,7 @@ describe("a new top-up", () => {
 })
 
 describe("reading an order", () => {
-  it.effect("refreshes it first", () => {
+  it.effect("returns the order after a refresh", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder())
     fixture.response = Effect.succeed(seen("Paid"))
@@ -48,7 +48,7 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("does not find an order of another reseller, or an invalid id, and asks no provider", () => {
+  it.effect("finds neither another reseller's order nor an invalid id, and asks no provider", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder())
     return Effect.gen(function* () {
@@ -64,7 +64,7 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("finds it by id or number for an operator", () => {
+  it.effect("finds the order by id or order number for an operator", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {

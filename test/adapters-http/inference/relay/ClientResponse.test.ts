@@ -17,11 +17,11 @@ afterEach(async () => {
 })
 
 const WORD = "x".repeat(20_000)
-/** More than the buffers between an upstream and a client hold. */
+/** More content than the buffers between an upstream and a client can hold. */
 const WORDS = 3_000
 const CHARACTERS = WORDS * WORD.length
 
-/** A client that reads on request, and keeps only the end of the received text. */
+/** A client that reads only on request and keeps only the end of the received text. */
 const aReader = async (port: number) => {
   const { socket } = await RawClient.connect(port)
   const reader = { socket, bytes: 0, end: "" }
@@ -46,7 +46,10 @@ const flooding = async (options: object) => {
   return { upstream, gateway, client }
 }
 
-/** Resolves when a figure has not changed for a while. Each check gives the event loop a turn, so a slow machine only takes longer. */
+/**
+ * Resolves when a number has not changed for a while. Each check yields to the event loop, so a slow machine only takes
+ * longer.
+ */
 const settles = async (figure: () => number): Promise<number> => {
   let last = figure()
   for (let checks = 0; checks < 30; checks++) {
@@ -59,7 +62,7 @@ const settles = async (figure: () => number): Promise<number> => {
 }
 
 describe("a client that does not read", () => {
-  it("pauses its provider, and receives and pays for everything when it continues", async () => {
+  it("pauses its provider, and receives and pays for the whole response after it continues", async () => {
     const { upstream, gateway, client } = await flooding({})
     const request = await upstream.received()
     const sent = await settles(request.sentBytes)
@@ -73,7 +76,7 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("is disconnected after the write timeout, and pays for the part it took", async () => {
+  it("is disconnected after the write timeout, and pays for the part that it took", async () => {
     const { upstream, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
     await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)
@@ -84,7 +87,7 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("is disconnected after the write timeout of a whole response", async () => {
+  it("is disconnected after the write timeout during a whole response", async () => {
     const upstream = await ScriptedUpstream.start()
     upstreams.push(upstream)
     upstream.next(json(completion({ content: [WORD.repeat(WORDS)], usage: usage(1, 1) })))
@@ -109,7 +112,7 @@ describe("a client that does not read", () => {
 })
 
 describe("content", () => {
-  /** A response whose socket takes a write when the test calls `takes`. */
+  /** A response whose socket takes a write only when the test calls `takes`. */
   const manualResponse = () => {
     const taken: Array<(error?: Error) => void> = []
     const node = {
@@ -144,7 +147,7 @@ describe("content", () => {
     return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
   }
 
-  it("is delivered with each write that the socket takes, and not before", () => {
+  it("counts as delivered with each write that the socket takes, and not earlier", () => {
     const { response, text, write, takes } = manualResponse()
     let done = false
     response.onTaken = () => {
@@ -168,7 +171,7 @@ describe("content", () => {
     ])
   })
 
-  it("that the socket did not take is not delivered", () => {
+  it("does not count as delivered if the socket did not take it", () => {
     const { response, text, write, takes } = manualResponse()
     write("one")
     write("three")

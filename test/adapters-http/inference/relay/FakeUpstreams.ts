@@ -1,5 +1,5 @@
 /**
- * Providers whose events a test triggers itself, one callback after another.
+ * Fake providers. The test itself triggers each event of an exchange.
  */
 import {
   type UpstreamEvents,
@@ -45,7 +45,7 @@ export class FakeExchange {
 
 export class FakeUpstreams {
   readonly exchanges: Array<FakeExchange> = []
-  /** Each refuses one of the next requests. */
+  /** The errors for the next requests, one per request. */
   readonly refusals: Array<Overloaded | CircuitOpen | UpstreamFailed | undefined> = []
   #waiting: Array<() => void> = []
   #taken = 0
@@ -68,7 +68,7 @@ export class FakeUpstreams {
     }
   })
 
-  /** The next request sent. */
+  /** Waits for the next request that is sent. */
   async next(): Promise<FakeExchange> {
     for (;;) {
       const exchange = this.exchanges[this.#taken]

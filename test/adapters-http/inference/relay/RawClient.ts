@@ -1,5 +1,5 @@
 /**
- * A client over a bare socket: sends any bytes, records every byte, and disconnects on request.
+ * A client on a bare socket that sends any bytes, records every received byte, and disconnects on request.
  */
 import { connect, type Socket } from "node:net"
 import { KEY } from "./TestGateway.ts"
@@ -12,7 +12,7 @@ export interface RawResponse {
 
 export class RawClient {
   readonly socket: Socket
-  /** Everything received. */
+  /** All received bytes. */
   text = ""
   closed = false
   #changed: Array<() => void> = []
@@ -72,7 +72,7 @@ export class RawClient {
     return this.until((client) => client.closed, "the end of the connection")
   }
 
-  /** The next whole response with a content-length, or the bytes received until the connection closed. */
+  /** Returns the next whole response with a content-length, or the bytes received until the connection was closed. */
   async response(): Promise<RawResponse> {
     await this.until((client) => client.closed || client.#whole() !== undefined, "a response")
     const end = this.#whole() ?? this.text.length
@@ -85,7 +85,7 @@ export class RawClient {
     this.socket.destroy()
   }
 
-  /** Where the first response ends. */
+  /** Returns the position of the end of the first response. */
   #whole(): number | undefined {
     const headEnd = this.text.indexOf("\r\n\r\n")
     if (headEnd < 0) return undefined
@@ -127,7 +127,7 @@ export const chatRequest = (body: string, headers: ReadonlyArray<string>): strin
     body
   ].join("\r\n")
 
-/** A request for the model of the tests. */
+/** A chat request for the tests' model. */
 export const hello = (parts: object = {}) => ({ model: "m", messages: [{ role: "user", content: "hi" }], ...parts })
 export const helloStream = hello({ stream: true })
 
@@ -139,6 +139,6 @@ export const post = (url: string, body: unknown, headers: Record<string, string>
     body: typeof body === "string" ? body : JSON.stringify(body)
   })
 
-/** The contents of the deltas in a stream's text. */
+/** Returns the content of each delta in the text of a stream. */
 export const contents = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/"content":"([^"]+)"/g)].map(([, content]) => content ?? "")

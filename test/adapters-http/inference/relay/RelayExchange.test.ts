@@ -25,7 +25,7 @@ const fakeUpstreams = () => {
 }
 
 describe("the order of checks", () => {
-  it("is key, size, form, model, balance, capacity, upstream: only the first error is reported", async () => {
+  it("is API key, size, format, model, balance, capacity, upstream: only the first error is reported", async () => {
     const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({ ...options, bodyBytes: 1_000 })
     const { url, journal } = gateway
@@ -48,7 +48,7 @@ describe("the order of checks", () => {
     expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
   })
 
-  it("refuses a key without the body", async () => {
+  it("refuses an API key before the body arrives", async () => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
     client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
@@ -57,7 +57,7 @@ describe("the order of checks", () => {
     client.leave()
   })
 
-  it("sends 100 Continue only after the key is accepted", async () => {
+  it("sends 100 Continue only after the API key is accepted", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -80,14 +80,14 @@ describe("the order of checks", () => {
   })
 })
 
-describe("the key of a request on the wire", () => {
+describe("the API key in the request headers", () => {
   it.each([
-    ["equal in both headers", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
-    ["repeated and equal", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
-    ["repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
-    ["hidden by Node behind the first authorization", [`authorization: Bearer ${KEY}`, "authorization: Bearer b"], 401],
-    ["beside a basic scheme", ["authorization: Basic YTpi", `x-api-key: ${KEY}`], 401],
-    ["beside an empty header", ["authorization:", `x-api-key: ${KEY}`], 404]
+    ["is accepted if both headers contain the same key", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["is accepted if a header is repeated with the same key", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["is refused if a header is repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
+    ["is refused if a second authorization header, which Node hides, differs", [`authorization: Bearer ${KEY}`, "authorization: Bearer b"], 401],
+    ["is refused beside an authorization header with the Basic scheme", ["authorization: Basic YTpi", `x-api-key: ${KEY}`], 401],
+    ["is accepted beside an empty authorization header", ["authorization:", `x-api-key: ${KEY}`], 404]
   ])("%s", async (_, headers, status) => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
@@ -98,7 +98,7 @@ describe("the key of a request on the wire", () => {
 })
 
 describe("a failure", () => {
-  it("of the server is an internal error, with the request id of its log line", async () => {
+  it("in the server is reported as an internal error with the request id of the log line", async () => {
     const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({
       ...options,
@@ -137,7 +137,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("of a provider is logged with its reason and reported without it", async () => {
+  it("at a provider is logged with its reason and reported without the reason", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(errorBody("the accounting of Secret Corp is down"), 500))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -152,7 +152,7 @@ describe("a failure", () => {
 })
 
 describe("a client that disconnects", () => {
-  it("while it waits for a whole response is charged nothing, and its upstream is aborted at once", async () => {
+  it("is charged nothing while it waits for a whole response, and the upstream exchange is aborted at once", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -166,7 +166,7 @@ describe("a client that disconnects", () => {
     await upstream.close()
   })
 
-  it("is counted as a disconnect, and a refused one by its status", async () => {
+  it("is counted as a disconnect; a refused client is counted by its status", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

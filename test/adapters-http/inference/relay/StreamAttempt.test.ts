@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const say = (content: string): Step => event(chunk({ content }))
 
-/** A gateway with one upstream that plays these steps. */
+/** Starts a gateway with one upstream that plays these steps. */
 const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   const upstream = await anUpstream()
   upstream.next(script({ steps }))
@@ -45,7 +45,7 @@ const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
 }
 
 describe("a stream", () => {
-  it("is written as it arrives, ends with its terminator, and is settled by the reported usage", async () => {
+  it("is written as it arrives, ends with its terminator, and is settled with the reported usage", async () => {
     const { gateway } = await playing([
       ...chatFrames({ content: ["a", "b"] }).map(event),
       event(usageChunk(usage(5, 2))),
@@ -77,7 +77,7 @@ describe("a stream", () => {
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
   })
 
-  it("is decoded from single bytes, also outside ASCII", async () => {
+  it("is decoded from single bytes, including characters outside ASCII", async () => {
     const frames = [chunk({ content: "grüße" }), chunk({ content: "日本" }), chunk({}, "stop")]
     const { gateway } = await playing([
       inPieces(1, frames.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")),
@@ -123,7 +123,7 @@ describe("a stream", () => {
     client.leave()
   })
 
-  it("of a provider that sends a whole response is delivered as a stream", async () => {
+  it("is delivered even if the provider sends a whole response", async () => {
     const upstream = await anUpstream()
     upstream.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -134,7 +134,7 @@ describe("a stream", () => {
     expect(gateway.journal.settled[0]?.ending).toBe("complete")
   })
 
-  it("waits for the provider to close, so that its connection is used again", async () => {
+  it("waits until the provider closes its stream, so that the connection is reused", async () => {
     const upstream = await anUpstream()
     upstream.always(stream(chatFrames()))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -145,7 +145,7 @@ describe("a stream", () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
   })
 
-  it("ends for the client at its last event, also when the provider does not close", async () => {
+  it("ends for the client at its last event, even if the provider does not close its stream", async () => {
     const { upstream, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
@@ -156,7 +156,7 @@ describe("a stream", () => {
 })
 
 describe("the delivered content", () => {
-  it.each([0, 1, 2, 3])("is the part that the client took before it disconnected, here %i deltas", async (count) => {
+  it.each([0, 1, 2, 3])("is the part that the client took before it disconnected: %i deltas", async (count) => {
     const go = signal()
     const words = ["one", "three", "fiver"].slice(0, count)
     const { upstream, gateway } = await playing([
@@ -179,7 +179,7 @@ describe("the delivered content", () => {
     expect(gateway.counters.deltas).toBe(count)
   })
 
-  it("is everything that was written before the provider broke off", async () => {
+  it("is the content that was written before the provider's response was cut", async () => {
     const { gateway } = await playing([say("one"), say("two"), reset])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"error":{')
@@ -197,7 +197,7 @@ describe("a keepalive", () => {
   const quick = { keepaliveSeconds: 0.06, tickMillis: 10 }
   const heartbeats = (text: string) => text.split(": keepalive\n\n").length - 1
 
-  it("commits the stream before the first token, and again between tokens", async () => {
+  it("is sent before the first token, which commits the stream, and between tokens", async () => {
     const first = signal()
     const second = signal()
     const { gateway } = await playing([until(first), say("a"), until(second), event(chunk({}, "stop")), done], quick)
@@ -215,7 +215,7 @@ describe("a keepalive", () => {
     client.leave()
   })
 
-  it("is written between frames, never inside one", async () => {
+  it("is written between frames, never inside a frame", async () => {
     const half = signal()
     const whole = `data: ${JSON.stringify(chunk({ content: "whole" }))}\n\n`
     const { gateway } = await playing(
@@ -240,7 +240,7 @@ describe("a keepalive", () => {
     expect(heartbeats(text)).toBe(0)
   })
 
-  it("fixes the route: a later failure is reported in the stream", async () => {
+  it("rules out another route: a later failure is reported in the stream", async () => {
     const go = signal()
     const upstream = await anUpstream()
     const other = await anUpstream()
@@ -262,10 +262,10 @@ describe("a keepalive", () => {
 
 describe("a stream that is cut", () => {
   it.each([
-    ["zeros in every chunk", usage(0, 0), usage(0, 0)],
-    ["only its prompt, at first", usage(12, 0), undefined],
-    ["one early count", usage(12, 1), undefined]
-  ])("is charged the delivered part although its provider reported %s", async (_, first, later) => {
+    ["zero usage in every chunk", usage(0, 0), usage(0, 0)],
+    ["only the prompt tokens, in the first chunk", usage(12, 0), undefined],
+    ["a count in the first chunk only", usage(12, 1), undefined]
+  ])("is charged for the delivered part if the provider reported %s", async (_, first, later) => {
     const upstream = await anUpstream()
     const chunks = ["a", "b", "c"].map((content, i) => ({ ...chunk({ content }), usage: i === 0 ? first : later }))
     upstream.next(script({ steps: [...chunks.map((each) => event(each)), cut] }))
@@ -282,12 +282,12 @@ describe("a stream that is cut", () => {
 describe("another route", () => {
   it.each([
     ["is down", json(errorBody("down"), 503)],
-    ["limits our rate", json(errorBody("slow down"), 429)],
-    ["refuses our key", json(errorBody("who are you"), 401)],
+    ["rate-limits the gateway", json(errorBody("slow down"), 429)],
+    ["refuses the gateway's API key", json(errorBody("who are you"), 401)],
     ["closes before its first event", script({ steps: [cut] })],
     ["ends without content", script({ steps: [done] })],
     ["begins with an error", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
-  ])("is tried when the first provider %s", async (_, failing) => {
+  ])("is tried if the first provider %s", async (_, failing) => {
     const first = await anUpstream()
     const second = await anUpstream()
     first.next(failing)
@@ -300,7 +300,7 @@ describe("another route", () => {
     expect(second.requests[0]?.json()).toMatchObject({ model: "m-1" })
   })
 
-  it("is not charged with the usage that the first provider reported", async () => {
+  it("does not charge the usage that the first provider reported", async () => {
     const first = await anUpstream()
     const second = await anUpstream()
     const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
@@ -312,7 +312,7 @@ describe("another route", () => {
     expect(gateway.journal.settled[0]?.charge).toMatchObject({ charged: { input: 12n, output: 2n }, source: "local" })
   })
 
-  it("is tried when the connection to the first provider is refused", async () => {
+  it("is tried if the connection to the first provider is refused", async () => {
     const second = await anUpstream()
     second.next(stream(chatFrames({ content: ["ok"] })))
     const gateway = await startGateway({
@@ -324,7 +324,7 @@ describe("another route", () => {
   it.each([
     ["rejects the request", json(errorBody("too long"), 400), 400],
     ["says the request is too large", json(errorBody("too large"), 413), 413]
-  ])("is not tried when the first provider %s", async (_, refusal, status) => {
+  ])("is not tried if the first provider %s", async (_, refusal, status) => {
     const first = await anUpstream()
     const second = await anUpstream()
     first.next(refusal)
@@ -344,7 +344,7 @@ describe("another route", () => {
     expect(second.requests).toEqual([])
   })
 
-  it("can fail too: the response is then an error with its own status", async () => {
+  it("may fail too: the response is then an error with the status of that error", async () => {
     const first = await anUpstream()
     const second = await anUpstream()
     first.next(script({ steps: [done] }))
@@ -375,7 +375,7 @@ describe("a timeout", () => {
     expect([response.status, upstreams.exchanges.map(({ verdict }) => verdict)]).toEqual([502, ["failed"]])
   })
 
-  it("expires between events; comments do not count", async () => {
+  it("expires between events; SSE comments do not reset it", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 60 })
     const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
@@ -387,7 +387,7 @@ describe("a timeout", () => {
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("expires in total, also while events arrive", async () => {
+  it("expires for the whole response, even while events arrive", async () => {
     const { upstreams, gateway } = await timed({ totalMillis: 80 })
     const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
@@ -397,7 +397,7 @@ describe("a timeout", () => {
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("expires for a refusal without its text: the status is enough", async () => {
+  it("expires for a refusal whose text does not arrive: its status suffices", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 40 })
     const pending = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(400)

@@ -1,7 +1,7 @@
 /**
- * A gateway on its own port, with sockets to real providers and a ledger that only records its calls.
+ * A gateway on its own port, with sockets to local providers and a ledger that only records its calls.
  *
- * A test that closes it checks that no request, stream, exchange or reserved byte of a body remains.
+ * A test that closes the gateway checks that no request, stream, exchange or reserved byte remains.
  */
 
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
@@ -43,13 +43,13 @@ export const KEY = "tg_the_good_key"
 export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
-  /** The refusal of the next admissions; they succeed unless set. */
+  /** The error that refuses the next admissions; undefined: the admissions succeed. */
   refusal: InsufficientBalance | Overloaded | undefined
   /** Runs before the measurement of a settlement that the request waits for. */
   beforeSettling: Effect.Effect<void> = Effect.void
   /** Runs before a local token count, which a settlement without reported usage waits for. */
   beforeCounting: Effect.Effect<void> = Effect.void
-  /** Another node has considered this node dead and has settled its requests. */
+  /** True if another node considered this node dead and settled its requests. */
   settledByOtherNode = false
   reachable = true
 }
@@ -105,7 +105,7 @@ const database = (journal: Journal) =>
     migrate: Effect.die("not called in this test")
   })
 
-/** One token a character. */
+/** A token counter with one token per character. */
 const counter = (journal: Journal) =>
   Layer.succeed(TokenCounter, { count: (text) => Effect.as(journal.beforeCounting, Tokens.fromCount(text.length)) })
 
@@ -127,7 +127,7 @@ export const aModel = (parts: Partial<Model> = {}): Model => ({
   ...parts
 })
 
-/** The model `m` with one route for each of these providers, in this priority. */
+/** A catalog with the model `m` and one route per provider, in this order of priority. */
 export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`provider-${i}`), ...provider }))
   const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))
@@ -153,7 +153,7 @@ export interface TestGateway {
   readonly counters: RelayMetrics.RelayCounters
   readonly inFlight: InFlight.InFlightRequests
   readonly logged: Array<string>
-  /** Stops the gateway as a server is stopped, and waits for it. */
+  /** Stops the gateway like a server and waits until it has stopped. */
   readonly close: () => Promise<void>
 }
 
@@ -236,7 +236,7 @@ export const startGateway = async ({
   return gateway
 }
 
-/** For `afterEach`: closes every gateway of the test, and returns the resources that each still holds. */
+/** Closes every gateway of the test, and returns the resources that each still holds. Used in `afterEach`. */
 export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
   const remaining: Array<unknown> = []
   closed = open.splice(0)
@@ -250,11 +250,11 @@ export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
 
 let closed: ReadonlyArray<TestGateway> = []
 
-/** The result of {@link closeGateways} when nothing remains. */
+/** The result of {@link closeGateways} if no resource remains. */
 export const nothingLeft = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
-/** Resolves when it holds. */
+/** Resolves when the condition holds. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
   const deadline = performance.now() + 10_000
   while (!holds()) {

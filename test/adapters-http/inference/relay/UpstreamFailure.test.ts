@@ -13,14 +13,14 @@ const rows = [
 
 describe("the usage of an unusable response", () => {
   for (const { response, protocol } of rows) {
-    it(`is read when the provider reports it (${protocol.protocol})`, () => {
+    it(`is read if the provider reports it (${protocol.protocol})`, () => {
       expect(usageIn(protocol, Buffer.from(JSON.stringify(response)))).toMatchObject({
         prompt: { input: 7n },
         output: 3n
       })
     })
 
-    it(`is unreported when the body contains none (${protocol.protocol})`, () => {
+    it(`is unreported if the body contains no usage (${protocol.protocol})`, () => {
       for (const body of ["", "null", "[]", "<html>", JSON.stringify({ ...response, usage: undefined })]) {
         expect(usageIn(protocol, Buffer.from(body))).toEqual(unreported)
       }

@@ -45,7 +45,7 @@ describe("a whole response", () => {
     client.leave()
   })
 
-  it("is not charged when the client disconnects during its settlement", async () => {
+  it("is not charged if the client disconnects during its settlement", async () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
@@ -65,7 +65,7 @@ describe("a whole response", () => {
     ])
   })
 
-  it("is not delivered when another server has settled its request as not delivered", async () => {
+  it("is not delivered if another server has settled its request as not delivered", async () => {
     const { upstreams, gateway } = await start()
     gateway.journal.settledByOtherNode = true
     const client = (await RawClient.connect(gateway.port)).ask(hello())
@@ -80,7 +80,7 @@ describe("a whole response", () => {
     client.leave()
   })
 
-  it("may arrive in any chunks", async () => {
+  it("may arrive in chunks of any size", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -92,11 +92,11 @@ describe("a whole response", () => {
 
   it.each([
     ["an event stream", "text/event-stream", `data: ${JSON.stringify(chatFrames()[0])}\n\n`],
-    ["a page", "text/html", "<html>busy</html>"],
-    ["half a response", "application/json", whole.slice(0, -10)],
-    ["nothing", "application/json", ""]
+    ["an HTML page", "text/html", "<html>busy</html>"],
+    ["a truncated body", "application/json", whole.slice(0, -10)],
+    ["an empty body", "application/json", ""]
   ])(
-    "cannot be %s: the attempt fails, and no other route is tried, because the response may be billed",
+    "cannot be %s: the attempt fails without another route, because the response may be billed",
     async (_, type, body) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello())
@@ -108,7 +108,7 @@ describe("a whole response", () => {
   )
 
   it.each([false, true])(
-    "without content is charged to no customer, and its usage is recorded (streamed: %s)",
+    "is charged to no customer if it has no content, and its usage is recorded (streamed: %s)",
     async (streamed) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello({ stream: streamed }))
@@ -126,7 +126,7 @@ describe("a whole response", () => {
     }
   )
 
-  it("that breaks off is not requested from another route", async () => {
+  it("is not requested from another route after it was cut", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -135,7 +135,7 @@ describe("a whole response", () => {
     expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
   })
 
-  it("has a limit", async () => {
+  it("has a maximum size", async () => {
     const { upstreams, gateway } = await start({ responseBytes: 1_000 })
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -161,7 +161,7 @@ describe("the verdict on a provider", () => {
     [503, "failed", 502, 2],
     [529, "failed", 502, 2]
   ])(
-    "after a status %i is %s; the client gets %i after %i attempts",
+    "after status %i is %s; the client gets status %i after %i attempts",
     async (status, verdict, clientStatus, attempts) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello())
@@ -177,7 +177,7 @@ describe("the verdict on a provider", () => {
     }
   )
 
-  it("is undecided when the client disconnects", async () => {
+  it("is undecided if the client disconnects", async () => {
     const { upstreams, gateway } = await start()
     const client = (await RawClient.connect(gateway.port)).ask(hello())
     const exchange = await upstreams.next()
@@ -186,7 +186,7 @@ describe("the verdict on a provider", () => {
     expect(exchange.verdict).toBe("undecided")
   })
 
-  it("does not exist when nothing was sent: the client gets the most informative refusal of the routes", async () => {
+  it("does not exist if nothing was sent: the client gets the most informative refusal", async () => {
     const { upstreams, gateway } = await start()
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new CircuitOpen({ retryAfterSeconds: 9 }))
     upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }), new CircuitOpen({ retryAfterSeconds: 9 }))
