@@ -155,7 +155,10 @@ describe("a form", () => {
   it.each([
     ["an empty form", Buffer.alloc(0)],
     ["a form without a boundary", Buffer.from("model=painter")],
-    ["a form with another boundary than declared", Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))],
+    [
+      "a form with another boundary than declared",
+      Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))
+    ],
     [
       "a part without a name",
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--`)

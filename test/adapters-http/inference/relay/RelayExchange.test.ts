@@ -85,8 +85,16 @@ describe("the API key in the request headers", () => {
     ["is accepted if both headers contain the same key", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
     ["is accepted if a header is repeated with the same key", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
     ["is refused if a header is repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
-    ["is refused if a second authorization header, which Node hides, differs", [`authorization: Bearer ${KEY}`, "authorization: Bearer b"], 401],
-    ["is refused beside an authorization header with the Basic scheme", ["authorization: Basic YTpi", `x-api-key: ${KEY}`], 401],
+    [
+      "is refused if a second authorization header, which Node hides, differs",
+      [`authorization: Bearer ${KEY}`, "authorization: Bearer b"],
+      401
+    ],
+    [
+      "is refused beside an authorization header with the Basic scheme",
+      ["authorization: Basic YTpi", `x-api-key: ${KEY}`],
+      401
+    ],
     ["is accepted beside an empty authorization header", ["authorization:", `x-api-key: ${KEY}`], 404]
   ])("%s", async (_, headers, status) => {
     const gateway = await startGateway(fakeUpstreams().options)
