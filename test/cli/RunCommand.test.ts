@@ -27,7 +27,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("keeps help within 100 columns and without the options of the library", () =>
+  it.live("prints help within 100 columns and without the options of @effect/cli", () =>
     Effect.gen(function* () {
       for (const words of [[], ["payg", "credit"], ["keys", "create"], ["catalog"]]) {
         const { stdout } = yield* tollgate(...words, "--help")
@@ -44,7 +44,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("ends with 2 and a hint on wrong usage, and opens no database", () =>
+  it.live("exits with 2 and a hint on wrong usage, and does not open the database", () =>
     Effect.gen(function* () {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],

@@ -49,7 +49,7 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
       })
   )
 
-  it.scopedLive("ends with 3 for a refusal, and with 2 for a confirmation without a terminal", () =>
+  it.scopedLive("exits with 3 for a refusal, and with 2 for a confirmation without a terminal", () =>
     Effect.gen(function* () {
       const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
       const [refused, unanswered] = yield* Effect.all([

@@ -47,7 +47,7 @@ const anyText = FastCheck.array(
 ).map((parts) => parts.join(""))
 
 describe("the windows of a counted text", () => {
-  law("together are the text", [anyText], (text) => windowsOf(text).join("") === text)
+  law("join to the original text", [anyText], (text) => windowsOf(text).join("") === text)
 
   law("are never larger than allowed", [anyText], (text) =>
     windowsOf(text).every((window) => window.length > 0 && Buffer.byteLength(window) <= WINDOW_BYTES)
@@ -60,7 +60,7 @@ describe("the windows of a counted text", () => {
     })
   )
 
-  law("are so few that the work grows with the length, whatever the text is", [anyText], (text) => {
+  law("are so few that the work is linear in the length of any text", [anyText], (text) => {
     // A window shorter than a third of the limit ends at a blank, and the next one then begins with the long run that
     // forced the cut: two neighbours together are never short.
     const windows = windowsOf(text)
@@ -70,7 +70,7 @@ describe("the windows of a counted text", () => {
     })
   })
 
-  it("end before a blank where there is one", () => {
+  it("end before a space if they contain one", () => {
     const windows = windowsOf(prose.repeat(40))
     expect(windows.length).toBeGreaterThan(5)
     for (const window of windows.slice(1)) expect(window).toMatch(/^\s/)

@@ -10,12 +10,12 @@ afterEach(async () => {
 
 const origin = (n: number) => `http://127.0.0.1:${1_000 + n}`
 
-it("keeps one pool for each origin", () => {
+it("keeps one pool per origin", () => {
   expect(pools.poolOf(origin(1))).toBe(pools.poolOf(origin(1)))
   expect(pools.poolOf(origin(1))).not.toBe(pools.poolOf(origin(2)))
 })
 
-it("closes unused pools when a new origin comes", () => {
+it("closes unused pools when a new origin is requested", () => {
   const old = pools.poolOf(origin(1))
   now = 400_000
   const used = pools.poolOf(origin(2))

@@ -44,14 +44,14 @@ describe("the slots of a provider", () => {
     expect(refusal(two)._tag).toBe("Overloaded")
   })
 
-  it("are counted for each provider over all its routes", () => {
+  it("are counted per provider across all routes", () => {
     enter(two)
     enter({ ...two, route: aRoute({ upstreamModel: "other" }) })
     expect(refusal(two)._tag).toBe("Overloaded")
     enter(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
   })
 
-  it("survive a new catalog, whose limit applies at once", () => {
+  it("survive a new catalog, whose limit applies immediately", () => {
     enter(two)
     enter(two)
     const three = aCandidate({ maxConcurrency: 3 })
@@ -87,7 +87,7 @@ describe("the slots of a provider", () => {
 describe("the circuit breaker", () => {
   const candidate = aCandidate({ breaker: { failures: 3, windowMillis: 10_000, openMillis: 5_000 } })
 
-  it("opens after too many failures, with a Retry-After of at least a second", () => {
+  it("opens after too many failures, with a Retry-After of at least one second", () => {
     fail(candidate, 3)
     expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 4_999
@@ -138,7 +138,7 @@ describe("the circuit breaker", () => {
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
-  it("ignores requests from before it opened", () => {
+  it("ignores requests that started before it opened", () => {
     const old = [enter(candidate), enter(candidate), enter(candidate)]
     fail(candidate, 3)
     old[0]?.leave("served")
@@ -173,7 +173,7 @@ describe("a route with a refused account", () => {
   const candidate = aCandidate()
   const other: Candidate = { ...candidate, route: aRoute({ upstreamModel: "other" }) }
 
-  it("is off for a minute while other routes stay on", () => {
+  it("is disabled for a minute while other routes stay enabled", () => {
     enter(candidate).leave("misconfigured")
     expect(refusal(candidate)._tag).toBe("UpstreamFailed")
     enter(other)
@@ -181,7 +181,7 @@ describe("a route with a refused account", () => {
     enter(candidate)
   })
 
-  it("is on again when the catalog is replaced", () => {
+  it("is enabled again when the catalog is replaced", () => {
     enter(candidate).leave("misconfigured")
     enter({ provider: candidate.provider, route: { ...candidate.route } })
   })

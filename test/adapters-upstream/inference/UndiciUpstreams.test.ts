@@ -119,7 +119,7 @@ const exchange = async (scripted: Script, verdict: Verdict = "served", candidate
 }
 
 describe("an upstream request", () => {
-  it("carries our credential, and its body byte for byte with its length", async () => {
+  it("contains our credential, the content length and the unchanged body", async () => {
     upstream.next(json(completion()))
     const told = new Told()
     const body = '{"model":"m","big":12345678901234567890,"text":"héllo"}'
@@ -148,7 +148,7 @@ describe("an upstream request", () => {
     expect(received.head.split(SECRET).length).toBe(2)
   })
 
-  it("carries the credential in x-api-key when the provider requires it", async () => {
+  it("contains the credential in x-api-key when the provider requires it", async () => {
     await exchange(json(completion()), "served", candidateAt(upstream.baseUrl, { auth: "x-api-key" }))
     const { headers } = await upstream.received()
     expect(headers["x-api-key"]).toBe(SECRET)
@@ -161,7 +161,7 @@ describe("an upstream request", () => {
     expect(upstream.requests).toEqual([])
   })
 
-  it("is refused at once and releases its slot when it cannot be encoded", async () => {
+  it("fails immediately and releases its slot when its path cannot be encoded", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     const told = new Told()
     const refused = upstreams.send({ candidate: one, path: "/bad path\n", headers: {}, body: Buffer.from("{}") }, told)
@@ -177,7 +177,7 @@ describe("an upstream request", () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1])
   })
 
-  it("is sent at once beside other requests, each on its own connection", async () => {
+  it("is sent immediately on a separate connection while other requests are open", async () => {
     const many = 300
     const all = signal()
     upstream.always(script({ steps: [event({ n: 1 }), until(all), event({ n: 2 })] }))
@@ -204,14 +204,14 @@ describe("an upstream response", () => {
     expect(told.body).toBe(`${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`)
   })
 
-  it("arrives complete in single bytes", async () => {
+  it("arrives complete when the upstream sends single bytes", async () => {
     const body = `data: {"text":"世界"}\n\n`
     const told = await exchange(script({ steps: [inPieces(1, body)] }))
     expect(told.body).toBe(body)
     expect(told.broken).toBeUndefined()
   })
 
-  it("arrives complete when the end of the connection ends it", async () => {
+  it("arrives complete when only the end of the connection marks its end", async () => {
     const told = await exchange(script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] }))
     expect(told.body).toBe("data: 1\n\ndata: 2\n\n")
     expect(told.order).toEqual(["head", "data", "end"])
@@ -232,7 +232,7 @@ describe("an upstream response", () => {
     expect(told.body).toBe("ok")
   })
 
-  it("is a failure in an unrequested encoding", async () => {
+  it("is a failure when its encoding was not requested", async () => {
     const told = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
     expect(told.order).toEqual(["broken"])
     expect(told.broken).toContain("gzip")

@@ -87,7 +87,7 @@ describe("with configured providers", () => {
     expect(await labelsOf(config(TRIPAY))).toEqual(["hosted_qris tripay false"])
   })
 
-  it("the providers get no callback address without PUBLIC_BASE_URL", () => {
+  it("the providers get no callback URL without PUBLIC_BASE_URL", () => {
     expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
   })
 
@@ -113,7 +113,7 @@ describe("the check of the payment settings", () => {
     ])
   })
 
-  it("refuses a sandbox, an address without https and the simulator's keys in production", () => {
+  it("refuses a sandbox, a URL without https and the simulator's keys in production", () => {
     const invalid = {
       ...ALL,
       MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
@@ -130,7 +130,7 @@ describe("the check of the payment settings", () => {
     expect(refusals(invalid)).toEqual([])
   })
 
-  it("accepts a sandbox address without credentials", () => {
+  it("accepts a sandbox URL without credentials", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 

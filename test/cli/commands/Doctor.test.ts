@@ -71,7 +71,7 @@ describe("the doctor", () => {
     })
   )
 
-  it.effect("warns of synchronous_commit off in development, and fails in production", () =>
+  it.effect("warns if synchronous_commit is off in development, and fails in production", () =>
     Effect.gen(function* () {
       expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
       expect((yield* diagnosed({ synchronousCommit: "off" }, true)).of("durability")?.status).toBe("fail")
@@ -169,7 +169,7 @@ describe("the doctor", () => {
     )
   })
 
-  it.live("reports an unreachable database as a finding, with 1", () =>
+  it.live("reports an unreachable database as a finding, and exits with 1", () =>
     Effect.gen(function* () {
       useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
       const checked = yield* tollgate("doctor", "--json")

@@ -106,7 +106,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("refuses wrong usage before it opens the database", () =>
+    it.effect("rejects wrong usage before the database is opened", () =>
       Effect.gen(function* () {
         const id = "01890000-0000-7000-8000-000000000001"
         const lines = [

@@ -18,7 +18,7 @@ describe("a JSON text", () => {
     )
   })
 
-  it("is refused exactly when JSON.parse refuses it", () => {
+  it("is rejected exactly when JSON.parse rejects it", () => {
     const valid = '{"a": [1, -2.5e3, true, null, "x\\n\\u00e9"], "b": {"c": {}}, "d": []}'
     const damaged = FastCheck.tuple(
       FastCheck.nat(valid.length),

@@ -80,7 +80,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("lists keys, newest first, and revokes a key for good", () =>
+    it.effect("lists keys, newest first, and revokes a key permanently", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "linus@example.com")
         const none = yield* tollgate("keys", "list", "--user", "linus@example.com", "--json")
@@ -114,7 +114,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("asks before it revokes, and refuses without a terminal", () =>
+    it.effect("asks before a revocation, and refuses without a terminal", () =>
       Effect.gen(function* () {
         const asked = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
         expect(asked).toMatchObject({ code: 2, stdout: "" })

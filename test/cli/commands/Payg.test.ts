@@ -41,7 +41,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("refuses an operation id of another credit, and an unknown user", () =>
+    it.effect("refuses an operation id that another credit used, and an unknown user", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         yield* credit("grace@example.com", "5", "taken")

@@ -43,7 +43,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("refuses a deduction above the quota with 3 and moves nothing", () =>
+    it.effect("refuses a deduction above the quota with exit code 3, and changes no balance", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("poor@example.com")
         yield* adjust("poor@example.com", "5", "poor-1")
@@ -56,7 +56,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("refuses an operation id of another change, and an unknown reseller", () =>
+    it.effect("refuses an operation id that another change used, and an unknown reseller", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("grace@example.com")
         yield* adjust("grace@example.com", "5", "taken")

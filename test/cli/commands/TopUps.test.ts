@@ -180,7 +180,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("reports how many orders got no response from a provider, and ends with 1", () =>
+    it.scoped("reports how many orders got no response from a provider, and exits with 1", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("silent@example.com")

@@ -54,7 +54,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("has a page without scripts that shows the payments and has a button for each action", () =>
+  it.scopedLive("serves a page without scripts that shows the payments and a button per action", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { body } = yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-<script>"), key)
@@ -80,7 +80,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("sends webhooks of payments without a callback address to the gateway", () =>
+  it.scopedLive("sends webhooks of payments without a callback URL to the gateway", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const simulator = yield* startedSimulator({ webhookBase: merchant.url })

@@ -53,7 +53,7 @@ const settled = (simulator: SimulatorClient, provider: PaymentProvider, due: Amo
   })
 
 describe("the simulated providers", () => {
-  it("match the registry of real providers one for one", () => {
+  it("match the registry of real providers exactly", () => {
     const names = (list: ReadonlyArray<{ readonly name: string }>) => list.map(({ name }) => name)
     expect(names(SIMULATED_PROVIDERS)).toEqual(names(PAYMENT_PROVIDERS))
   })

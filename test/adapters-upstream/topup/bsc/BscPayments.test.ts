@@ -453,7 +453,7 @@ describe("the provider", () => {
   const twice = ["http://bsc.test/key-of-ours", "http://bsc.test:80/key-of-ours#again"]
   it.scoped.each<Refusal>([
     { given: "no node", urls: [], reason: /no JSON-RPC URL/ },
-    { given: "a node without a valid address", urls: ["bsc.test/key-of-ours"], reason: /not an http or https URL/ },
+    { given: "a node without a valid URL", urls: ["bsc.test/key-of-ours"], reason: /not an http or https URL/ },
     { given: "a node over another protocol", urls: ["wss://bsc.test/key-of-ours"], reason: /not an http or https URL/ },
     { given: "one node twice for a quorum of two", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
     { given: "a quorum of zero", parts: { rpcQuorum: 0 }, reason: /quorum of 0/ },

@@ -38,7 +38,7 @@ describe("a call", () => {
     expect(request.json()).toEqual({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] })
   })
 
-  it("sends the user name and password of the address in a header", async () => {
+  it("sends the user name and password from the URL in a header", async () => {
     upstream.next(result("0x38"))
     const url = upstream.baseUrl.replace("http://", "http://operator:p%40ss@")
     expect(await Effect.runPromise(callTo(url))).toBe("0x38")
@@ -51,7 +51,7 @@ describe("a call", () => {
     expect(await call()).toBe("0x38")
   })
 
-  it("is retried once when the connection breaks", async () => {
+  it("is retried once when the connection is reset", async () => {
     upstream.next(closeAtOnce, result("0x38"))
     expect(await call()).toBe("0x38")
   })
@@ -86,12 +86,12 @@ describe("a call", () => {
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 
-  it("fails when no node listens, without naming the address", async () => {
+  it("fails when no node listens, without the URL in the error", async () => {
     const { kind, detail } = await failure(await unusedAddress())
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })
 
-  it("never repeats the key of the address in an error", async () => {
+  it("never repeats the access key from the URL in an error", async () => {
     upstream.next(refusal(-32000, `project ${KEY} is over its quota`))
     expect((await failure()).detail).toBe("node 1 of 2: eth_chainId was refused: -32000 project ... is over its quota")
   })

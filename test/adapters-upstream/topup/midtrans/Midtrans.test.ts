@@ -57,7 +57,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("shows the framed picture if there is one, and no picture at an invalid address", () =>
+  it.scopedLive("shows the framed picture if it exists, and no picture with an invalid URL", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const pictureFor = (actions: unknown) => {

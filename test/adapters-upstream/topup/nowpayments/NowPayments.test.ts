@@ -66,7 +66,7 @@ const opened = {
 } as const
 
 describe("a payment", () => {
-  it.scopedLive("is created once for each coin, with exactly one token for each dollar", () =>
+  it.scopedLive("is created once per coin, with exactly one token per dollar", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(creating())

@@ -34,7 +34,7 @@ const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable
 const orderOnce = { ...order, repeatable: true } as const
 
 describe("a call", () => {
-  it.scopedLive("goes to a path below the base address with the credential, and returns every digit", () =>
+  it.scopedLive("requests a path below the base URL with the credential, and returns every digit", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
       upstream.next(text('{"amount":9007199254740993}', "application/json"))

@@ -129,14 +129,14 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("expires a payment at its time", () =>
+  it.scopedLive("expires a payment at its expiry time", () =>
     Effect.gen(function* () {
       const { status } = yield* opened({}, aCharge({ custom_expiry: { expiry_duration: 0, unit: "minute" } }))
       expect(yield* status).toMatchObject({ transaction_status: "expire" })
     })
   )
 
-  it.scopedLive("sends a signed notification to the address of the charge after the status has changed", () =>
+  it.scopedLive("sends a signed notification to the URL in the charge after the status has changed", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { simulator, status } = yield* opened({ "x-override-notification": `${merchant.url}/hear, http://other/` })

@@ -110,7 +110,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("accepts too little and too much", () =>
+  it.scopedLive("accepts partial payments and overpayments", () =>
     Effect.gen(function* () {
       const { simulator, statuses } = yield* opened(["usdttrc20", "usdcbase"])
       const named = Effect.map(statuses, (all) => all.map((one) => [one.payment_status, one.actually_paid]))

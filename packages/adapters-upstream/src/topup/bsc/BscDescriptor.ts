@@ -18,7 +18,7 @@ import * as DepositAddresses from "./DepositAddresses.ts"
 
 const environment = Schema.Struct({
   BSC_RPC_URLS: optional(
-    listOf("JSON-RPC addresses", Credential),
+    listOf("JSON-RPC URLs", Credential),
     "JSON-RPC URLs of BNB Smart Chain nodes, comma-separated, the preferred node first. Together with BSC_XPUB, enables `crypto_bep20`"
   ),
   BSC_XPUB: optional(

@@ -21,7 +21,7 @@ export class SimulatedPayments {
     if (this.#payments.size > this.#capacity) this.#drop(payment)
   }
 
-  /** Finds payments by order number, reference or address. An order that can be paid in several coins has several. */
+  /** Finds payments by order number, reference or address. An order that can be paid in several coins has several payments. */
   named(name: string, now: number, provider?: string): ReadonlyArray<SimulatedPayment> {
     const wanted = name.toLowerCase()
     const names = ({ orderNumber, reference, payTo }: SimulatedPayment) => [orderNumber, reference, payTo]
