@@ -26,7 +26,7 @@ export const InstallationVariables = Schema.Struct({
   PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
   DATABASE_URL: optional(
     DatabaseUrl,
-    "Postgres 15 or newer; required in production. Default in development: an embedded Postgres in DATA_DIR"
+    "Postgres 15 or newer. Default: an embedded Postgres in DATA_DIR, where it is installed"
   ),
   DATA_DIR: withDefault(Setting.Text, ".tollgate", "Directory of the embedded Postgres and of generated secrets"),
   CATALOG_FILE: optional(Setting.Text, "Catalog file that the server applies at start"),

@@ -15,7 +15,7 @@ export const cliConfig = CliConfig.make({ showBuiltIns: false, showAllNames: fal
 
 const FOOTER = `Every command takes --json (one JSON document on stdout, for programs) and --help.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by a business rule.
-Commands use the database in DATABASE_URL. In development the default is the embedded Postgres in
+Commands use the database in DATABASE_URL. The default is the embedded Postgres in
 DATA_DIR; a command starts this Postgres when no server runs it.`
 
 /** Returns whether the command line asks for help. An empty command line does. */

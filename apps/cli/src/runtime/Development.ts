@@ -16,7 +16,10 @@ export const embeddedPostgres = (dataDir: string): PostgresLayer =>
     Effect.flatMap(
       Effect.tryPromise({
         try: () => import("@tollgate/embedded-postgres/EmbeddedPostgres"),
-        catch: () => new StartFailed({ message: "the embedded Postgres is not installed; set DATABASE_URL" })
+        catch: () =>
+          new StartFailed({
+            message: "DATABASE_URL is not set and the embedded Postgres is not installed; set DATABASE_URL"
+          })
       }),
       ({ start }) => start({ directory: join(dataDir, "postgres") })
     )

@@ -17,13 +17,7 @@ const failed = (code: string, message: string) => new CommandFailed({ exit: "fai
 const stores = Layer.unwrapEffect(
   Effect.gen(function* () {
     const settings = yield* Settings.Settings
-    const { DATABASE_URL, DATA_DIR, NODE_ENV } = settings
-    if (DATABASE_URL === undefined && NODE_ENV === "production") {
-      return yield* failed(
-        "invalid_settings",
-        "DATABASE_URL is not set. The embedded Postgres is for development only."
-      )
-    }
+    const { DATABASE_URL, DATA_DIR } = settings
     const [postgres, code] =
       DATABASE_URL === undefined
         ? [embeddedPostgres(DATA_DIR), "database_unreachable"]

@@ -1,8 +1,8 @@
 /**
- * Starts the local services of a development server: the embedded Postgres in the data directory when DATABASE_URL is
- * not set, and the payment simulator when no payment provider is configured.
+ * Starts the local services of a server: the embedded Postgres in the data directory when DATABASE_URL is not set, and the
+ * payment simulator when no payment provider is configured.
  *
- * The packages of these services are loaded only when needed: a production deployment does not contain them.
+ * The packages of these services are loaded only when needed: a production installation need not contain them.
  */
 import { join } from "node:path"
 import { Database } from "@tollgate/application/operations/Database"
@@ -13,24 +13,19 @@ import { StartFailed } from "@tollgate/composition/StartFailed"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-export const embeddedPostgres = ({ DATA_DIR, production }: ServerConfig): PostgresLayer => {
-  if (production) {
-    return Layer.fail(
-      new StartFailed({
-        message: "DATABASE_URL: required in production; the embedded Postgres is for development only"
-      })
-    )
-  }
-  return fromCluster(
+export const embeddedPostgres = ({ DATA_DIR }: ServerConfig): PostgresLayer =>
+  fromCluster(
     Effect.flatMap(
       Effect.tryPromise({
         try: () => import("@tollgate/embedded-postgres/EmbeddedPostgres"),
-        catch: () => new StartFailed({ message: "the embedded Postgres is not installed; set DATABASE_URL" })
+        catch: () =>
+          new StartFailed({
+            message: "DATABASE_URL is not set and the embedded Postgres is not installed; set DATABASE_URL"
+          })
       }),
       ({ start }) => start({ directory: join(DATA_DIR, "postgres") })
     )
   )
-}
 
 /** Starts the payment simulator on `port`, or joins the simulator that already listens there, and connects all payment
  * providers to it. */
