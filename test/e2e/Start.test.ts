@@ -292,7 +292,7 @@ describe("two servers", () => {
       (SELECT count(*) FROM reseller)::int AS resellers,
       (SELECT count(*) FROM gateway_node WHERE left_at IS NULL)::int AS nodes`)
     await client.end()
-    expect(rows).toEqual([{ users: 1, credits: 2, models: 4, resellers: 1, nodes: 2 }])
+    expect(rows).toEqual([{ users: 1, credits: 2, models: 5, resellers: 1, nodes: 2 }])
     for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
   }, 60_000)
 })

@@ -41,7 +41,7 @@ const listener = (config: ServerConfig) =>
     Layer.mapError(
       (error) =>
         new StartFailed({
-          message: `${config.HOST}:${config.PORT} is not available to listen on (${rootMessageOf(error)}); change HOST or PORT`
+          message: `${config.HOST}:${config.PORT} cannot be listened on (${rootMessageOf(error)}); set HOST or PORT`
         })
     ),
     Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(serviceName(config)))),
