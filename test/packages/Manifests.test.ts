@@ -17,6 +17,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8"))
@@ -93,8 +94,16 @@ describe("the manifest of", () => {
       const commands = typeof bin === "string" ? [packageOf(library)] : Object.keys(bin)
       return commands.some((command) => new RegExp(`\\b${command}\\b`).test(scripts))
     }
+    // npm needs an exact version of a library that another library requires from its user.
+    const peers = new Set(
+      Object.keys(listedBy(root)).flatMap((library) =>
+        Object.keys(manifestOf(`node_modules/${library}`).peerDependencies ?? {})
+      )
+    )
+    const isNeeded = (library: string): boolean =>
+      library.startsWith("@types/") || isTool(library) || peers.has(library)
     expect(missing.filter((library) => !library.startsWith("@tollgate/"))).toEqual([])
-    expect(unused.filter((library) => !library.startsWith("@types/") && !isTool(library))).toEqual([])
+    expect(unused.filter((library) => !isNeeded(library))).toEqual([])
   })
 
   it("a package with a planted import or a planted library differs", () => {
