@@ -41,7 +41,7 @@ describe("tollgate holds", () => {
 
         const swept = yield* tollgate("holds", "sweep")
         expect(swept).toMatchObject({ code: 0, stdout: "Settled 1 hold of dead nodes.\n" })
-        expect((yield* tollgate("holds", "sweep")).stdout).toBe("Dead nodes left no holds.\n")
+        expect((yield* tollgate("holds", "sweep")).stdout).toBe("Settled no holds of dead nodes.\n")
         expect(yield* tollgate("audit")).toMatchObject({ code: 0 })
       })
     )

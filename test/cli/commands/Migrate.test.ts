@@ -36,7 +36,7 @@ describe("tollgate migrate", () => {
       useDatabase("mysql://user:hunter2@127.0.0.1/tollgate")
       const misconfigured = yield* tollgate("migrate")
       expect(misconfigured).toMatchObject({ code: 1, stdout: "" })
-      expect(misconfigured.stderr).toContain("DATABASE_URL: an address")
+      expect(misconfigured.stderr).toContain("DATABASE_URL: a URL like postgres:")
       expect(misconfigured.stderr).not.toContain("hunter2")
     })
   )

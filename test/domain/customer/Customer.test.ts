@@ -12,13 +12,13 @@ describe("a reseller's customer", () => {
     ["unlinked_user", "closed", false, false],
     ["unlinked_user", "open", false, true]
   ] as const)(
-    "with the email owner %s under the policy %s: user created %s, link created %s",
+    "when the email belongs to %s and the link policy is %s: creates a user %s, creates a link %s",
     (known, policy, create, link) => {
       expect(decideLink(known, policy)).toEqual({ create, link })
     }
   )
 
-  it("is not linked only because the reseller knows the email of an existing user", () => {
+  it("is not linked, under the closed policy, to a reseller that merely knows the email", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })

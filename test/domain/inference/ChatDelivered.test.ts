@@ -6,7 +6,7 @@ import { law } from "../../support/law.ts"
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
 
-describe("the content of a chat delta", () => {
+describe("the content of a chat chunk or completion", () => {
   it.each([
     ["text", { content: "hi" }, "hi"],
     ["a refusal", { refusal: "no" }, "no"],
@@ -44,12 +44,12 @@ describe("the content of a chat delta", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("is the content of the messages for a whole completion", () => {
+  it("is the content of the messages when it is a whole completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
   law(
-    "adds up to the concatenation of all deltas, and never shrinks with a longer prefix of the stream",
+    "is the concatenation of all deltas, and the content of the first part of a stream is its beginning",
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {
       const frames = texts.map((content) => chunk({ content }))
@@ -109,7 +109,7 @@ describe("chat usage", () => {
   })
 
   it.each([null, undefined, "12", { prompt_tokens: -1 }, { prompt_tokens: "9" }])(
-    "is unreported for the member %j",
+    "is unreported when the `usage` member is %j",
     (usage) => {
       expect(ChatDelivered.usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
     }
@@ -121,7 +121,7 @@ describe("chat usage", () => {
 })
 
 describe("the text of a chat prompt", () => {
-  it("contains messages, tool calls and definitions, and counts images without their base64 data", () => {
+  it("contains messages, tool calls and tool definitions, and counts images without their base64 data", () => {
     const { text, extraTokens } = promptText({
       messages: [
         { role: "system", content: "Be brief." },

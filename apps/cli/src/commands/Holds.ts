@@ -1,5 +1,5 @@
 /**
- * `tollgate holds`: lists the holds of running requests and settles those of dead nodes.
+ * `tollgate holds`: lists the holds of open requests and settles those of dead nodes.
  */
 import * as Command from "@effect/cli/Command"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
@@ -18,7 +18,9 @@ const list = reportCommand("list", "List the open holds, oldest first.", {}, () 
       document: holds.map(holdDocument),
       text: [
         holds.length === 0 ? "No open holds." : holdsTable(holds),
-        ...(orphaned === 0 ? [] : [`${belongs(orphaned)}. Running servers settle them, or: tollgate holds sweep`])
+        ...(orphaned === 0
+          ? []
+          : [`${belongs(orphaned)}. Running servers settle them. To settle them now, run: tollgate holds sweep`])
       ].join("\n\n")
     } satisfies Report
   })
@@ -30,7 +32,9 @@ const sweep = reportCommand("sweep", "Settle the holds of dead nodes at their la
     return {
       document: { swept },
       text:
-        swept === 0 ? "Dead nodes left no holds." : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
+        swept === 0
+          ? "Settled no holds of dead nodes."
+          : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
     } satisfies Report
   })
 )

@@ -1,6 +1,7 @@
 /**
- * The server of the public port. It passes inference requests to the relay and all other requests to the HttpApi. Every
- * response has the common headers. The server waits for open requests before it closes.
+ * The server of the public port. It passes inference requests to the relay and other requests to the HttpApi; it answers
+ * preflights, requests during the drain and invalid requests itself. Every response has the common headers. Before it closes,
+ * the server waits for open requests until the drain timeout and then interrupts them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"

@@ -3,8 +3,8 @@
  * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
- * Each operation id mints at most once. A repeat with the same customer and tier returns the first result, also if the tier,
- * the quota or the rate limit would now refuse the mint. A repeat with another payload is a conflict. The operation id of a
+ * For one reseller, each operation id mints at most once. A repeat with the same customer and tier returns the first result,
+ * even if the tier, the quota or the rate limit would now refuse the mint. A repeat with another payload is a conflict. The operation id of a
  * refused mint can be used again.
  */
 import * as Brand from "effect/Brand"
@@ -66,7 +66,7 @@ export interface Mint {
   readonly mintedAt: Date
 }
 
-/** The operation id was used for another customer or another tier. */
+/** This reseller has used the operation id for another customer or another tier. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {}
 
 export interface MintResult {
@@ -86,7 +86,7 @@ export interface MintBasis {
   readonly customer: UserId | undefined
   readonly tier: Tier | undefined
   readonly quota: Account.QuotaAccount
-  /** The customer's plan for the tier's model; undefined when the tier or the customer is. */
+  /** The customer's plan for the tier's model; undefined when the tier or the customer is undefined. */
   readonly plan: Account.PlanAccount | undefined
   /** The times of this reseller's recent mints, at least all within the rate limit's window. */
   readonly recent: ReadonlyArray<Date>

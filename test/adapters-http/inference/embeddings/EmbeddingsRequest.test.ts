@@ -28,7 +28,7 @@ describe("an embeddings request", () => {
     ["token arrays", [[1, 2], [3]], 2, 3],
     ["a token array as long as a model reads", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
     ["2,048 texts", Array.from({ length: 2_048 }, () => "a"), 2_048, 0]
-  ])("has one input for each embedding it is owed: %s", (_, input, inputs, tokens) => {
+  ])("has as many inputs as its response must have embeddings: %s", (_, input, inputs, tokens) => {
     expect(accepted(asking(input))).toMatchObject({
       model: "m",
       streamed: false,
@@ -81,17 +81,21 @@ describe("an embeddings request", () => {
     return sent === before + after.replace('"m"', () => JSON.stringify(model))
   })
 
-  law("of any accepted kind holds at least one token, and no output", [anyInput], (input) => {
-    const { inputFloor, inputCeiling, output } = estimate(accepted(asking(input)).size)
-    return inputFloor >= 1n && inputCeiling >= inputFloor && output === 0n
-  })
+  law(
+    "is estimated at one input token or more, and no output, for every accepted form of input",
+    [anyInput],
+    (input) => {
+      const { inputFloor, inputCeiling, output } = estimate(accepted(asking(input)).size)
+      return inputFloor >= 1n && inputCeiling >= inputFloor && output === 0n
+    }
+  )
 
   law("holds exactly the tokens of its token arrays", [many(tokenArray)], (input) => {
     const { inputFloor, inputCeiling } = estimate(accepted(asking(input)).size)
     return inputFloor === BigInt(input.flat().length) && inputCeiling === inputFloor
   })
 
-  law("has each text and each token in its prompt once", [anyInput], (input) => {
+  law("has each text once in its prompt, and counts each token once", [anyInput], (input) => {
     const { text, separateTexts, extraTokens } = accepted(asking(input)).promptText()
     const inputs = [input].flat(2)
     const texts = inputs.filter((each) => typeof each === "string")

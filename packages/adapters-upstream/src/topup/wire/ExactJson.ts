@@ -1,7 +1,7 @@
 /**
  * Reads and writes JSON with exact numbers: an amount never becomes a floating-point number.
  *
- * The reader turns every number into a string, because providers write the same amount with and without quotes. The
+ * The reader turns every number into a string, because payment providers write an amount as a JSON number or as a string. The
  * writer writes a `bigint` or {@link Digits} as a JSON number.
  */
 import * as Either from "effect/Either"
