@@ -1,8 +1,8 @@
 /**
- * Locks and writes the account rows of the reseller programme, and books its transfers.
+ * Locks and writes quota accounts of resellers and plan accounts of customers, and books transfers.
  *
  * When a transaction needs a quota account and a plan account, it locks the quota account first. No transaction locks
- * two quota accounts.
+ * two quota accounts. Two transactions therefore cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -30,12 +30,12 @@ export const toAccount = <Unit extends bigint>(row: AccountRow, unit: (amount: b
   debitsPending: unit(row.debits_pending)
 })
 
-/** Statements that run in the caller's transaction, which keeps their locks until it ends. */
+/** Statements that run in the caller's transaction. Their locks last until the transaction ends. */
 type InTransaction<A> = Effect.Effect<A, SqlError, SqlClient.SqlClient>
 
 /**
- * Locks and returns the quota account of a reseller, which is created together with the reseller; undefined when the
- * reseller does not exist.
+ * Locks and returns the quota account of a reseller. Returns undefined when the reseller does not exist, because a
+ * reseller and its quota account are created together.
  */
 export const lockQuota = (resellerId: ResellerId): InTransaction<QuotaAccount | undefined> =>
   Effect.gen(function* () {
@@ -71,15 +71,18 @@ export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>
     yield* sql`UPDATE account SET credits_posted = ${creditsPosted}, debits_posted = ${debitsPosted} WHERE id = ${id}`
   })
 
-/** Books a transfer. A second transfer for the same event is a defect: the decision was based on outdated rows. */
+/**
+ * Books a transfer. A second transfer with the same code and reference is a defect, because the caller decided over
+ * outdated rows.
+ */
 export const book = (booking: Booking, actor: string): InTransaction<void> =>
   Effect.flatMap(bookOnce(booking, actor), (booked) =>
     booked ? Effect.void : Effect.dieMessage(`the transfer ${booking.code} of ${booking.ref} is already booked`)
   )
 
 /**
- * Books a transfer unless the event already has one, even from a concurrent transaction. Returns whether this call
- * booked it.
+ * Books a transfer unless a transfer with the same code and reference exists, even from a concurrent transaction.
+ * Returns whether this call booked the transfer.
  */
 export const bookOnce = ({ code, ref, unit, debit, credit, amount }: Booking, actor: string): InTransaction<boolean> =>
   Effect.gen(function* () {

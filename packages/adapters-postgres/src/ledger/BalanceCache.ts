@@ -1,22 +1,22 @@
 /**
  * Caches the balances and holds that the last transactions of a queue wrote.
  *
- * The cache alone never causes a charge. The transaction that writes a decision over cached rows is refused when a row
- * differs from the cache, so a stale cache only costs a second attempt.
+ * A stale cache never causes a wrong charge. When a transaction writes a decision over cached rows, the database
+ * refuses the write if a row differs from the cache. A stale cache therefore only costs a second attempt.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
-/** Number of cached users above which the cache is cleared. Each user is then read once more. */
+/** Number of cached users above which the cache is cleared. The balances of each user are then read once more. */
 const MAX_USERS = 10_000
 
 export class BalanceCache {
   readonly #users = new Map<UserId, MutableUserBalances>()
   readonly #holds = new Map<RequestId, Hold>()
 
-  /** Returns the balances of these owners; undefined unless all of them are cached. */
+  /** Returns the balances of these owners; undefined when the balances of at least one owner are not cached. */
   balances(owners: ReadonlyArray<Owner>): WorkingBalances | undefined {
     const found = new Map<UserId, MutableUserBalances>()
     for (const { userId, modelId } of owners) {
@@ -30,7 +30,7 @@ export class BalanceCache {
     return new WorkingBalances(found)
   }
 
-  /** Returns the hold of a request, if this queue has admitted the request and not settled it. */
+  /** Returns the hold of a request if this queue has admitted the request and has not settled it. */
   hold(requestId: RequestId): Hold | undefined {
     return this.#holds.get(requestId)
   }

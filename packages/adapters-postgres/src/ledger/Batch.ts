@@ -1,5 +1,5 @@
 /**
- * Requests that share a transaction, and the callbacks that wait for its outcome.
+ * Defines the requests that share a transaction, and the callbacks that receive their results.
  *
  * The types are generic over two kinds of work: text requests share transactions, and every image request has its own
  * transaction. `A` is an admission request, `S` a settlement request, `R` a settlement result, and `E` a refusal.
@@ -16,19 +16,19 @@ export interface HasAdmission {
 
 export interface WorkKind<A, S> {
   readonly admissionOf: (request: A) => Admission
-  /** Returns the settlement that releases the hold of a request that is not sent to a provider. */
+  /** Returns the settlement that releases a hold without a charge, because the request was not sent to a provider. */
   readonly release: (request: A) => S
 }
 
 export interface AdmissionEntry<A> {
   readonly admission: A
-  /** Whether an attempt with an unknown commit outcome may have created the hold. */
+  /** Whether an earlier attempt, whose commit outcome is unknown, may have created the hold. */
   readonly maybeCommitted: boolean
 }
 
 export interface SettlementEntry<S, R> {
   readonly request: S
-  /** Result of an attempt with an unknown commit outcome; undefined without such an attempt. */
+  /** Result of an earlier attempt whose commit outcome is unknown; undefined when there was no such attempt. */
   readonly maybeCommitted: R | undefined
 }
 
@@ -37,12 +37,12 @@ export interface Work<A, S, R> {
   readonly admissions: ReadonlyArray<AdmissionEntry<A>>
 }
 
-/** `held`: the hold exists. `gone`: an earlier attempt created the hold, and the hold has been settled since. */
+/** `held`: the hold exists. `gone`: an earlier attempt created the hold, and a settlement has deleted it since. */
 export type Admitted<E> = Either.Either<"held" | "gone", E>
 
-/** Results in the order of the work, without the requests of contended users. */
+/** Results of a transaction, in the order of its requests. Requests of contended users have no result. */
 export interface Outcome<R, E> {
-  /** Users with rows that another session has locked. Nothing was done for these users. */
+  /** Users with rows that another session has locked. The transaction skipped their requests. */
   readonly contended: ReadonlySet<UserId>
   readonly settled: ReadonlyArray<R | undefined>
   readonly admitted: ReadonlyArray<Admitted<E>>
@@ -100,7 +100,7 @@ export const partition = <
   }
 }
 
-/** Bisects a batch that the database rejects. */
+/** Splits a batch that the database rejects into settlements and admissions. A batch of only one kind is halved. */
 export const halves = <A, S, R, E>({
   settlements,
   admissions
@@ -127,7 +127,10 @@ export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionRe
   return callback !== undefined
 }
 
-/** Records the outcome that the batch has if its commit succeeded. It is unknown whether the commit succeeded. */
+/**
+ * Records the result that each request has if the commit succeeded. The caller calls this when the commit outcome is
+ * unknown.
+ */
 export const recordUnknownCommit = <A, S, R, E>(
   { settlements, admissions }: Batch<A, S, R, E>,
   { settled, admitted }: Outcome<R, E>
@@ -137,8 +140,9 @@ export const recordUnknownCommit = <A, S, R, E>(
 }
 
 /**
- * Returns the batch for the next attempt, without admissions that were refused in the meantime. When an earlier attempt
- * may have created the hold of such an admission, the batch releases that hold.
+ * Returns the batch for the next attempt, without the admissions that were refused since the last attempt. When an
+ * earlier attempt may have created the hold of a refused admission, the batch contains a settlement that releases the
+ * hold.
  */
 export const withoutRefused = <A, S, R, E>(
   { release }: WorkKind<A, S>,

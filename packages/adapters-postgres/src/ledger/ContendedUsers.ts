@@ -1,9 +1,10 @@
 /**
- * Users with rows that another session has locked, and the waiting requests of these users.
+ * Stores the waiting requests of contended users. A user is contended while another session has locked a row of the
+ * user.
  *
  * The requests wait here in order, so that they do not delay the requests of other users. A user is added when a
- * transaction had to skip the user's rows, and removed when a transaction with the user's requests succeeds. Until
- * then, all requests of the user are retried without waiting for locks.
+ * transaction had to skip the user's rows, and removed when a transaction with the user's requests succeeds. Between
+ * these two transactions, all requests of the user are retried without waiting for locks.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
@@ -33,12 +34,12 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     this.#kind = kind
   }
 
-  /** Whether a request waits for a retry and the pause after the last failed attempt is over. */
+  /** Whether a request waits for a retry, and the pause after the last failed attempt is over. */
   get due(): boolean {
     return this.waiting && performance.now() >= this.#dueAt
   }
 
-  /** Calls back when a retry is due. While a callback is scheduled, further calls are ignored. */
+  /** Calls `callback` when a retry is due. While a callback is scheduled, further calls of `whenDue` are ignored. */
   whenDue(callback: () => void): void {
     this.#timer ??= setTimeout(
       () => {
@@ -78,8 +79,8 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
   }
 
   /**
-   * Removes and returns a batch to retry. Its users stay contended. With a batch size of 1, the batch contains one
-   * request of either kind.
+   * Removes and returns a batch to retry. The users of the batch stay contended. With a batch size of 1, the batch
+   * contains one request: a settlement or an admission.
    */
   take(batchSize: number): Batch<A, S, R, E> {
     const batch: Line<A, S, R, E> = { settlements: [], admissions: [] }
@@ -92,7 +93,8 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
   }
 
   /**
-   * Puts a failed batch before the other requests of its users, and puts these users behind all other contended users.
+   * Puts a failed batch before the other requests of the same users, and moves these users behind all other contended
+   * users.
    */
   putBack(batch: Batch<A, S, R, E>): void {
     this.#dueAt = performance.now() + RETRY_MILLIS
@@ -101,7 +103,7 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     for (const line of later) this.add(line)
   }
 
-  /** Removes the users of a successful batch, and returns the other requests of these users. */
+  /** Removes the users of a successful batch, and returns the requests of these users that still wait. */
   release(batch: Batch<A, S, R, E>): Batch<A, S, R, E> {
     const rest: Line<A, S, R, E> = { settlements: [], admissions: [] }
     for (const userId of this.#usersOf(batch)) {

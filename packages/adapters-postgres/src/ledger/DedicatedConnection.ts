@@ -1,11 +1,14 @@
 /**
- * A database connection for a single caller, reopened after it is lost.
+ * Keeps one database connection for a single caller, and opens another connection after a loss.
  *
- * Statements are prepared once, with plans for lookups by key. A transaction costs two round trips: the first begins
- * the transaction and reads, the second writes and commits. A transaction that only writes is a single statement. Each
- * transaction has a timeout that also covers an unresponsive server: the socket is then destroyed. A new connection
- * first terminates the backend of the previous connection, so a later read shows reliably whether the last transaction
- * on the previous connection was committed.
+ * Each statement is prepared once per connection, with a plan that finds rows by key. A transaction costs two round
+ * trips: the first begins the transaction and reads, the second writes and commits. A transaction that only writes is a
+ * single statement. When a transaction exceeds its timeout, the socket is destroyed, so an unresponsive server cannot
+ * block the caller.
+ *
+ * A backend is the server process of one connection. A new connection first terminates the backend of the previous
+ * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
+ * committed.
  */
 import { Socket } from "node:net"
 import * as Pg from "pg"
@@ -28,7 +31,7 @@ export interface BoundStatement {
 export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
 export type Query = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
 
-/** The result of a transaction, and the statement that writes the result, if there is one. */
+/** The result of a transaction, and the statement that writes it; undefined when there is nothing to write. */
 export interface Decided<A> {
   readonly result: A
   readonly write: BoundStatement | undefined
@@ -50,15 +53,15 @@ interface Open {
   readonly socket: Socket
 }
 
-/** Identifies a backend while the server runs. A process id alone is not enough, because it can be reused. */
+/** Identifies a backend. A process id alone is not enough, because the operating system can reuse it. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
 /** The lock wait of a transaction: up to `lockMillis`, or none. */
 export type LockWait = "bounded" | "none"
 
 /**
- * Returns the statements that begin a transaction. Lock waits are bounded, so an abandoned transaction cannot block the
- * ledger.
+ * Returns the statements that begin a transaction. Lock waits are bounded, so a forgotten transaction of another
+ * session cannot block the ledger.
  */
 const beginWith = (lockMillis: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${lockMillis}`
@@ -84,10 +87,10 @@ export class DedicatedConnection {
   }
 
   /**
-   * Runs one transaction; callers run one transaction at a time. Fails with {@link ConnectionLost}, with the database
-   * error, or with the exception of `work`. After a failure nothing was written, with one exception: when the
-   * connection is lost during the commit, the outcome is unknown, and `onUnknownCommit` is called with the result that
-   * a successful commit would have had.
+   * Runs one transaction. The caller must not start another transaction before this one ends. Fails with
+   * {@link ConnectionLost}, with the database error, or with the error that `work` throws. After such a failure nothing
+   * is written, unless the connection was lost during the commit. The outcome is then unknown, and `onUnknownCommit` is
+   * called with the result that a successful commit would have had.
    */
   async transact<A>(
     work: (query: Query) => Promise<Decided<A>>,
@@ -128,9 +131,9 @@ export class DedicatedConnection {
   }
 
   /**
-   * Runs a transaction of one statement. The statement does not wait for locks, because a session that holds a lock is
-   * changing rows that the decision is based on. Calls `onUnknownCommit` when the connection is lost and the outcome is
-   * unknown.
+   * Runs a transaction of one statement. The statement does not wait for locks, because a session that has locked a row
+   * probably changes it, and the decision is then based on an outdated row. Calls `onUnknownCommit` when the connection
+   * is lost and the outcome is unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
     const open = this.#open ?? (await this.#connect())
@@ -146,13 +149,16 @@ export class DedicatedConnection {
     }
   }
 
-  /** Closes the connection and so aborts the running transaction. The next transaction opens another connection. */
+  /** Closes the connection, which aborts the running transaction. The next transaction opens another connection. */
   cut(): void {
     this.#opening?.destroy()
     if (this.#open !== undefined) this.#drop(this.#open)
   }
 
-  /** Closes the connection permanently, including one that is still being opened and would keep the process alive. */
+  /**
+   * Closes the connection permanently. Also closes a connection that is still being opened, because it would keep the
+   * process alive.
+   */
   close(): void {
     this.#closed = true
     this.cut()
@@ -166,7 +172,7 @@ export class DedicatedConnection {
       ...this.#settings,
       pipeline: true,
       application_name: "tollgate ledger",
-      // The timer below covers connecting and the statements after it.
+      // The timer below limits the whole time for connecting and for the setup statements.
       connectionTimeoutMillis: 0,
       stream: () => socket
     })
@@ -199,7 +205,10 @@ export class DedicatedConnection {
     this.#backend = [pid, startedAt]
   }
 
-  /** Rolls back the transaction, and so waits for the responses to all statements that were sent. */
+  /**
+   * Rolls back the transaction. Responses arrive in order, so this also waits for the responses to all earlier
+   * statements.
+   */
   async #rollBack(open: Open, error: unknown): Promise<void> {
     const rolledBack = await simpleQuery(open.client, "ROLLBACK").then(
       () => true,
@@ -214,7 +223,7 @@ export class DedicatedConnection {
   }
 }
 
-// Cached plans stay in use while tables grow, so a plan for a small table must not scan the table.
+// A cached plan stays in use while its tables grow, so even the plan for a small table must not scan the whole table.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};

@@ -1,11 +1,15 @@
 /**
- * The group commit queue: while one batch commits, the queue collects the next batch.
+ * Collects requests of the ledger and commits them in batches, each batch in one transaction. While one batch commits,
+ * the queue collects the next batch. An admission sets money and tokens aside for a request; a settlement books the
+ * charge of the request and releases the rest.
  *
  * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
- * transaction. Admissions are refused when too many requests wait or when their deadline passes. Settlements are never
- * refused; too many waiting settlements cause the queue to refuse admissions instead. A batch that fails with a
- * transient error is retried until it succeeds. A batch with a row that the database rejects is bisected until that row
- * is alone. Requests with rows that another session has locked wait separately.
+ * transaction. The queue refuses an admission when too many requests wait or when the deadline of the admission passes.
+ * It never refuses a settlement; when too many settlements wait, it refuses admissions instead.
+ *
+ * A batch that fails with a transient error is retried until it succeeds. When the database rejects a row, the queue
+ * bisects the batch until only the request with this row is left, and fails that request. A request with a row that
+ * another session has locked waits separately, in `ContendedUsers`.
  */
 import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -36,17 +40,26 @@ import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 
 export interface QueueLimits {
-  /** Maximum number of admissions, and of settlements, per transaction; 1 allows one request of either kind. */
+  /**
+   * Maximum number of admissions, and also of settlements, in one transaction. With 1, a transaction contains one
+   * request: an admission or a settlement.
+   */
   readonly batchSize: number
-  /** Maximum number of admissions that wait for a transaction. Admissions of contended users are counted separately. */
+  /**
+   * Maximum number of admissions that wait for a transaction. Admissions of users with locked rows have a separate
+   * count with the same maximum.
+   */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
-  /** Deadline of an admission, also while the database is unavailable. */
+  /** Time after which a waiting admission is refused, also while the database is unavailable. */
   readonly admissionMillis: number
 }
 
-/** Runs one transaction. Calls `onUnknownCommit` with its outcome when the connection is lost at the commit. */
+/**
+ * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that a
+ * successful commit would have had.
+ */
 export type RunTransaction<A, S, R, E> = (
   work: Work<A, S, R>,
   onUnknownCommit: (outcome: Outcome<R, E>) => void,
@@ -66,7 +79,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   #admissions: Array<WaitingAdmission<A, E>> = []
   #settlements: Array<WaitingSettlement<S, R>> = []
   #batch: Batch<A, S, R, E> = EMPTY
-  /** Functions that deliver the outcomes of committed batches and have not run yet. */
+  /** Functions that pass the results of committed batches to the callbacks. A function is removed when it runs. */
   readonly #deliveries: Array<() => void> = []
   #working = false
   #onIdle: () => void = () => {}
@@ -131,7 +144,8 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   }
 
   /**
-   * Refuses admissions, and writes settlements until the flush timeout. Returns the number of unwritten settlements.
+   * Refuses all admissions, and waits up to `flushMillis` until the settlements are written. Returns the number of
+   * unwritten settlements.
    */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
@@ -158,7 +172,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   #wake(): void {
     if (this.#working) return
     this.#working = true
-    // Requests that arrive in the same turn of the event loop share the transaction.
+    // Requests that arrive in the same turn of the event loop share one transaction.
     setImmediate(() => void this.#work())
   }
 
@@ -168,7 +182,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
         const lockWait = this.#contended.due ? "none" : "bounded"
         this.#batch = this.#next(lockWait)
         const finished = this.#finish(this.#batch, lockWait)
-        // The callbacks of the previous batch run while the database works on this one.
+        // The callbacks of the previous batch run while the database works on this batch.
         this.#deliver()
         await finished
         this.#batch = EMPTY
@@ -187,7 +201,10 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
-  /** Delivers outcomes. Returns whether there were any, because their callbacks may have queued more work. */
+  /**
+   * Calls the callbacks of committed batches. Returns true if there were any, because a callback may have queued more
+   * work.
+   */
   #deliver(): boolean {
     const deliveries = this.#deliveries.splice(0)
     for (const deliver of deliveries) deliver()
@@ -226,7 +243,9 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     }
   }
 
-  /** Moves the requests of contended users, including those queued later, out of the queue. */
+  /**
+   * Moves the skipped requests of these users, and the requests that they have queued since, to the contended users.
+   */
   #separate(failed: Batch<A, S, R, E>, users: ReadonlySet<UserId>): void {
     if (!this.#open) for (const waiting of failed.admissions) reply(waiting, OVERLOADED)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
@@ -251,7 +270,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
       if (outcome === undefined) continue
       if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
       else if (outcome.right === "gone") reply(waiting, OVERLOADED)
-      // The admission was refused before its commit, so its caller never settles the hold.
+      // The queue refused this admission before the commit, so the caller never settles the hold.
       else if (!reply(waiting, Exit.void)) this.settle(this.#kind.release(waiting.admission))
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Statements for hold rows. A hold is inserted at admission, updated by checkpoints, and locked and deleted when its
- * request is settled.
+ * Builds and runs the statements for hold rows. A hold is the money and the tokens that are set aside for one request.
+ * Its row is inserted at admission, updated by checkpoints, and locked and deleted when the request is settled.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -36,8 +36,8 @@ const HOLD = columnsOf<NewHold>({
 })
 
 /**
- * Returns a query for those API keys that are valid now, according to the database and not to a cache. `ids` is the
- * query parameter with the key ids.
+ * Returns a query that selects the valid keys among these API keys. The query reads the tables, because a cache may
+ * contain revoked keys. `ids` is the query parameter with the key ids.
  */
 export const validKeys = (ids: string): string => `
   SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
@@ -54,7 +54,10 @@ const INSERT: Part = {
       AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`
 }
 
-/** Returns the statement that inserts all holds, or none when one of their API keys is no longer valid. */
+/**
+ * Returns the statement that inserts the holds. The statement inserts no hold when at least one of the API keys is
+ * invalid.
+ */
 export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): WriteStatement => {
   const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
   return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
@@ -79,14 +82,14 @@ export const lockingHolds = (name: string, selection: string): Statement => ({
     FROM inference_hold AS hold ${selection}`
 })
 
-/** Locks the holds of these requests. A settled request has no hold. */
+/** Locks and returns the holds of these requests. A settled request has no hold. */
 export const lockHolds = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<Map<RequestId, Hold>> => {
   if (requestIds.length === 0) return new Map()
   const locked = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
   return new Map(locked.map(({ requestId, hold }) => [requestId, hold]))
 }
 
-/** Locks the holds that no other session has locked, and returns the users of all other holds as contended. */
+/** Locks and returns the holds that no other session has locked. `contended` contains the users of the other holds. */
 export const lockFreeHolds = async (
   query: Query,
   requestIds: ReadonlyArray<RequestId>
@@ -133,7 +136,7 @@ type HoldRow = readonly [
 const CHECKPOINT_BATCH_SIZE = 1_000
 
 /**
- * Saves the delivered tokens of running requests as checkpoints, on the holds of this node only.
+ * Saves the delivered tokens of running requests as checkpoints. Only holds of this node are updated.
  *
  * A locked hold is being settled and needs no checkpoint, so it is skipped. A checkpoint therefore never waits for a
  * settlement.
@@ -167,7 +170,10 @@ const SAVE_CHECKPOINTS: Statement = {
     WHERE hold.request_id = seen.request_id`
 }
 
-/** Reads prices by their ids. A price row never changes. */
+/**
+ * Reads these prices, and returns a function that finds a price by its id. A price row never changes, so the rows are
+ * not locked.
+ */
 export const readPrices = async (query: Query, priceIds: ReadonlyArray<PriceId>): Promise<(id: PriceId) => Price> => {
   const rows = await query(READ_PRICES, [[...new Set(priceIds)]])
   const prices = new Map(

@@ -1,7 +1,7 @@
 /**
  * Decides the requests of one transaction, one after the other, by the domain rules.
  *
- * Settlements are decided first, so that admissions of the same transaction can hold the amounts that these settlements
+ * Settlements are decided first, so that admissions of the same transaction can use the amounts that these settlements
  * release.
  */
 import type { Admission, Settled } from "@tollgate/application/ledger/InferenceLedger"
@@ -25,13 +25,16 @@ import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts
 import type { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 
-/** Facts that the decisions need besides the balances. */
+/** Facts that the decisions need in addition to the balances. */
 export interface Facts {
-  /** Returns the hold that the settlement of this request replaces. */
+  /** Returns the hold that the settlement of this request replaces; undefined when the request has no hold. */
   readonly hold: (requestId: RequestId) => Hold | undefined
-  /** Returns the result of a settlement whose request has no hold any more; undefined when it is unknown. */
+  /** Returns the result of a settlement that an earlier attempt has committed; undefined when the result is unknown. */
   readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
-  /** Returns the result of an admission that is known without a decision over balances; otherwise undefined. */
+  /**
+   * Returns the result of an admission that needs no decision over balances, such as one with an invalid API key;
+   * otherwise undefined.
+   */
   readonly admittedBefore: (admission: Admission) => LedgerAdmitted | undefined
 }
 
@@ -73,8 +76,8 @@ export class LedgerDecisions {
   }
 
   /**
-   * Returns the statement that writes all decisions. Settled holds come before accounts, because every transaction
-   * locks holds before accounts.
+   * Returns the statement that writes all decisions. The statement deletes settled holds before it writes accounts,
+   * because every transaction locks holds before accounts.
    */
   write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): BoundStatement | undefined {
     return inOneStatement([
@@ -84,7 +87,7 @@ export class LedgerDecisions {
     ])
   }
 
-  /** Copies the decisions to the cache. Called after the commit. */
+  /** Copies the decisions to the cache. The caller must have committed them. */
   updateCache(cache: BalanceCache): void {
     cache.setBalances(this.#accounts)
     for (const { requestId } of this.#settlements) cache.deleteHold(requestId)

@@ -1,16 +1,16 @@
 /**
  * Runs the ledger transactions. Each transaction settles finished requests and then admits new requests.
  *
- * When all balances and holds are cached, the decision is made over the cache and one statement writes all of it. The
- * database refuses the whole statement if a row has changed in the meantime. After such a refusal, or when a row is not
- * cached, the transaction has these steps:
+ * When all balances and holds are cached, the transaction decides over the cache and writes all decisions in one
+ * statement. The database refuses the whole statement if a row differs from the cache. After such a refusal, or when a
+ * row is not cached, the transaction has these steps:
  *
- *     lock the holds and the accounts, read the keys        one round trip
+ *     lock the holds and the accounts, read the API keys    one round trip
  *     decide                                                in memory
  *     write accounts, settlements and holds, commit         one round trip
  *
- * When another session holds a row lock for longer than the lock timeout, the transaction is repeated with the unlocked
- * rows only, and the users of the locked rows are skipped.
+ * When another session holds a row lock for longer than the lock timeout, the transaction is repeated without waiting
+ * for locks. The repeated transaction skips the users of locked rows.
  */
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
@@ -33,7 +33,10 @@ import {
 } from "./LedgerWork.ts"
 import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
 
-/** Number of transactions that skip the cache after it was stale, because another node serves the same users. */
+/**
+ * Number of transactions that do not use the cache after it was stale. A stale cache usually means that another node
+ * serves the same users, so the cache would soon be stale again.
+ */
 const UNCACHED_AFTER_STALE = 8
 
 /** Runs the transactions of one queue, one at a time. */
@@ -49,8 +52,8 @@ export class LedgerTransactions {
   }
 
   /**
-   * Runs one transaction. Calls `onUnknownCommit` with the outcome when the connection is lost during the commit. With
-   * `lockWait` "none", users with locked rows are skipped at once.
+   * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that
+   * a successful commit would have had. With `lockWait` "none", users with locked rows are skipped at once.
    */
   async run(
     work: LedgerWork,
@@ -97,8 +100,8 @@ export class LedgerTransactions {
   }
 
   /**
-   * Decides over the cache. Returns undefined when a row is not cached, when an earlier attempt may have been
-   * committed, or when an admission would be refused, because a refusal needs current rows.
+   * Decides over the cache. Returns undefined when a row is not cached or when an earlier attempt may have been
+   * committed. Also returns undefined when an admission would be refused, because a refusal needs current rows.
    */
   #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
     const { settlements, admissions } = work
@@ -127,7 +130,7 @@ export class LedgerTransactions {
       tracesOf(query, work)
     ])
     const { others, theirs } = partition(ledgerWork, work, contended)
-    // The session that has locked these users' rows is about to change the rows.
+    // The session that has locked rows of these users probably changes them, so the cached balances would be stale.
     this.#cache.deleteBalances(ownersOf(theirs))
     for (const { request } of others.settlements) this.#cache.deleteHold(request.admission.requestId)
     const facts: Facts = {
@@ -161,7 +164,10 @@ const keysOf = async (query: Query, admissions: ReadonlyArray<LedgerAdmission>):
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
-/** Reads the rows that attempts with an unknown commit outcome left: a hold, or the ending of a settlement. */
+/**
+ * Reads the rows that earlier attempts with an unknown commit outcome may have written. The map contains `held` for a
+ * hold, and the ending for a settlement.
+ */
 const tracesOf = async (
   query: Query,
   { settlements, admissions }: LedgerWork

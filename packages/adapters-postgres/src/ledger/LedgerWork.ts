@@ -1,5 +1,5 @@
 /**
- * The work of the inference ledger: text requests, which share transactions.
+ * Defines the requests of the inference ledger. They are text requests, and many of them share a transaction.
  */
 import type { Admission, Measured, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import * as Charge from "@tollgate/domain/inference/Charge"
@@ -24,7 +24,7 @@ export const ledgerWork: WorkKind<Admission, SettlementRequest> = {
 
 export const ownerOf = ({ principal: { userId }, modelId }: Admission): Owner => ({ userId, modelId })
 
-/** Returns the owners of all balances that the work is decided over. */
+/** Returns the owner of every request. The owners select the balances that the transaction needs. */
 export const ownersOf = ({ settlements, admissions }: LedgerWork): ReadonlyArray<Owner> => [
   ...settlements.map(({ request }) => ownerOf(request.admission)),
   ...admissions.map(({ admission }) => ownerOf(admission))

@@ -1,8 +1,9 @@
 /**
- * Locks the holds and accounts that a transaction decides over, until the transaction ends.
+ * Locks the holds and accounts that a transaction decides over. The locks last until the transaction ends.
  *
- * There are two modes. Either the transaction locks all rows and waits for rows that another session has locked, or it
- * locks only free rows without waiting and skips the users of the other rows.
+ * There are two modes. In the first mode, the transaction locks all rows, and waits for rows that another session has
+ * locked. In the second mode, the transaction does not wait: it locks the free rows (rows that no other session has
+ * locked) and skips the users of the other rows.
  *
  * Every transaction locks holds before accounts, and accounts in the order of their ids, so two transactions cannot
  * deadlock.
@@ -22,8 +23,9 @@ import { type MutableUserBalances, type Owner, type UserBalances, WorkingBalance
 
 export interface LockedRows {
   readonly holds: ReadonlyMap<RequestId, Hold>
-  /** The balances of users that are not contended. */
+  /** The balances of all users that are not contended. */
   readonly accounts: WorkingBalances
+  /** Users that the transaction skips, because another session has locked one of their rows. */
   readonly contended: ReadonlySet<UserId>
 }
 
@@ -49,8 +51,7 @@ const requestsOf = ({ settlements }: LedgerWork): ReadonlyArray<RequestId> =>
   settlements.map(({ request }) => request.admission.requestId)
 
 /**
- * Locks the accounts that can pay for requests of these users to these models. Waits for accounts that another session
- * has locked.
+ * Locks the accounts that can pay for the requests of these owners. Waits for accounts that another session has locked.
  */
 export const lockAccounts = async (query: Query, owners: ReadonlyArray<Owner>): Promise<WorkingBalances> =>
   new WorkingBalances(balancesOf(owners, await query(LOCK, parametersOf(owners))))

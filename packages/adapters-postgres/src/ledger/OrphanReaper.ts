@@ -1,9 +1,9 @@
 /**
- * The reaper of orphaned rows: holds of dead nodes, and image requests with an expired lease.
+ * Runs one sweep over orphaned rows: holds of dead nodes, or image requests with an expired lease.
  *
- * The reaper settles batch by batch until no row is left. A batch that the database rejects is bisected until one row
- * is alone; that row is reported and excluded. When the database is unavailable, the reaper fails instead of waiting.
- * Its next run selects the orphaned rows again, because other rows may be orphaned by then.
+ * The sweep settles batch by batch until no row is left. When the database rejects a batch, the sweep halves the batch
+ * size until a batch has one row; that row is reported and excluded. When the database is unavailable, the sweep fails
+ * instead of waiting, because the next sweep selects the orphaned rows again.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
@@ -11,9 +11,9 @@ import { afterBackoff } from "../client/Transact.ts"
 import type { Decided, Query } from "./DedicatedConnection.ts"
 
 export interface ReapedBatch {
-  /** Number of rows that the transaction selected; 0 ends the run. */
+  /** Number of rows that the transaction selected; 0 ends the sweep. */
   readonly taken: number
-  /** Selected rows that stay until the next run, because another session has locked their accounts. */
+  /** Selected rows that stay until the next sweep, because another session has locked their accounts. */
   readonly skipped: ReadonlyArray<RequestId>
 }
 

@@ -1,5 +1,5 @@
 /**
- * The inference ledger on Postgres: requests share transactions through group commit queues.
+ * Implements the inference ledger on Postgres. Requests share transactions through group commit queues.
  *
  * Each queue has its own connection, so several transactions can run at once. Every user belongs to one queue, so two
  * transactions of one process never wait for the same account.
@@ -26,13 +26,13 @@ import { logged, type QueueEvent } from "./QueueEvent.ts"
 export interface LedgerOptions extends QueueLimits, ConnectionLimits {
   /** Number of queues. Each queue has one database connection. */
   readonly queues: number
-  /** Maximum time that a shutdown waits for settlements. */
+  /** Maximum time that a shutdown waits until all settlements are written. */
   readonly flushMillis: number
 }
 
 export const defaults: LedgerOptions = {
   // Fewer queues mean more requests per transaction, which costs Postgres and this process less per request. While
-  // Postgres executes one transaction, this process runs the callbacks of the previous one.
+  // Postgres executes one transaction, this process runs the callbacks of the previous transaction.
   queues: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
@@ -41,7 +41,7 @@ export const defaults: LedgerOptions = {
   connectMillis: 3_000,
   transactionMillis: 4_000,
   // A lock wait between nodes that serve the same users takes a few milliseconds. A session that holds a row lock for
-  // longer than this limit is stuck, and only requests of that row's user must wait for it.
+  // longer than this limit is stuck, and only the requests of that row's user have to wait.
   lockMillis: 250,
   flushMillis: 10_000
 }
@@ -100,7 +100,7 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/** Returns a number that spreads users evenly over the queues, because user ids end in random digits. */
+/** Returns the number that selects the queue of a user. User ids end in random digits, so the users spread evenly. */
 const shareOf = (userId: string): number =>
   userId.charCodeAt(userId.length - 1) * 31 + userId.charCodeAt(userId.length - 2)
 
@@ -113,6 +113,6 @@ const closed =
         left === 0
           ? Effect.void
           : Effect.logError(
-              "stopped with unwritten settlements; their holds will be settled at their checkpoints"
+              "the ledger stopped with unwritten settlements; a sweep will settle the holds at their checkpoints"
             ).pipe(Effect.annotateLogs({ left }))
     )

@@ -1,9 +1,10 @@
 /**
- * Open holds in Postgres, and the settlement of orphaned holds.
+ * Lists open holds, and settles orphaned holds: holds of dead nodes.
  *
  * A node is dead when it has deregistered, when its row is missing, or when its last heartbeat is too old by the
- * database clock. The first node that sweeps settles the holds of dead nodes at their last checkpoints. Holds that
- * another session has locked, and holds on locked accounts, are skipped until the next sweep.
+ * database clock. A sweep settles each orphaned hold at its last checkpoint, and any node can run it. The sweep skips
+ * holds that another session has locked, and holds of users with a locked account. The next sweep selects the skipped
+ * holds again.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -31,8 +32,8 @@ import { inOneStatement } from "./WriteStatement.ts"
 export interface OpenHoldsOptions {
   readonly nodeDeadAfterSeconds: number
   /**
-   * The node that runs the sweep; undefined when an operator runs it. A node judges other nodes only while its own
-   * heartbeat is healthy, because after a database outage every node looks dead until its next heartbeat.
+   * The node that runs the sweep; undefined when an operator runs it. A node sweeps only while its own heartbeat is
+   * recent, because after a database outage every node looks dead until its next heartbeat.
    */
   readonly sweeper?: NodeId
 }
@@ -108,7 +109,7 @@ const settleOrphans = async (
   }
 }
 
-/** The time of the node's death is unknown, so no duration is recorded. */
+/** Returns the measurement of an orphaned request. The time of the node's death is unknown, so the duration is 0. */
 const atCheckpoint = (checkpoint: Checkpoint): Measured => {
   const charge = chargeAtCheckpoint(checkpoint)
   const times = { ttftMillis: undefined, durationMillis: 0 }

@@ -1,5 +1,5 @@
 /**
- * Events that a group commit queue reports to the operator, and their log lines.
+ * Defines the events that a group commit queue reports to the operator, and writes them to the log.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -25,7 +25,7 @@ const lineOf = (event: QueueEvent): Effect.Effect<void> => {
     case "DatabaseRecovered":
       return Effect.logInfo(`the database is available again after ${event.afterMillis} ms`)
     case "RowsLocked":
-      return Effect.logWarning("ledger rows locked by another session; requests of these users are delayed").pipe(
+      return Effect.logWarning("ledger rows are locked by another session; requests of these users are delayed").pipe(
         Effect.annotateLogs({ userIds: event.userIds })
       )
     case "AdmissionRejected":
@@ -33,8 +33,8 @@ const lineOf = (event: QueueEvent): Effect.Effect<void> => {
         Effect.annotateLogs({ requestId: event.admission.requestId })
       )
     case "SettlementRejected":
-      return Effect.logError(`the database rejected a settlement; its hold stays: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId })
-      )
+      return Effect.logError(
+        `the database rejected a settlement; the hold of the request stays: ${describe(event.error)}`
+      ).pipe(Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId }))
   }
 }

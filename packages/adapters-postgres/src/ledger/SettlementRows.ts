@@ -1,6 +1,6 @@
 /**
- * Decides settlements and writes their rows. A settlement row is written once and replaces its hold. The same statement
- * counts the settlement for the rankings.
+ * Decides settlements and writes their rows. A settlement row replaces the hold of its request and never changes. The
+ * statement that writes the row also counts the settlement for the rankings.
  */
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -16,12 +16,13 @@ export interface NewSettlement {
   readonly requestId: RequestId
   readonly measured: Measured
   readonly settlement: Settlement
-  /** The debited accounts; undefined when nothing was debited. */
+  /** Plan account that is debited; undefined when no plan tokens are charged. */
   readonly plan: AccountId | undefined
+  /** Pay-as-you-go account that is debited; undefined when it is charged nothing. */
   readonly payg: AccountId | undefined
 }
 
-/** Decides the settlement of a hold at the price of its admission, and updates the working balances. */
+/** Decides the settlement of a hold at the price that was valid at admission, and updates the working balances. */
 export const settleHold = (
   { requestId, owner, hold }: { readonly requestId: RequestId; readonly owner: Owner; readonly hold: Hold },
   measured: Measured,
@@ -40,7 +41,7 @@ export const settleHold = (
   }
 }
 
-/** The columns that a settlement adds to the columns of its hold. */
+/** The columns of a settlement that are not copied from its hold. */
 const SETTLEMENT = columnsOf<NewSettlement>({
   request_id: ["uuid", ({ requestId }) => requestId],
   ending: ["text", ({ measured }) => measured.ending],
@@ -91,11 +92,12 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
 })
 
 /**
- * The SQL expressions below define which part of a settlement the rankings count; no other place repeats this rule.
+ * The SQL expressions below define which part of a settlement the rankings count. All SQL of the rankings uses these
+ * expressions.
  *
  * Counted tokens are all tokens that the provider is known to have used, charged or not, except those that the provider
- * read from its cache (docs/reference/rankings.md#c6). A failed request counts when its provider used tokens; otherwise
- * no row is written for it. Image requests are not counted.
+ * read from its cache (docs/reference/rankings.md#c6). A failed request is counted when its provider used tokens. Image
+ * requests are not counted.
  */
 
 /** Number of counted tokens, by the same rule as `TokenUsage.ranked`. */
@@ -104,14 +106,17 @@ export const COUNTED_TOKENS =
 
 export const MINUTE_SETTLED = "date_bin('1 minute', settled_at, 'epoch')"
 
-/** Condition for a speed sample: a complete stream that delivered output. */
+/** Condition under which a settlement is a speed sample: the request was a complete stream that delivered output. */
 export const IS_SAMPLE = "protocol <> 'images' AND streamed AND ending = 'complete' AND ttft_millis IS NOT NULL"
 
-/** Output speed in tenths of a token per second, rounded like `decitokensPerSecond`. */
+/** Output speed in tenths of a token per second, rounded in the same way as by `decitokensPerSecond`. */
 export const DECITPS =
   "(consumed_output * 20000 + greatest(duration_millis, 1)) / (2 * greatest(duration_millis::bigint, 1))"
 
-/** Returns an INSERT into `usage_delta` for these settlements, with one row per model and minute. */
+/**
+ * Returns an INSERT into `usage_delta` of one row per model and minute. `settlements` is the name of the table
+ * expression with the settlements.
+ */
 export const insertDeltas = (settlements: string): string => `
       INSERT INTO usage_delta (minute, model_id, tokens, tps, ttft)
       SELECT minute, model_id, sum(tokens)::bigint, coalesce(array_agg(tps) FILTER (WHERE is_sample), '{}'),
@@ -126,10 +131,10 @@ export const insertDeltas = (settlements: string): string => `
 export const COUNTED_COLUMNS = `model_id, protocol, settled_at, streamed, ending, ttft_millis, duration_millis,
         consumed_input, consumed_cache_write, consumed_output`
 
-/** The speed samples of a settlement, as rows of measure and bucket. */
+/** The two speed samples of a settlement: one row for each measure, with the bucket of the value. */
 export const SAMPLES = `
   (VALUES ('tps', speed_bucket(${DECITPS})), ('ttft', speed_bucket(ttft_millis))) AS sample (measure, bucket)`
 
-/** The speed samples of a `usage_delta` row, as rows of measure and bucket. */
+/** The speed samples of a `usage_delta` row: one row for each sample, with its measure and bucket. */
 export const DELTA_SAMPLES = `
   (SELECT 'tps', unnest(tps) UNION ALL SELECT 'ttft', unnest(ttft)) AS sample (measure, bucket)`

@@ -1,10 +1,9 @@
 /**
- * The balances that a transaction decides over: the values that were read, and the values that each decision leaves for
- * the next one.
+ * Stores the balances that a transaction decides over: the values that were read, and the current values. Each decision
+ * changes the current values, and the next decision uses them.
  *
- * The write compares the accounts with the values that were read, in the order of the account ids. The whole
- * transaction is refused if a row has changed since, whether the row was locked when it was read or came from the
- * cache.
+ * The write statement compares the accounts in the database with the values that were read. If a value differs, the
+ * database refuses the whole transaction. The database compares both cached rows and rows that were read with a lock.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -19,7 +18,10 @@ export interface Owner {
   readonly modelId: ModelId
 }
 
-/** The accounts of a user. The value `undefined` means that the plan is known not to exist. */
+/**
+ * The accounts of a user. The value `undefined` states that the account does not exist. A plan without an entry was not
+ * read.
+ */
 export interface UserBalances {
   readonly payg: PaygAccount | undefined
   readonly plans: ReadonlyMap<ModelId, PlanAccount | undefined>
@@ -57,15 +59,15 @@ export class WorkingBalances {
     return this.#working
   }
 
-  /** Statements that write the changed accounts. Their rows are locked. */
+  /** Statements that write the changed accounts, after their rows were locked and read. */
   get changes(): ReadonlyArray<WriteStatement> {
     const changed = this.#steps().filter(([before, after]) => before !== after)
     return changed.length === 0 ? [] : [update(changed, [], [])]
   }
 
   /**
-   * Statements that write the accounts unless the cache was stale: every amount, and every missing account, is
-   * compared.
+   * Statements that write the accounts after a decision over cached rows. The database refuses them if an amount
+   * differs from the cache, or if an account exists that the cache records as missing.
    */
   get changesIfFresh(): ReadonlyArray<WriteStatement> {
     const noPayg: Array<UserId> = []

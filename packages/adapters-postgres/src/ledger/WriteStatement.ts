@@ -1,16 +1,17 @@
 /**
  * Combines all writes of a ledger transaction into one atomic statement. A decision over cached rows therefore needs
- * neither BEGIN nor COMMIT, and waits for one response instead of five.
+ * neither BEGIN nor COMMIT, and takes one round trip.
  *
- * Each part has writes and a precondition: the rows still have the values that the decision is based on. If any
- * precondition fails, nothing is written.
+ * Each part consists of writes and a precondition. The precondition is true while the rows still have the values that
+ * the decision is based on. If any precondition is false, nothing is written.
  */
 import type { BoundStatement, Statement } from "./DedicatedConnection.ts"
 
 export interface Part {
   readonly name: string
   /**
-   * Returns common table expressions with parameters numbered from `first` on, and with names that no other part uses.
+   * Returns common table expressions. Their parameters are numbered from `first` on, and no other part uses their
+   * names.
    */
   readonly writes: (first: number) => string
   readonly precondition: (first: number) => string
@@ -21,7 +22,7 @@ export interface WriteStatement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Combines parts, given in the order in which they lock rows; returns undefined when there is nothing to write. */
+/** Combines the parts in the order in which they must lock rows; returns undefined when there are no parts. */
 export const inOneStatement = (parts: ReadonlyArray<WriteStatement>): BoundStatement | undefined =>
   parts.length === 0 ? undefined : { statement: statementOf(parts), values: parts.flatMap(({ values }) => values) }
 
