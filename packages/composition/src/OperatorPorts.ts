@@ -19,12 +19,12 @@ import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import * as Layer from "effect/Layer"
-import { InstallationVariables } from "./InstallationVariables.ts"
+import { DeploymentVariables } from "./DeploymentVariables.ts"
 import type { PostgresLayer } from "./Postgres.ts"
 import { keyMacLayer, type LocalSecretUnusable } from "./Secrets.ts"
 
 /** The environment variables that CLI commands read. */
-const OperatorVariables = InstallationVariables.pick(
+const OperatorVariables = DeploymentVariables.pick(
   "NODE_ENV",
   "HOST",
   "PORT",

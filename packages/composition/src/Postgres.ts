@@ -1,6 +1,8 @@
 /**
- * Connects to the Postgres of a deployment, and stops the program if an embedded Postgres exits.
+ * Connects to the Postgres of a deployment: the server in DATABASE_URL, or the embedded Postgres of a development
+ * machine. Also checks or migrates the schema.
  */
+import { join } from "node:path"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Database } from "@tollgate/application/operations/Database"
 import * as Context from "effect/Context"
@@ -10,18 +12,18 @@ import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { rootMessageOf, StartFailed } from "./StartFailed.ts"
 
-/** The Postgres process that the program depends on. */
+/** The Postgres process that the program needs. */
 export class PostgresProcess extends Context.Tag("@tollgate/composition/PostgresProcess")<
   PostgresProcess,
   {
-    /** Fails when an embedded Postgres exits; never completes for a Postgres in DATABASE_URL. */
+    /** Fails when the embedded Postgres exits. Never completes when DATABASE_URL selects the Postgres. */
     readonly lost: Effect.Effect<never, StartFailed>
   }
 >() {}
 
 export type PostgresLayer = Layer.Layer<PgSettings.PgSettings | PostgresProcess, StartFailed>
 
-/** Connects to the database in `DATABASE_URL`. */
+/** Connects to the Postgres server at this URL, the value of DATABASE_URL. */
 export const fromUrl = (url: Redacted.Redacted<string>): PostgresLayer =>
   Layer.merge(
     Layer.effect(
@@ -31,28 +33,47 @@ export const fromUrl = (url: Redacted.Redacted<string>): PostgresLayer =>
     Layer.succeed(PostgresProcess, { lost: Effect.never })
   )
 
-/** An embedded Postgres cluster that this program started or joined. */
-export interface RunningCluster {
-  readonly socketDir: string
-  readonly lost: Effect.Effect<never, { readonly message: string }>
+/** The part of `@tollgate/embedded-postgres/EmbeddedPostgres` that this file uses. */
+export interface EmbeddedPostgresModule {
+  readonly start: (options: { readonly directory: string }) => Effect.Effect<
+    {
+      readonly socketDir: string
+      /** Fails when this Postgres exits. */
+      readonly lost: Effect.Effect<never, { readonly message: string }>
+    },
+    { readonly message: string },
+    Scope.Scope
+  >
 }
 
-/** Connects to the database of an embedded cluster, after running the effect that starts the cluster. */
-export const fromCluster = (
-  start: Effect.Effect<RunningCluster, { readonly message: string }, Scope.Scope>
-): PostgresLayer => {
+/**
+ * Connects to the embedded Postgres in the data directory. Starts this Postgres, or joins it if another process already
+ * runs it.
+ *
+ * The caller passes the dynamic import of the package, because a production deployment may lack the package.
+ */
+export const fromEmbedded = (dataDir: string, importModule: () => Promise<EmbeddedPostgresModule>): PostgresLayer => {
   const startFailed = ({ message }: { readonly message: string }) => new StartFailed({ message })
   return Layer.scopedContext(
-    Effect.map(Effect.mapError(start, startFailed), ({ lost, socketDir }) =>
-      Context.make(PgSettings.PgSettings, PgSettings.fromSocket(socketDir)).pipe(
+    Effect.gen(function* () {
+      const { start } = yield* Effect.tryPromise({
+        try: importModule,
+        catch: () =>
+          startFailed({
+            message: "DATABASE_URL is not set and the embedded Postgres is not installed; set DATABASE_URL"
+          })
+      })
+      const { lost, socketDir } = yield* Effect.mapError(start({ directory: join(dataDir, "postgres") }), startFailed)
+      return Context.make(PgSettings.PgSettings, PgSettings.fromSocket(socketDir)).pipe(
         Context.add(PostgresProcess, { lost: Effect.mapError(lost, startFailed) })
       )
-    )
+    })
   )
 }
 
 /**
- * Migrates the schema in development. In production, fails if a migration is pending: `tollgate migrate` applies it.
+ * Migrates the schema in development. In production, fails if a migration is pending, because only the operator applies
+ * migrations there, with `tollgate migrate`.
  */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(

@@ -11,11 +11,11 @@ import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { InstallationVariables, localAddress, TopUpVariables } from "./InstallationVariables.ts"
+import { DeploymentVariables, localAddress, TopUpVariables } from "./DeploymentVariables.ts"
 
 /** Every environment variable, in the order of docs/operations.md. */
 export const Environment = Schema.Struct({
-  ...InstallationVariables.fields,
+  ...DeploymentVariables.fields,
   ...PaymentVariables.fields,
   ...TopUpVariables.fields
 })

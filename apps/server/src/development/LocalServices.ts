@@ -1,34 +1,24 @@
 /**
- * Starts the local services of a server: the embedded Postgres in the data directory when DATABASE_URL is not set, and the
- * payment simulator when no payment provider is configured.
+ * Starts the services that a development server needs on the same machine: the embedded Postgres and the payment
+ * simulator.
  *
- * The packages of these services are loaded only when needed: a production installation need not contain them.
+ * The packages of both services are imported only when the server needs them, because a production deployment may lack
+ * these packages.
  */
-import { join } from "node:path"
 import { Database } from "@tollgate/application/operations/Database"
 import { type PaymentsLayer, simulatedPayments } from "@tollgate/composition/Payments"
-import { fromCluster, type PostgresLayer } from "@tollgate/composition/Postgres"
+import { fromEmbedded, type PostgresLayer } from "@tollgate/composition/Postgres"
 import { ownAddress, type ServerConfig } from "@tollgate/composition/ServerConfig"
-import { StartFailed } from "@tollgate/composition/StartFailed"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+/** Starts the embedded Postgres, or joins it if another process already runs it. */
 export const embeddedPostgres = ({ DATA_DIR }: ServerConfig): PostgresLayer =>
-  fromCluster(
-    Effect.flatMap(
-      Effect.tryPromise({
-        try: () => import("@tollgate/embedded-postgres/EmbeddedPostgres"),
-        catch: () =>
-          new StartFailed({
-            message: "DATABASE_URL is not set and the embedded Postgres is not installed; set DATABASE_URL"
-          })
-      }),
-      ({ start }) => start({ directory: join(DATA_DIR, "postgres") })
-    )
-  )
+  fromEmbedded(DATA_DIR, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 
-/** Starts the payment simulator on `port`, or joins the simulator that already listens there, and connects all payment
- * providers to it. */
+/**
+ * Connects all payment providers to the payment simulator on `port`. Starts the simulator if no simulator listens there.
+ */
 export const paymentSimulator = (config: ServerConfig, port: number): PaymentsLayer<Database> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {

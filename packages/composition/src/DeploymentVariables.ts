@@ -20,7 +20,7 @@ const DatabaseUrl = Setting.kind(
 const Networks = Schema.String.pipe(Schema.filter((text) => Either.isRight(TrustedProxies.parse(text))))
 
 /** Every variable of this module. The CLI picks the variables it needs and ignores the others. */
-export const InstallationVariables = Schema.Struct({
+export const DeploymentVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
   HOST: withDefault(Setting.Text, "127.0.0.1", "Address to listen on"),
   PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
@@ -86,7 +86,7 @@ export const InstallationVariables = Schema.Struct({
   )
 })
 
-export type InstallationValues = typeof InstallationVariables.Type
+export type DeploymentValues = typeof DeploymentVariables.Type
 
 const LIMITS = { min: "Smallest top-up by", max: "Largest top-up by" }
 
@@ -117,7 +117,7 @@ export const TopUpVariables = Schema.Struct({
 })
 
 /** Returns the URL of the server for a client on the same machine. */
-export const localAddress = ({ HOST, PORT }: Pick<InstallationValues, "HOST" | "PORT">): string => {
+export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PORT">): string => {
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`
 }
