@@ -75,7 +75,7 @@ afterAll(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))
 })
 
-const operator = { actor: "test", reason: "a test asked for it" }
+const operator = { actor: "test", reason: "required by a test" }
 const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
   poor = await gateway.newCustomer(0n)
   revokedKey = await gateway.run(
     Effect.gen(function* () {
-      const operator = { actor: "test", reason: "a test asked for it" }
+      const operator = { actor: "test", reason: "required by a test" }
       const keys = yield* ApiKeys
       const { key, secret } = yield* keys.create(Email.make(gateway.customer.email), "to be revoked", operator)
       yield* keys.revoke(key.id, operator)

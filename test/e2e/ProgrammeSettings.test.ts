@@ -36,7 +36,7 @@ beforeAll(async () => {
   })
   token = ""
   await send(gateway, "/auth/signup", { ...account, name: "Toko", wa_number: "6281234567890" })
-  const operator = { actor: "test", reason: "a test asked for it" }
+  const operator = { actor: "test", reason: "required by a test" }
   await gateway.run(Effect.asVoid(reviewReseller(account.email, "approve", operator)))
   token = ((await (await send(gateway, "/auth/login", account)).json()) as { token: string }).token
 })

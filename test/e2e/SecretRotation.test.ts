@@ -45,7 +45,7 @@ const accepts = async ({ url }: TestGateway, token: string): Promise<boolean> =>
 
 it("a token stays valid after a rotation while its signing secret is kept as the previous one", async () => {
   await send(before, "/signup", { ...account, name: "Toko", wa_number: "6281234567890" })
-  const operator = { actor: "test", reason: "a test asked for it" }
+  const operator = { actor: "test", reason: "required by a test" }
   await before.run(Effect.asVoid(reviewReseller(account.email, "approve", operator)))
 
   const [old, fresh] = await Promise.all([send(before, "/login", account), send(during, "/login", account)])

@@ -72,7 +72,7 @@ const refusalOf = (call: Promise<unknown>): Promise<APIError> =>
     }
   )
 
-const operator = { actor: "test", reason: "a test asked for it" }
+const operator = { actor: "test", reason: "required by a test" }
 
 const revokedKey = (gateway: TestGateway): Promise<string> =>
   gateway.run(

@@ -17,7 +17,7 @@ import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/
 import { signal, until as untilFired } from "../support/upstream/Script.ts"
 
 const DEAD_AFTER_SECONDS = "1"
-const operator = { actor: "test", reason: "a test asked for it" }
+const operator = { actor: "test", reason: "required by a test" }
 
 let a: TestGateway
 let b: TestGateway

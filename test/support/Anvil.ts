@@ -1,11 +1,12 @@
 /**
- * A real EVM on this machine, as a chain of its own: Foundry's anvil, which comes from npm as a binary.
+ * Runs a private EVM chain on this machine with Foundry's anvil. The binary of anvil comes from npm.
  *
  *     const anvil = await Anvil.start({ chainId: 56 })
  *     await anvil.rpc("anvil_mine", ["0x2"])
  *     await anvil.stop()
  *
- * Blocks are mined when a test says so, and a block is final when two follow it, as on BNB Smart Chain.
+ * A block is mined only when a test calls `mine` or `anvil_mine`. As on BNB Smart Chain, a block is final when two blocks
+ * follow it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
@@ -24,7 +25,7 @@ export class Anvil {
   readonly #child: ChildProcess
   readonly #killWithUs: () => void
 
-  /** Fails with the reason when this machine cannot run it. */
+  /** Starts anvil on a free port. Fails with the reason when this machine cannot run anvil. */
   static async start({ chainId }: { readonly chainId: number }): Promise<Anvil> {
     const options = ["--port", "0", "--accounts", "1", "--no-mining", "--slots-in-an-epoch", "1"]
     const child = spawn(binary(), [...options, "--chain-id", String(chainId)], { stdio: ["ignore", "pipe", "pipe"] })
@@ -62,7 +63,7 @@ export class Anvil {
     return answer.result
   }
 
-  /** Mines so many blocks; the first takes what was sent. */
+  /** Mines this many blocks. The first block contains the pending transactions. */
   async mine(blocks: number): Promise<void> {
     await this.rpc("anvil_mine", [`0x${blocks.toString(16)}`])
   }

@@ -1,6 +1,6 @@
 /**
- * Rows of the ledger as SQL: a reseller with a top-up and a mint, and its customer with a plan, credit, an open hold and a
- * settlement. All rows are consistent.
+ * Ledger rows for tests, written with SQL: a reseller with a top-up and a mint, and its customer. The customer has a token
+ * plan, pay-as-you-go credit, an open hold and a settlement. All rows are consistent.
  */
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -19,13 +19,13 @@ export interface Ledger {
   readonly settled: string
   readonly node: string
   readonly resellerId: string
-  /** 10 USD topped up, 1 USD removed by an operator, 5 USD minted. */
+  /** The quota account: 10 USD topped up, 1 USD removed by an operator, 5 USD minted. */
   readonly quota: string
   readonly tier: string
   readonly mint: string
-  /** One credited order, one pending order, and one whose payment is being opened. */
   readonly credited: string
   readonly pending: string
+  /** An order whose payment is not opened yet. */
   readonly draft: string
 }
 
@@ -37,8 +37,8 @@ export const PAYG_FUNDING = "00000000-0000-0000-0000-000000000004"
 let count = 0
 
 /**
- * At the price of `catalogOf`, 1,000 pico-USD a token of input and 4,000 of output: 10 + 5 tokens settled, of which
- * the plan paid the first 8; 3 tokens and 500 pico-USD held.
+ * Writes all rows. The settlement charges 10 input and 5 output tokens, of which the plan pays 8. The hold sets aside 3 plan
+ * tokens and 500 pico-USD. The price of `catalogOf` is 1,000 pico-USD per input token and 4,000 per output token.
  */
 export const aLedger = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -61,7 +61,7 @@ export const aLedger = Effect.gen(function* () {
   const [row] = yield* sql.unsafe<Ledger>(`
     SELECT a.id AS payg, ${made.map((name) => `gen_random_uuid() AS "${name}"`).join(", ")}
     FROM account a WHERE a.user_id = '${user.id}' AND a.kind = 'payg'`)
-  if (row === undefined) return yield* Effect.dieMessage("there is no account")
+  if (row === undefined) return yield* Effect.dieMessage("the new user has no pay-as-you-go account")
   const ledger: Ledger = { ...row, userId: user.id, keyId: key.id, modelId: model.id, priceId: model.priceId }
   yield* sql.unsafe(`
     ${programmeOf(ledger)}
@@ -116,7 +116,7 @@ const programmeOf = (ledger: Ledger): string => {
     })};`
 }
 
-/** Writes a pending bep20 order of 10 USD. The arguments replace columns. */
+/** Returns an INSERT of a pending `crypto_bep20` order of 10 USD. `otherwise` replaces columns. */
 export const orderOf = (
   { resellerId }: Ledger,
   payment: string,
@@ -151,7 +151,7 @@ export const orderOf = (
   })
 }
 
-/** Writes the mint. The arguments replace columns. */
+/** Returns an INSERT of the mint. `otherwise` replaces columns. */
 export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string =>
   insertInto("mint", {
     id: `'${ledger.mint}'`,
@@ -171,7 +171,7 @@ export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string
 export const insertInto = (table: string, columns: Readonly<Record<string, string>>): string =>
   `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 
-/** Settles the request `settled`. The arguments replace columns. */
+/** Returns an INSERT of the settlement of the request `settled`. `otherwise` replaces columns. */
 export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string => {
   const columns = {
     request_id: `'${ledger.settled}'`,
@@ -205,7 +205,7 @@ export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, 
   return insertInto("settlement", columns)
 }
 
-/** Writes an ended image request without a charge. The arguments replace columns. */
+/** Returns an INSERT of an ended image request in this state. `otherwise` replaces columns. */
 export const imageOf = (
   { userId }: Ledger,
   requestId: string,
@@ -221,7 +221,7 @@ export const imageOf = (
     ...otherwise
   })
 
-/** Settles that image request. */
+/** Returns an INSERT of the settlement of a failed image request, which costs nothing. `otherwise` replaces columns. */
 export const imageSettlementOf = (
   ledger: Ledger,
   requestId: string,

@@ -1,11 +1,12 @@
 /**
- * Cleanup for a test file: processes of a failed test, and files.
+ * Cleanup after each test file: kills the processes that a failed test left running, and deletes files.
  *
- * A hook that a module registers runs only after the first test file that shares the module. These run after each file.
+ * Test files can share modules, and an `afterAll` hook that a shared module registers runs only after the first file. So
+ * `afterEachFile.ts` calls {@link removeLeftovers} after every file.
  */
 const removals = new Set<() => unknown>()
 
-/** Runs once, after the current test file. */
+/** Registers a cleanup that runs once, after the current test file. */
 export const leave = (removal: () => unknown): void => {
   removals.add(removal)
 }

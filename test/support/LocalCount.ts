@@ -1,9 +1,9 @@
 /**
- * The expected local count when an upstream reports no usage, computed without the gateway's code.
+ * Computes the token counts that the gateway must charge when an upstream reports no usage. It uses no code of the gateway.
  */
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 
 export const tokens = (text: string): bigint => BigInt(countTokens(text))
 
-/** The tokens of a prompt with one user message: role, text, and the framing of a message and a response. */
+/** Counts a prompt with one user message: its role and text, 3 tokens per message, and 3 for the start of the response. */
 export const promptTokens = (content: string): bigint => 3n + tokens(`user${content}`) + 3n

@@ -1,5 +1,5 @@
 /**
- * The reseller ports for a gateway that does not use them. Each call is a defect.
+ * The reseller ports for a gateway whose test uses none of them. Each call fails the test.
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
@@ -22,7 +22,7 @@ import { type Context, Effect, Layer } from "effect"
 const absent = <Id, Service extends object>(tag: Context.Tag<Id, Service>): Layer.Layer<Id> =>
   Layer.succeed(
     tag,
-    new Proxy({} as Service, { get: (_, member) => () => Effect.dieMessage(`${tag.key}.${String(member)} was asked`) })
+    new Proxy({} as Service, { get: (_, member) => () => Effect.dieMessage(`${tag.key}.${String(member)} was called`) })
   )
 
 export const layer = Layer.mergeAll(

@@ -6,9 +6,9 @@ import { Effect, Layer } from "effect"
 
 export const layer = Layer.mergeAll(
   Layer.succeed(RankingsPolicy, { enabled: false }),
-  Layer.succeed(RankingsHistory, { read: () => Effect.dieMessage("the history was asked") }),
+  Layer.succeed(RankingsHistory, { read: () => Effect.dieMessage("the rankings history was read") }),
   Layer.succeed(RankingsCache, {
-    inMemory: () => Effect.dieMessage("the cache was read"),
-    take: () => Effect.dieMessage("the cache was read")
+    inMemory: () => Effect.dieMessage("the rankings cache was read"),
+    take: () => Effect.dieMessage("the rankings cache was read")
   })
 )

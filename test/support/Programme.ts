@@ -1,5 +1,5 @@
 /**
- * The reseller features over a test database, and the objects that tests create first.
+ * The reseller features over a test database, and functions that create resellers, customers, orders and tiers.
  */
 import { SqlClient } from "@effect/sql"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
@@ -25,7 +25,7 @@ import { clientLayer, TestDatabase } from "./TestDatabase.ts"
 /** The reseller features and their stores. */
 export const layer = Layer.provideMerge(stores, Stores.layer)
 
-/** Runs an effect on the connections of another node. */
+/** Builds the reseller features again with their own connections to the same database, as another node has. */
 export const anotherNode = Effect.flatMap(TestDatabase, (database) =>
   Layer.build(Layer.provideMerge(stores, Layer.provideMerge(Stores.stores, clientLayer(database))))
 )
@@ -37,7 +37,7 @@ const next = () => ++count
 
 export const anOperation = (): OperationId => OperationId.make(`operation ${next()}`)
 
-/** A reseller that has signed up and waits for its review. */
+/** Creates a reseller that has signed up and waits for its review. */
 export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Reseller, never, Resellers> =>
   Effect.orDie(
     Effect.flatMap(Resellers, ({ create }) =>
@@ -45,7 +45,7 @@ export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Rese
     )
   )
 
-/** An active reseller with this quota, credited by an operator. */
+/** Creates an active reseller. An operator adds the quota. */
 export const aReseller = (quotaUsdMicro = 0n) =>
   Effect.gen(function* () {
     const { id } = yield* anApplicant()
@@ -59,11 +59,11 @@ export const adjust = (resellerId: ResellerId, change: bigint, operationId = anO
     quota.adjust({ resellerId, change: QuotaChange(change), operationId }, Stores.operator)
   )
 
-/** A user that this reseller created. */
+/** Creates a user who is a customer of this reseller. */
 export const aCustomer = (resellerId: ResellerId, email: Email = Stores.anEmail()) =>
   Effect.flatMap(Customers, ({ resolve }) => resolve(resellerId, email, "closed"))
 
-/** A catalog of one model with these tiers: cents and tokens. */
+/** Applies a catalog of one model with tiers of these prices in US cents and sizes in tokens. Returns those for sale. */
 export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [cents: number, tokens: number]>) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs
@@ -72,7 +72,7 @@ export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [ce
     return (yield* catalogs.load).tiers.filter((tier) => tier.publicName === publicName && tier.forSale)
   })
 
-/** A crypto_bep20 order of ten dollars by default. */
+/** Describes a new order. By default it is a `crypto_bep20` order of 10 USD. */
 export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {}): NewTopUp => ({
   resellerId,
   method: "crypto_bep20",
@@ -84,7 +84,7 @@ export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {})
   ...facts
 })
 
-/** The payment that the provider of {@link aNewTopUp} opens. It expires after an hour. */
+/** Returns the opened payment of a `crypto_bep20` draft. The payment expires after an hour. */
 export const anOpening = (
   { id, quotaUsdMicro, createdAt }: TopUpDraft,
   facts: Partial<OpenedPayment> = {}
@@ -122,17 +122,17 @@ export const recordObservation = (id: OrderId, seen: PaymentObservation) =>
 export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
 export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
 
-/** Matches a time of a moment ago, with a margin for a slow machine. */
+/** Returns whether a time is less than a minute away from the present. */
 export const isNow = (time: Date | undefined): boolean => Math.abs(Date.now() - (time?.getTime() ?? 0)) < 60_000
 
-/** The audit log entries about a subject, oldest first. */
+/** Returns the audit log entries about a subject, oldest first. */
 export const audited = (subject: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
   ).pipe(Effect.orDie)
 
-/** Mints any number of tokens to a customer, without the price and the limit of real mints. */
+/** Mints any number of tokens to a customer for one cent. Real mints have the size and price of a tier, and a rate limit. */
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

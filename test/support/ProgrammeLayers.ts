@@ -1,5 +1,5 @@
 /**
- * The layers of a {@link TestProgramme}, composed as in the server.
+ * The layers of a `TestProgramme`: the reseller features in one process, composed as in the server.
  */
 
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
@@ -25,19 +25,19 @@ import * as NoRankings from "./NoRankings.ts"
 import * as Stores from "./Stores.ts"
 import * as TestDatabase from "./TestDatabase.ts"
 
-export const SECRET = "the signing secret that every test programme has"
+export const SECRET = "the signing secret of every test programme"
 export const ISSUER = "tollgate"
 
 export interface ProgrammeSettings {
   readonly database: TestDatabase.Database
   readonly simulator: string
-  /** The receiver of the providers' webhooks. */
+  /** The URL that receives the webhooks of the payment providers. */
   readonly merchant: string
-  /** The logged errors. A test that expects an error removes it. */
+  /** The logged errors. A test that expects an error removes it from this list. */
   readonly faults: Array<string>
   /** Counts the calls of the password hasher. */
   readonly hashes: { hashed: number; verified: number }
-  /** The providers return no QR images. */
+  /** Whether the payment providers omit the URL of the QR image. */
   readonly withoutPictures: boolean
   readonly linkPolicy: LinkPolicy
   readonly publicBaseUrl: string | undefined
@@ -104,7 +104,7 @@ const ports = (settings: ProgrammeSettings) =>
     Layer.provideMerge(TestDatabase.clientLayer(settings.database))
   )
 
-/** Collects logged errors. */
+/** Collects the logged errors in `faults`. */
 const noted = ({ faults }: ProgrammeSettings) =>
   Layer.merge(
     Logger.replace(

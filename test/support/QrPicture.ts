@@ -5,7 +5,7 @@ import jsQR from "jsqr"
 
 const SCALE = 4
 
-/** Decodes the QR code of an SVG of squares. Returns undefined when it cannot be read. */
+/** Decodes the QR code in an SVG that draws each dark module as a square. Returns undefined when decoding fails. */
 export const readQrPicture = (svg: string): string | undefined => {
   const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1])
   const squares = [...svg.matchAll(/M(\d+),(\d+)h(\d+)/g)].map(([, x, y, side]) => [Number(x), Number(y), Number(side)])
@@ -22,7 +22,7 @@ export const readQrPicture = (svg: string): string | undefined => {
   return jsQR.default(pixels, width, width)?.data
 }
 
-/** The width of the quiet zone around the code, in squares. */
+/** Returns the width of the quiet zone around the code, counted in modules. */
 export const quietZoneOf = (svg: string): number => {
   const [, x, , side] = /M(\d+),(\d+)h(\d+)/.exec(svg) ?? []
   return Number(x) / Number(side)

@@ -1,8 +1,8 @@
 /**
- * A slow reference computation of the rankings from every settlement, one rule of the contract after the other.
+ * A slow reference computation of the rankings. It reads every settlement and applies the rules of the API contract one by one.
  *
- * It shares nothing with the code it checks, takes its calendar from the platform's time zones, and writes the document
- * as it is on the wire.
+ * Tests compare its document with the document of the gateway. It shares no code with the gateway and uses the platform's
+ * time zone data for the calendar. The members of its document are those of the wire format.
  */
 
 export interface RankedModel {
@@ -15,7 +15,7 @@ export interface RankedModel {
 }
 
 export interface RankedSettlement {
-  /** The public name. */
+  /** The public name of the model. */
   readonly model: string
   readonly settledAt: Date
   readonly consumed: {
@@ -69,7 +69,7 @@ export const referenceRankings = (
     previousFrom = from - days * A_DAY
   }
 
-  // Tokens of each model now and before.
+  // Tokens of each model in the window and in the comparison period before it.
   const nowUsed = tokensByModel(uses, from, to)
   const beforeUsed = previousFrom === null ? null : tokensByModel(uses, previousFrom, from)
 
@@ -154,7 +154,7 @@ const authorsOf = (shown: ReadonlyArray<RankedModel>, used: ReadonlyMap<string, 
   authors.sort((a, b) => descending(a.tokens, b.tokens) || ascending(a.author, b.author))
   const total = add(authors.map(({ tokens }) => tokens))
   for (const author of authors) author.share = (author.tokens * 10000n) / total
-  // The rest up to 10,000 goes to the largest remainders, one by one.
+  // Rounding down leaves basis points over. Each of them is added to the author with the largest remainder.
   while (authors.length > 0 && add(authors.map(({ share }) => share)) < 10000n) {
     const owed = ({ tokens, share }: { tokens: bigint; share: bigint }) => tokens * 10000n - share * total
     const neediest = authors.reduce((most, author) => (owed(author) > owed(most) ? author : most))
@@ -214,13 +214,13 @@ const fastestOf = (models: ReadonlyArray<RankedModel>, uses: ReadonlyArray<Use>,
   return entries.sort((a, b) => b.tps_p50 - a.tps_p50 || ascending(a.public_name, b.public_name))
 }
 
-/** The lower median. */
+/** Returns the lower of the two middle values when the count is even. */
 const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN
 }
 
-/** In whole percent; a half is rounded away from zero. */
+/** Returns the change in whole percent. A half is rounded away from zero. */
 const percentChange = (before: bigint, now: bigint): number => {
   const hundredfold = (now - before) * 100n
   const whole = hundredfold / before

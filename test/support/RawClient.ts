@@ -1,20 +1,20 @@
 /**
- * A client on a bare socket: it sends exactly the bytes of a test, records every byte of the response, and disconnects
- * when and how the test wants.
+ * An HTTP client on a plain socket. It sends exactly the bytes that a test gives it and records every byte of the response.
+ * A test can disconnect it at any moment, with FIN or with RST.
  *
  *     const client = await RawClient.post(gateway.url, "/v1/chat/completions", { key: gateway.key, body: { ... } })
  *     await client.until(({ body }) => body.includes("hello"))
  *     client.reset()
  *
- * One request a connection.
+ * Each connection carries one request.
  */
 import { connect, type Socket } from "node:net"
 
-/** The bytes received so far. */
+/** The response, as far as it has been received. */
 export interface RawAnswer {
-  /** 0 before the head is complete. */
+  /** The status code; 0 until the response head is complete. */
   readonly status: number
-  /** Names in lower case. Of a repeated header the last value is kept. */
+  /** The headers by lower-case name. If a header is repeated, the last value is kept. */
   readonly headers: Readonly<Record<string, string>>
   /** The body without chunk framing. */
   readonly body: string
@@ -25,7 +25,7 @@ export interface RawAnswer {
 export interface RawPost {
   readonly key?: string | undefined
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>
-  /** Strings are sent unchanged, other values as JSON. */
+  /** The request body. A string is sent unchanged, any other value as JSON. */
   readonly body: unknown
 }
 
@@ -92,12 +92,13 @@ export class RawClient {
     return readAnswer(this.#received, this.ended)
   }
 
-  /** Waits until the condition holds. Fails when the connection ends before that. */
+  /** Waits until the received part of the response satisfies the condition. Fails when the connection ends earlier. */
   async until(enough: (answer: RawAnswer) => boolean): Promise<RawAnswer> {
     for (;;) {
       const { answer } = this
       if (enough(answer)) return answer
-      if (this.ended) throw new Error(`the answer ended early:\n${this.received}`)
+      if (this.ended)
+        throw new Error(`the connection ended before the expected part of the response:\n${this.received}`)
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

@@ -1,11 +1,11 @@
 /**
- * The members that every refusal of the reseller surface has.
+ * Checks of the error responses of the reseller API.
  */
 import { expect } from "vitest"
 import { listOf, textOf } from "./SimulatedPayments.ts"
 import type { Answer } from "./TestProgramme.ts"
 
-/** Returns `404 not_found` after it has checked the other members of the refusal. */
+/** Returns the status and the code, such as `404 not_found`. Checks the other members and the headers first. */
 export const refusalIn = ({ status, headers, body }: Answer): string => {
   const { error } = body
   expect(Object.keys(body)).toEqual(["error"])
@@ -26,6 +26,6 @@ export const refusalIn = ({ status, headers, body }: Answer): string => {
   return `${status} ${textOf(rest.code)}`
 }
 
-/** The paths in `details`. */
+/** Returns the paths of the invalid request members, which the error response lists in `details`. */
 export const pathsIn = ({ body }: Answer): ReadonlyArray<string> =>
   listOf(body.error?.details).map(({ path }) => textOf(path))

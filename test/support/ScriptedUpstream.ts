@@ -1,15 +1,15 @@
 /**
- * An upstream that follows the scripts of a test, byte by byte, over a bare socket.
+ * An upstream that sends exactly the bytes that the scripts of a test describe, over a plain socket.
  *
  *     const upstream = await ScriptedUpstream.start()
  *     upstream.next(stream(chatFrames({ content: ["a", "b"], usage: usage(3, 2) })))
  *     ... call the gateway ...
  *     const request = await upstream.received()
- *     await request.left          // our gateway hung up
+ *     await request.left          // resolves when the gateway closes the connection
  *     await upstream.close()
  *
- * Every request is recorded with its exact bytes. A request without a script receives 500 and makes
- * {@link ScriptedUpstream.close} fail, so that no call goes unnoticed.
+ * The exact bytes of every request are recorded. A request that has no script receives status 500 and makes
+ * {@link ScriptedUpstream.close} fail, so that a test detects unexpected requests.
  */
 import { createServer as createTcpServer, type Server, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
@@ -21,18 +21,18 @@ import { json, type Script, type Wire } from "./upstream/Script.ts"
 
 export interface ReceivedRequest extends ParsedRequest {
   readonly json: () => unknown
-  /** The number of the connection. Two requests with one number used a kept-alive connection. */
+  /** The number of the connection. Two requests with the same number used one keep-alive connection. */
   readonly connection: number
-  /** Resolves when the client closes the connection before the exchange is over. */
+  /** Resolves when the client closes the connection before the script has ended. */
   readonly left: Promise<void>
   /** Resolves when the script has ended. */
   readonly over: Promise<void>
-  /** The body bytes that the socket has accepted so far. */
+  /** Returns the number of body bytes that the socket has accepted so far. */
   readonly sentBytes: () => number
 }
 
 export interface ScriptedUpstreamOptions {
-  /** Serves TLS with this key and certificate. */
+  /** The key and certificate for TLS. Plain HTTP is served when they are absent. */
   readonly tls?: { readonly key: string; readonly cert: string }
   /** The path of the base URL; `/v1` by default. */
   readonly basePath?: string
@@ -59,7 +59,7 @@ export class ScriptedUpstream {
     })
   }
 
-  /** Closes with the scope. Fails the test after a request without a script. */
+  /** Starts an upstream that closes with the scope. Closing fails the test if a request had no script. */
   static readonly scoped = (options: ScriptedUpstreamOptions = {}) =>
     Effect.acquireRelease(
       Effect.promise(() => ScriptedUpstream.start(options)),
@@ -82,19 +82,19 @@ export class ScriptedUpstream {
     return this
   }
 
-  /** Sets the script for every request without its own script. */
+  /** Sets the script for every request for which `next` has added none. */
   always(script: Script | ((request: ReceivedRequest) => Script)): this {
     this.#otherwise = script
     return this
   }
 
-  /** From now on every response also contains data that identifies the provider. */
+  /** Adds data that identifies the provider to every later response. */
   betray(): this {
     this.#betrays = true
     return this
   }
 
-  /** The next request that the test has not taken yet, when it is complete. */
+  /** Waits for the next complete request that the test has not taken yet. */
   async received(): Promise<ReceivedRequest> {
     for (;;) {
       const request = this.requests[this.#taken]
@@ -216,7 +216,7 @@ export class ScriptedUpstream {
   }
 }
 
-/** A base URL on a closed port. */
+/** Returns a base URL on a closed port. */
 export const unusedAddress = async (): Promise<string> => {
   const upstream = await ScriptedUpstream.start()
   await upstream.close()
@@ -236,7 +236,7 @@ const headOf = (script: Script, status: number): string => {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
 }
 
-/** A response that is longer than its announced length ends with the connection. */
+/** Adds headers that identify the provider. The body grows too, so the end of the connection replaces an announced length. */
 const betraying = (script: Script): Script => ({
   ...script,
   framing: script.framing === "length" ? "until close" : script.framing,
@@ -247,6 +247,6 @@ interface Connection {
   readonly socket: Socket
   readonly number: number
   readonly gone: Promise<void>
-  /** Tells the open exchange that its client has disconnected. */
+  /** Reports the disconnect of the client to the request in progress. */
   leave: () => void
 }

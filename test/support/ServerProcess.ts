@@ -1,12 +1,12 @@
 /**
- * The real server in its own process, for tests that kill it, stop it or read its output.
+ * Runs the real server in its own process, for tests that kill it, stop it or read its output.
  *
  *     const server = await ServerProcess.start({ DATABASE_URL: database.url })
  *     ... fetch(server.url + "/readyz") ...
  *     expect(await server.stop()).toEqual({ code: 0, signal: null })
  *
- * The process runs `apps/server/src/main.ts`, bundled once for all test files that share their modules. That needs no
- * build and starts ten times faster than compiling every module at every start.
+ * The process runs `apps/server/src/main.ts`, which is bundled once and then shared by the test files. A bundle starts ten
+ * times faster than a server that compiles every module, and no build has to run first.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp } from "node:fs/promises"
@@ -33,14 +33,14 @@ export class ServerProcess {
   /** Resolves when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>
 
-  /** Returns when the server serves. It uses free ports by default and no other variables of this process. */
+  /** Starts a server and waits until it serves. It uses free ports and inherits only PATH, unless settings say otherwise. */
   static async start(settings: Settings = {}): Promise<ServerProcess> {
     const server = await ServerProcess.launch(settings)
     await server.serving()
     return server
   }
 
-  /** Starts a server on the database of a gateway, with its catalog, its keys and its upstream. */
+  /** Starts a server on the database of a gateway, so that both have the same catalog, API keys and upstream. */
   static beside(gateway: TestGateway, settings: Settings = {}): Promise<ServerProcess> {
     const shared = {
       DATABASE_URL: gateway.database.url,
@@ -51,7 +51,7 @@ export class ServerProcess {
     return ServerProcess.start({ ...shared, ...settings })
   }
 
-  /** Starts a server without waiting; it may refuse to start. */
+  /** Starts a process and does not wait for it, because a test may expect that it exits at start. */
   static async launch(settings: Settings = {}, contents: Contents = "everything"): Promise<ServerProcess> {
     const program = join(await bundleOf(contents), "main.js")
     const defaults = {
@@ -101,12 +101,12 @@ export class ServerProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits for the output line with its address. */
+  /** Waits for the log line with the URL of the server. */
   async serving(): Promise<void> {
     this.#url = await this.#found(() => /serving on (http:\/\/[^\s"]+)/.exec(this.stderr)?.[1])
   }
 
-  /** Waits for this text on its standard output. */
+  /** Waits until standard output matches this expression. */
   async printed(words: RegExp): Promise<void> {
     await this.#found(() => words.exec(this.stdout)?.[0])
   }
@@ -130,13 +130,13 @@ export class ServerProcess {
     for (;;) {
       const found = look()
       if (found !== undefined) return found
-      if (this.ended) throw new Error(`the server ended instead:\n${this.stderr}`)
+      if (this.ended) throw new Error(`the server exited before it wrote the expected output:\n${this.stderr}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
 }
 
-/** A production installation does not contain the packages that only development uses. */
+/** The installed packages. In "production" those that only development uses are missing. */
 export type Contents = "everything" | "production"
 
 const bundles = new Map<Contents, Promise<string>>()
@@ -148,7 +148,7 @@ const bundleOf = (contents: Contents): Promise<string> => {
 }
 
 const makeBundle = async (contents: Contents): Promise<string> => {
-  // An import of these names fails at run time as it does where the package is not installed.
+  // The replacement names do not exist, so their import fails at run time like that of a package that is not installed.
   const absent = { "@tollgate/simulators": "@absent/simulators", "@tollgate/embedded-postgres": "@absent/postgres" }
   const outdir = await mkdtemp(join(inject("bundles"), "server-"))
   await build({
@@ -163,7 +163,7 @@ const makeBundle = async (contents: Contents): Promise<string> => {
     conditions: ["source"],
     alias: contents === "production" ? absent : {},
     external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
-    // Parts of the driver are CommonJS and load Node's modules with `require`.
+    // Parts of the Postgres driver are CommonJS and load Node's modules with `require`.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error"
   })

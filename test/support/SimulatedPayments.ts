@@ -1,11 +1,11 @@
 /**
- * A payment simulator for a test, an HTTP client for it, and a receiver of webhooks.
+ * A payment simulator for tests, an HTTP client for the simulator, and a receiver of its webhooks.
  */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect } from "effect"
 
-/** A JSON value whose shape the test knows. */
+/** A JSON object. Tests convert a member with {@link textOf} or {@link listOf}. */
 export interface Json {
   readonly [member: string]: Json | undefined
 }
@@ -14,14 +14,14 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The JSON object, or an empty one when the text is not JSON. */
+  /** The parsed text, or an empty object when the text is not JSON. */
   readonly body: Json
 }
 
 export interface SimulatorClient {
   readonly baseUrl: string
   readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Answered>
-  /** The JSON value, or the text itself. */
+  /** Sends a string unchanged and any other body as JSON. */
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Effect.Effect<Answered>
 }
 
@@ -40,11 +40,11 @@ export const jsonOf = (text: string): Json => {
   }
 }
 
-/** A member as a list. */
+/** Returns a member as a list; an empty list when the member is no array. */
 export const listOf = (member: Json | undefined): ReadonlyArray<Json> =>
   Array.isArray(member) ? (member as ReadonlyArray<Json>) : []
 
-/** A string or number member as text. */
+/** Returns a string or number member as text. */
 export const textOf = (member: Json | undefined): string => `${member}`
 
 export const clientOf = (baseUrl: string): SimulatorClient => ({
@@ -67,7 +67,7 @@ export interface Heard {
   readonly body: string
 }
 
-/** Records webhooks. Responds 200, or never. */
+/** Starts a server that records webhooks. It responds 200 to each of them, or never if `answers` is false. */
 export const listeningMerchant = (answers = true) =>
   Effect.gen(function* () {
     const heard: Array<Heard> = []

@@ -1,5 +1,5 @@
 /**
- * The stores over a test database, and the objects that tests create first.
+ * The stores over a test database, and functions that create users and models.
  */
 
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
@@ -26,7 +26,7 @@ export const keyMac = KeyMac.layer({
   currentVersion: 1
 })
 
-/** The stores over a database that the caller provides. */
+/** The stores, for a database that the caller provides. */
 export const stores = Layer.mergeAll(
   PgUsers.layer,
   PgApiKeys.layer,
@@ -38,7 +38,7 @@ export const stores = Layer.mergeAll(
 
 export const layer = Layer.provideMerge(stores, TestDatabase.layer)
 
-export const operator: Operator = { actor: "ada", reason: "a test asked for it" }
+export const operator: Operator = { actor: "ada", reason: "required by a test" }
 
 let count = 0
 export const anEmail = (): Email => Email.make(`customer-${++count}@example.com`)
@@ -47,7 +47,7 @@ export const aUser = Effect.gen(function* () {
   return yield* (yield* Users).create(anEmail(), operator)
 })
 
-/** A user with pay-as-you-go credit. */
+/** Creates a user with pay-as-you-go credit. */
 export const aPayer = (usdMicro: bigint) =>
   Effect.tap(aUser, ({ email, id }) =>
     Effect.flatMap(PaygAccounts, (accounts) =>
@@ -60,7 +60,7 @@ interface ModelMembers {
   readonly [member: string]: unknown
 }
 
-/** A catalog file with one provider, `lab`, and these models routed to it. */
+/** Returns a catalog with the provider `lab` and these models. Each model has a route to `lab`. */
 export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms =>
   Either.getOrThrow(
     parseCatalogFile({
@@ -76,7 +76,7 @@ export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms 
     })
   )
 
-/** A catalog with this one model. */
+/** Applies a catalog that contains only this model, and returns the stored model. */
 export const aModel = (publicName: string) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs
@@ -85,7 +85,7 @@ export const aModel = (publicName: string) =>
     return model ?? (yield* Effect.dieMessage(`${publicName} was not stored`))
   })
 
-/** The audit checks with violations. */
+/** Returns the ids of the audit checks that found violations. */
 export const brokenInvariants = Effect.map(
   Effect.flatMap(Audit, (books) => books.audit),
   ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)

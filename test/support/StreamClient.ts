@@ -1,8 +1,8 @@
 /**
- * A client of one chat stream over its own connection. It records every frame with its arrival time.
+ * A client that requests one chat stream on its own connection. It records every frame with its arrival time.
  *
  *     const client = StreamClient.open(gateway.url, gateway.key)
- *     await client.received(3)     // deltas of content
+ *     await client.received(3)     // waits for three content deltas
  *     client.leave()
  */
 import { type ClientRequest, type IncomingMessage, request } from "node:http"
@@ -13,17 +13,17 @@ export interface Frame {
   readonly atMillis: number
 }
 
-/** The end of a call as the client sees it. */
+/** How the request ended, as seen by the client. */
 export type Ending =
   /** The stream ended with `[DONE]`. */
   | "done"
-  /** The stream ended in order after an error frame. */
+  /** The response is complete, but its last frame is not `[DONE]`: it is an error frame. */
   | "error"
   /** The connection broke before the end of the stream. */
   | "cut"
-  /** A status other than 200. */
+  /** The response has a status other than 200. */
   | "refused"
-  /** No response. */
+  /** The connection broke before any response. */
   | "unanswered"
 
 export class StreamClient {
@@ -32,18 +32,18 @@ export class StreamClient {
   endedAtMillis = Number.POSITIVE_INFINITY
   status = 0
   requestId = ""
-  /** The code of a refusal. */
+  /** The body of a response whose status is not 200. */
   body = ""
   ending: Ending | undefined
   readonly frames: Array<Frame> = []
-  /** The arrival time of each content delta. */
+  /** The arrival time of each content delta, in milliseconds of `performance.now()`. */
   readonly deltas: Array<number> = []
   readonly over: Promise<Ending>
   readonly #request: ClientRequest
   #rest = ""
   #waiting: Array<() => void> = []
 
-  /** Requests a stream. The request carries the play of the upstream. */
+  /** Requests a stream. The `play` member of the request tells the test upstream what to send. */
   static open(url: string, key: string, play?: Play, more: object = {}): StreamClient {
     const messages = [{ role: "user", content: "Say hello." }]
     return new StreamClient(url, key, { model: "m", stream: true, messages, ...played(play), ...more })
@@ -70,7 +70,7 @@ export class StreamClient {
     this.#request.end(bytes)
   }
 
-  /** Waits for this many deltas, or for the end when there are fewer. */
+  /** Waits until this many deltas have arrived or the request has ended. */
   async received(deltas: number): Promise<void> {
     while (this.deltas.length < deltas && this.ending === undefined) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))

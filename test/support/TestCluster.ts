@@ -1,5 +1,5 @@
 /**
- * The Postgres cluster and the folders of a test run, shared by the setup and the suites.
+ * What the global setup and the test files share: the location of the Postgres cluster, and the folder of the bundled servers.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Effect } from "effect"
@@ -8,12 +8,12 @@ import * as Pg from "pg"
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresSocketDir: string
-    /** The folder of the bundled servers. It is inside the repository, so that unbundled packages are found. */
+    /** The folder of the bundled servers. It is inside the repository, so that a bundle finds the packages in `node_modules`. */
     readonly bundles: string
   }
 }
 
-/** The migrated template database. It has no connections; the test databases are copies of it. */
+/** The migrated database from which the test databases are copied. Postgres copies it only while it has no connections. */
 export const TEMPLATE = "tollgate_template"
 
 export const administer = (socketDir: string, statement: string): Effect.Effect<void> =>

@@ -1,5 +1,5 @@
 /**
- * A migrated, empty database for the caller of the layer. It is dropped when the scope ends.
+ * A database for one test suite, with the schema and no rows. It is dropped when the scope of the layer ends.
  *
  *     layer(TestDatabase.layer, { excludeTestServices: true })("credits", (it) => { … })
  */
@@ -14,7 +14,7 @@ import { inject } from "vitest"
 import { administer, TEMPLATE } from "./TestCluster.ts"
 
 export interface Database {
-  /** Settings for more connections of the test: `new Pg.Client(database.settings)`. */
+  /** The settings for further connections of a test: `new Pg.Client(database.settings)`. */
   readonly settings: Pg.ClientConfig
   /** The `DATABASE_URL` for programs that a test starts. */
   readonly url: string
@@ -22,7 +22,7 @@ export interface Database {
 
 export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
 
-/** Creates a database without a layer, for tests that start processes or drop databases themselves. `empty` leaves the schema out. */
+/** Creates a database for tests that use no layer, such as tests that start processes. An `empty` database has no schema. */
 export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect<Database, never, Scope.Scope> =>
   Effect.gen(function* () {
     const name = `test_${randomBytes(8).toString("hex")}`
@@ -38,7 +38,7 @@ export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect
     }
   })
 
-/** Everything that stores over this database need. */
+/** The services that stores require: a client and the settings of this database. */
 export const clientLayer = (
   database: Database
 ): Layer.Layer<TestDatabase | PgSettings.PgSettings | PgClient | SqlClient> => {

@@ -1,10 +1,10 @@
 /**
- * A complete gateway in this process: the layers of the real server over a test database, with a scripted upstream.
+ * Runs a complete gateway in this process: the layers of the real server over a test database, with a scripted upstream.
  *
  *     const gateway = await TestGateway.start()
  *     gateway.upstream.next(stream(chatFrames({ content: ["a"] })))
  *     ... new OpenAI({ baseURL: gateway.url + "/v1", apiKey: gateway.key }) ...
- *     await gateway.close()        // runs the audit, and fails on any difference
+ *     await gateway.close()        // runs the audit, and fails if the audit finds a violation
  */
 
 import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -32,13 +32,13 @@ import * as TestDatabase from "./TestDatabase.ts"
 import { betrayingWords } from "./upstream/Betrayal.ts"
 import { Wiretap } from "./Wiretap.ts"
 
-const operator = { actor: "test", reason: "a test asked for it" }
+const operator = { actor: "test", reason: "required by a test" }
 const PROVIDER = "scripted-provider"
 export const PROVIDER_KEY = "sk-provider-0123456789abcdefghijklmnop"
-/** The same pepper for every gateway, so that a key of one is valid at another. */
-export const TEST_PEPPER = "the pepper that every test gateway has"
-/** The same secret for every gateway, so that a token of one is valid at another. */
-export const TEST_JWT_SECRET = "what every test gateway signs with"
+/** The key pepper of every test gateway, so that an API key of one gateway is valid at another. */
+export const TEST_PEPPER = "the pepper of every test gateway"
+/** The signing secret of every test gateway, so that a login token of one gateway is valid at another. */
+export const TEST_JWT_SECRET = "the signing secret of every test gateway"
 
 export interface SettlementRow {
   readonly request_id: string
@@ -61,30 +61,30 @@ export interface Customer {
 }
 
 export interface GatewayParts {
-  /** Uses the database of another gateway, as a second node. */
+  /** The gateway whose database and upstream this gateway uses, as a second node. */
   readonly beside?: TestGateway
-  /** Uses an existing database. An empty one is migrated. */
+  /** An existing database. It is migrated if it has no schema. */
   readonly database?: TestDatabase.Database
   readonly settings?: Readonly<Record<string, string>>
-  /** Replaces members of the provider and of the model. */
+  /** Members that replace those of the provider or the model in the catalog. */
   readonly provider?: object
   readonly model?: object
-  /** Another path to the database, for example through a proxy. */
+  /** Returns another URL of the database, for example that of a proxy. */
   readonly reach?: (database: TestDatabase.Database) => string
-  /** Receives every log line as JSON. */
+  /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void
-  /** The upstream reveals itself in every response, and every byte to a client is recorded; see {@link leaks}. */
+  /** Whether upstream responses identify the provider and a proxy records all bytes to clients; see {@link TestGateway.leaks}. */
   readonly overheard?: boolean
 }
 
 let count = 0
 
 export class TestGateway {
-  /** The address for clients. */
+  /** The base URL for clients. */
   readonly url: string
   readonly upstream: ScriptedUpstream
   readonly database: TestDatabase.Database
-  /** The default customer, who has one dollar. */
+  /** The default customer, whose pay-as-you-go balance is 1 USD. */
   customer: Customer = { email: "", userId: "", key: "" }
   readonly counters: RelayCounters
   readonly #ports: Ports
@@ -93,7 +93,7 @@ export class TestGateway {
   readonly #tap: Wiretap | undefined
   readonly #unsettleable: ReadonlyArray<string>
 
-  /** Prices: 1 micro-USD an input token and 2 an output token, so that a balance counts tokens. */
+  /** Starts a gateway. An input token costs 1 micro-USD and an output token 2 micro-USD. */
   static async start(parts: GatewayParts = {}): Promise<TestGateway> {
     const scope = await Effect.runPromise(Scope.make())
     const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.extend(effect, scope))
@@ -147,7 +147,7 @@ export class TestGateway {
     return this.customer.key
   }
 
-  /** Applies a catalog with the scripted provider and one model, `m`. It is effective on return. */
+  /** Applies a catalog with the scripted provider and the model `m`, and waits until this gateway uses it. */
   async applyCatalog({ provider = {}, model = {} }: GatewayParts = {}): Promise<void> {
     await this.applyCatalogFile({
       providers: [
@@ -184,7 +184,7 @@ export class TestGateway {
     await until(() => current.get().version >= version)
   }
 
-  /** A customer with a key and this pay-as-you-go credit. */
+  /** Creates a customer with an API key and this pay-as-you-go credit. */
   newCustomer(usdMicro: bigint): Promise<Customer> {
     const email = Email.make(`caller-${++count}@example.com`)
     return this.run(
@@ -200,7 +200,7 @@ export class TestGateway {
     )
   }
 
-  /** The balance in whole micro-USD. Every price of the default catalog is whole. */
+  /** Returns the pay-as-you-go balance in micro-USD. The default prices are whole micro-USD, so nothing is cut off. */
   async balanceUsdMicro(customer: Customer = this.customer): Promise<bigint> {
     const { paygPico } = await this.balances(customer)
     return paygPico / 1_000_000n
@@ -215,12 +215,11 @@ export class TestGateway {
     )
   }
 
-  /** The rows of a query. */
   async query<Row extends object>(text: string, values: ReadonlyArray<unknown> = []): Promise<ReadonlyArray<Row>> {
     return (await this.#pg.query<Row & Pg.QueryResultRow>(text, [...values])).rows
   }
 
-  /** Waits until no hold is open, so that everything is settled. */
+  /** Waits until no hold is open, which means that every request is settled. */
   async settled(): Promise<void> {
     await until(async () => {
       this.#waitNotInVain()
@@ -228,18 +227,18 @@ export class TestGateway {
     })
   }
 
-  /** Fails when the database has refused a settlement, because it will never appear. */
+  /** Fails if the database has rejected a settlement, because a test would wait for it forever. */
   #waitNotInVain(requestId = ""): void {
     const refused = this.#unsettleable.find((line) => line.includes(requestId))
     if (refused !== undefined) throw new Error(refused)
   }
 
-  /** The settlement of a customer's last request, after every request has one. */
+  /** Waits until every request is settled, and returns the settlement of the last request of any customer. */
   async lastSettlement(): Promise<SettlementRow> {
     await until(() => this.counters.openRequests === 0)
     await this.settled()
     const rows = await this.query<SettlementRow>("SELECT * FROM settlement ORDER BY request_id DESC LIMIT 1")
-    if (rows[0] === undefined) throw new Error("nothing was settled")
+    if (rows[0] === undefined) throw new Error("there is no settlement")
     return rows[0]
   }
 
@@ -249,7 +248,7 @@ export class TestGateway {
       const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
       if (row !== undefined) return row
       this.#waitNotInVain(requestId)
-      await nextLook()
+      await nextCheck()
     }
   }
 
@@ -257,7 +256,7 @@ export class TestGateway {
     return Effect.runPromise(Effect.provide(effect, this.#ports))
   }
 
-  /** The audit checks with violations. */
+  /** Returns the invariants for which the audit found violations. */
   audit(): Promise<ReadonlyArray<string>> {
     return this.run(
       Effect.map(
@@ -267,14 +266,14 @@ export class TestGateway {
     )
   }
 
-  /** The places where a response names the provider, a cost or a key, with their context. */
+  /** The places where a client received the name of the provider, a cost or a key, with the surrounding text. */
   get leaks(): ReadonlyArray<string> {
     if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("no response was recorded")
     const { host } = new URL(this.upstream.baseUrl)
     return this.#tap.leaksOf([...betrayingWords, PROVIDER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
   }
 
-  /** Stops as SIGTERM does, and keeps the database and the upstream for other nodes. */
+  /** Stops the gateway as SIGTERM does. The upstream stays open, because other nodes may use it. */
   stop(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void)).then(() => this.#pg.end())
   }
@@ -284,7 +283,7 @@ export class TestGateway {
       await until(() => this.counters.openRequests === 0)
       await this.settled()
       const broken = await this.audit()
-      if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
+      if (broken.length > 0) throw new Error(`the audit found violations: ${broken.join("; ")}`)
     } finally {
       await this.#tap?.close()
       await this.stop()
@@ -293,7 +292,7 @@ export class TestGateway {
   }
 }
 
-/** All layers of a server, and the audit. */
+/** The services of a server, and the audit. */
 type PortTags = Layer.Layer.Success<ReturnType<typeof layers>>
 type Ports = Context.Context<PortTags>
 
@@ -319,9 +318,9 @@ const layers = (config: ServerConfig, unsettleable: Array<string>, log: ((line: 
 const loggedTo = (level: LogLevel.LogLevel, log: (line: string) => void) =>
   Layer.merge(Logger.replace(Logger.defaultLogger, Logger.map(Logger.jsonLogger, log)), Logger.minimumLogLevel(level))
 
-/** Waits for a condition. The timeout of the test is the limit. */
+/** Waits until a condition holds. Only the timeout of the test ends the waiting earlier. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await nextLook()
+  while (!(await condition())) await nextCheck()
 }
 
-const nextLook = () => new Promise((resolve) => setTimeout(resolve, 5))
+const nextCheck = () => new Promise((resolve) => setTimeout(resolve, 5))

@@ -1,11 +1,11 @@
 /**
- * The reseller features in this process: their routes on their own port, their stores over a test database, the real
- * payment adapters against a payment simulator, and a scripted upstream for customers' requests.
+ * Runs the reseller features in this process: a server on its own port, the stores over a test database, and the real
+ * payment adapters, which call a payment simulator. A scripted upstream serves the requests of customers.
  *
  *     const programme = await TestProgramme.start()
  *     const { token } = await programme.reseller({ quotaUsdMicro: 5_000_000n })
  *     const { status, body } = await programme.get("/api/reseller/me", { token })
- *     await programme.close()        // fails when the audit finds a difference or an error was logged
+ *     await programme.close()        // fails if the audit finds a violation or an error was logged
  */
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
 import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -36,13 +36,13 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The JSON object, or an empty one when the text is not JSON. */
+  /** The parsed text, or an empty object when the text is not JSON. */
   readonly body: Json
 }
 
 export interface Asking {
   readonly token?: string | undefined
-  /** Strings and bytes are sent unchanged, other values as JSON. */
+  /** The request body. A string or bytes are sent unchanged, any other value as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -66,7 +66,7 @@ export class TestProgramme {
   readonly simulator: string
   readonly upstream: ScriptedUpstream
   readonly settings: ProgrammeSettings
-  /** The providers' webhooks. They arrive here instead of the gateway, so that a test decides when the gateway receives them. */
+  /** The webhooks of the payment providers. The gateway receives only those that a test forwards to it. */
   readonly reports: ReadonlyArray<Heard>
   readonly #ports: Context.Context<ProgrammePorts>
   readonly #scope: Scope.CloseableScope
@@ -149,7 +149,7 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** Sends another payment to the address of a paid crypto order. */
+  /** Simulates another payment to the deposit address of a paid crypto order. */
   async sendAgain(orderNumber: string, sent: { readonly amount?: string; readonly status?: string }): Promise<void> {
     const response = await fetch(`${this.simulator}/again/${orderNumber}`, {
       method: "POST",
@@ -166,7 +166,7 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** A reseller with a token and this quota. It is active by default; `move` selects another review. */
+  /** Creates a reseller with a login token and this quota. By default it is approved; `moves` lists the review decisions. */
   async reseller({
     quotaUsdMicro = 0n,
     moves = ["approve"]
@@ -193,7 +193,7 @@ export class TestProgramme {
     )
   }
 
-  /** A customer of a reseller with this pay-as-you-go credit. */
+  /** Creates a customer of the reseller. The customer has this pay-as-you-go credit. */
   customerOf({ id }: Actor, usdMicro = 0n): Promise<Customer> {
     const email = Email.make(`customer-${++count}@example.com`)
     return this.run(
@@ -220,7 +220,7 @@ export class TestProgramme {
     return (await this.#pg.query<Row & Pg.QueryResultRow>(text, [...values])).rows
   }
 
-  /** Waits until every completed request is settled. */
+  /** Waits until no hold is open, which means that every inference request is settled. */
   async settled(): Promise<void> {
     await until(async () => (await this.query("SELECT 1 FROM inference_hold")).length === 0)
   }
@@ -230,9 +230,9 @@ export class TestProgramme {
       await this.settled()
       const { checks } = await this.run(Effect.flatMap(Audit, (books) => books.audit))
       const broken = checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
-      if (broken.length > 0) throw new Error(`the books do not agree: ${broken.join("; ")}`)
+      if (broken.length > 0) throw new Error(`the audit found violations: ${broken.join("; ")}`)
       const { faults } = this.settings
-      if (faults.length > 0) throw new Error(`something went wrong: ${faults.join("\n")}`)
+      if (faults.length > 0) throw new Error(`the gateway logged errors: ${faults.join("\n")}`)
     } finally {
       await this.#pg.end()
       await Effect.runPromise(Scope.close(this.#scope, Exit.void))
@@ -241,8 +241,8 @@ export class TestProgramme {
   }
 
   /**
-   * `m` has a tier of 5 USD, one of 3 USD that is not for sale, and one of 5 USD that is; `a` one of 5 USD. Prices are 1
-   * micro-USD a token of input and 2 a token of output.
+   * Applies a catalog with the models `m` and `a`, and waits until the gateway uses it. An input token costs 1 micro-USD and
+   * an output token 2 micro-USD.
    */
   async #applyCatalog(): Promise<void> {
     const model = (publicName: string, tiers: ReadonlyArray<object>) => ({

@@ -1,6 +1,6 @@
 /**
- * A token contract for the test chain, where anybody may make tokens. As code it was compiled by solc 0.8.30 with
- * `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from
+ * A token contract for the test chain. Every account may mint tokens. The code below was compiled with solc 0.8.30 and
+ * `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this source:
  *
  *     contract TestToken {
  *         mapping(address => uint256) public balanceOf;
@@ -38,13 +38,13 @@ export const TEST_TOKEN_CODE = `0x${[
   "52ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 ].join("")}`
 
-/** A contract that returns 6 for every call: PUSH1 6, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN. */
+/** The code of a contract that returns 6 for every call: PUSH1 6, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN. */
 export const SIX_DECIMALS_CODE = "0x600660005260206000f3"
 
-/** The `input` of a transaction that mints tokens. */
+/** Returns the `input` of a transaction that mints tokens. */
 export const mintInput = (to: string, amountRaw: bigint): string => `0x40c10f19${word(to)}${word(amountRaw)}`
 
-/** The `input` of a transaction that transfers tokens. */
+/** Returns the `input` of a transaction that transfers tokens. */
 export const transferInput = (to: string, amountRaw: bigint): string => `0xa9059cbb${word(to)}${word(amountRaw)}`
 
 const word = (value: string | bigint): string =>

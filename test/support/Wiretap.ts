@@ -1,5 +1,5 @@
 /**
- * A proxy between clients and a gateway. It passes all bytes and records every byte on its way to a client.
+ * A TCP proxy between clients and a gateway. It forwards all bytes and records every byte that a client receives.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
@@ -7,10 +7,10 @@ export class Wiretap {
   readonly url: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** One list for each connection. */
+  /** The bytes sent to clients, one list per connection. */
   readonly #heard: Array<Array<Buffer>> = []
 
-  /** Starts a tap. Clients of the returned address reach `target`. */
+  /** Starts a proxy. Clients that use its `url` reach the gateway at this URL. */
   static start(url: string): Promise<Wiretap> {
     const server = createServer({ allowHalfOpen: true, noDelay: true })
     return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new Wiretap(server, url))))
@@ -38,12 +38,12 @@ export class Wiretap {
     })
   }
 
-  /** All bytes that clients received, one text for each connection. */
+  /** All bytes that clients received, as one text per connection. */
   get transcripts(): ReadonlyArray<string> {
     return this.#heard.map((chunks) => Buffer.concat(chunks).toString("utf8"))
   }
 
-  /** The places where a client received one of these words in any letter case, with their context. */
+  /** Returns the places where a client received one of these words, in any letter case, with the surrounding text. */
   leaksOf(words: ReadonlyArray<string>): ReadonlyArray<string> {
     return this.transcripts.flatMap((transcript) => leaksIn(transcript, words))
   }

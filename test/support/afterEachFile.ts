@@ -1,5 +1,5 @@
 /**
- * Runs after every test file, also where files share their modules.
+ * Registers the cleanup that runs after every test file. Vitest loads this module for each file.
  */
 import { afterAll } from "vitest"
 import { removeLeftovers } from "./Leftovers.ts"

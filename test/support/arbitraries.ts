@@ -1,5 +1,5 @@
 /**
- * Random money, usages and balances, as the domain's own types.
+ * Generators of random money amounts, token usage, prices, balances and estimates, as domain types.
  */
 
 import { AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
@@ -30,7 +30,7 @@ export const price: FastCheck.Arbitrary<Price> = FastCheck.record({
 
 const parts = <A extends bigint>(amount: FastCheck.Arbitrary<A>) => FastCheck.tuple(amount, amount, amount)
 
-/** An account with something available, debited and pending; always within its credits. */
+/** Accounts whose debits and pending debits never exceed their credits. */
 export const planAccount: FastCheck.Arbitrary<PlanAccount> = parts(tokens(10n ** 12n)).map(([free, used, held]) => ({
   id: AccountId("plan"),
   creditsPosted: Tokens.Tokens(free + used + held),
@@ -53,7 +53,7 @@ export const balances: FastCheck.Arbitrary<Balances> = FastCheck.record({
 export const estimate: FastCheck.Arbitrary<Estimate> = FastCheck.tuple(
   tokens(10n ** 7n),
   tokens(10n ** 7n),
-  // 0 for a request that generates nothing.
+  // Zero output is that of a request that generates nothing.
   FastCheck.oneof(FastCheck.constant(Tokens.zero), tokens(100_000n))
 ).map(([floor, more, output]) => ({
   inputFloor: floor,

@@ -1,6 +1,6 @@
 /**
- * One Postgres for the whole run with a migrated template database that every suite copies (see TestDatabase), and a folder
- * for the bundles of servers.
+ * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundled servers.
+ * Every suite gets a copy of the template; see `TestDatabase`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,10 +1,10 @@
 /**
- * A law that must hold for every input: `law("costs add up", arbitrary, (x) => ...)`.
+ * Property tests: `law("costs add up", [arbitrary], (x) => ...)` checks a property that must hold for every input.
  */
 import { FastCheck } from "effect"
 import { it } from "vitest"
 
-/** Registers a test that tries the law on many random inputs. It breaks by being false. */
+/** Registers a test that checks the property with many random inputs. The test fails when `holds` returns false. */
 export const law = <Inputs extends [unknown, ...Array<unknown>]>(
   sentence: string,
   inputs: { [I in keyof Inputs]: FastCheck.Arbitrary<Inputs[I]> },

@@ -1,5 +1,5 @@
 /**
- * Usage histories for rankings tests: any models and settlements, close to the boundaries of time.
+ * Usage for rankings tests: generators of random models and settlements, many of them close to the edges of buckets and windows.
  */
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
@@ -34,7 +34,7 @@ export const aModel = (publicName: string, facts: Partial<RankedModel> = {}): Ra
   ...facts
 })
 
-/** A settlement of these tokens. All of them are input by default. */
+/** Returns a settlement with this many consumed tokens. By default all of them are input tokens. */
 export const aSettlement = (
   model: string,
   settledAt: Date | string,
@@ -51,7 +51,7 @@ export const aSettlement = (
   ...facts
 })
 
-/** The result of a store, computed from every settlement. */
+/** Computes the history that a store returns. A store reads it from sums; this function reads every settlement. */
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,
@@ -115,7 +115,7 @@ export const ranksOf = (usage: Usage, window: Window, now: Date): Rankings =>
     now
   )
 
-/** The document with the names of the wire format. */
+/** Converts rankings to the document of the API, with the member names of the wire format. */
 export const documentOf = (rankings: Rankings): RankingsDocument => ({
   schema_version: rankings.schemaVersion,
   generated_at: rankings.generatedAt.toISOString(),
@@ -177,16 +177,16 @@ const nameOf = ({ publicName, displayName, author }: { publicName: string; displ
 
 export const window: FastCheck.Arbitrary<Window> = FastCheck.constantFrom("day", "week", "month", "all")
 
-/** Midnight in Jakarta of a Monday that begins a month. */
+/** Midnight in Jakarta on a Monday that is also the first day of a month. */
 const A_MONDAY = Date.parse("2026-06-01T00:00:00.000+07:00")
 
-/** From a minute before to a minute after a place, and often exactly there. */
+/** An offset in milliseconds of at most one minute, often zero. */
 const nearby = FastCheck.oneof(
   FastCheck.constantFrom(0, -1, 1, -1_000, 1_000, 59_999, -MINUTE, MINUTE),
   FastCheck.integer({ min: -MINUTE, max: MINUTE })
 )
 
-/** Any instant of two months, often near midnight in Jakarta, near Mondays and near the first of a month. */
+/** Any instant within two months. It is often close to a midnight in Jakarta, a Monday or the first day of a month. */
 export const now: FastCheck.Arbitrary<Date> = FastCheck.oneof(
   FastCheck.integer({ min: -30 * DAY, max: 30 * DAY }),
   FastCheck.tuple(FastCheck.integer({ min: -30, max: 30 }), nearby).map(([days, off]) => days * DAY + off),
@@ -194,7 +194,7 @@ export const now: FastCheck.Arbitrary<Date> = FastCheck.oneof(
   nearby
 ).map((millis) => new Date(A_MONDAY + millis))
 
-/** An instant before or just after a snapshot: anywhere, at its edges, and at the edges of buckets. */
+/** Any instant from 70 days before a snapshot to 5 minutes after it, often close to the edge of a window or an hour. */
 const settledAround = (now: Date): FastCheck.Arbitrary<Date> => {
   const minute = minuteOf(now).getTime()
   const edges = [0, 1, 2, 7, 14, 30, 60].map((days) => minute - days * DAY)
@@ -221,7 +221,7 @@ const models: FastCheck.Arbitrary<ReadonlyArray<RankedModel>> = FastCheck.array(
   { minLength: 1, maxLength: 14 }
 ).map((all) => all.map((facts, i) => aModel(`model-${i}`, facts)))
 
-/** An instant and the usage before it. */
+/** An instant, and usage that was mostly settled before it. */
 export const usageBefore: FastCheck.Arbitrary<{ readonly usage: Usage; readonly now: Date }> = FastCheck.tuple(
   now,
   models

@@ -1,5 +1,5 @@
 /**
- * Resellers, orders, tiers and quota for tests. They are valid by default.
+ * Resellers, orders, tiers and quota accounts for tests. All of them are valid by default.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import { AccountId, type QuotaAccount } from "@tollgate/domain/ledger/Account"
@@ -30,7 +30,7 @@ export const aReseller = (facts: Partial<Reseller> = {}): Reseller => ({
 
 export const MINUTE = 60_000
 
-/** An order of 10 USD with its own address, created at 0, that expires after an hour. */
+/** Returns a pending crypto order of 10 USD with a deposit address. It was created at `instant(0)` and expires an hour later. */
 export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   id: OrderId.make("01930000-0000-7000-8000-0000000000aa"),
   resellerId: aReseller().id,
@@ -61,7 +61,7 @@ export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   ...facts
 })
 
-/** The same order in rupiah, plus the 5 % fee. */
+/** Returns a pending QRIS order of 100,000 rupiah plus a fee of 5 %. */
 export const aRupiahOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder =>
   anOrder({
     method: "qris",
@@ -99,7 +99,7 @@ export const received: FastCheck.Arbitrary<Received> = FastCheck.record({
   receivedUsdMicro: FastCheck.option(usdMicro(), { nil: undefined })
 })
 
-/** Any time from a day before to ten days after the creation of the order. */
+/** Any time from one day before the creation of the order until ten days after it. */
 export const someTime = FastCheck.integer({ min: -24 * 60 * MINUTE, max: 10 * 24 * 60 * MINUTE }).map(instant)
 
 const evidence = FastCheck.option(

@@ -165,7 +165,7 @@ describe("a request for the rankings is refused", () => {
     const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({ error: { code: "internal_error", message: expect.any(String) } })
     expect(text).not.toContain("fire")
-    expect(gateway.logged.join("\n")).toContain("the disk is on fire")
+    expect(gateway.logged.join("\n")).toContain("the usage history cannot be read")
     rankings.readable = true
     expect((await ask()).status).toBe(200)
   })

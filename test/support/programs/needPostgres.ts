@@ -1,8 +1,8 @@
 /**
- * A program that needs the embedded Postgres of a directory, for tests that kill it.
+ * A program that starts or joins the embedded Postgres in a directory, for tests that kill the program.
  *
- *     needPostgres <directory> wait    prints "ready" and stays; SIGTERM ends it in order
- *     needPostgres <directory> write   prints every number that it has written durably
+ *     needPostgres <directory> wait    prints "ready" and keeps running; exits with code 0 on SIGTERM
+ *     needPostgres <directory> write   inserts numbers into a table and prints each number after its commit
  */
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"

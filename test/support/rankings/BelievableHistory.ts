@@ -1,8 +1,8 @@
 /**
- * Ninety days of a busy service from formulas: models appear and disappear, and usage falls at night and at weekends. The
- * history is the same at every run, and the sums of its parts equal the sum of the whole.
+ * A realistic usage history of 90 days, computed with formulas. Models appear and disappear, and usage falls at night and at
+ * weekends. The history is the same in every run. The tokens of adjacent periods add up to the tokens of the whole period.
  *
- * Authors and models are invented.
+ * The authors and models do not exist.
  */
 
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -11,7 +11,7 @@ import type { HistoryQuery, ModelHistory, UsageHistory } from "@tollgate/domain/
 const HOUR = 3_600_000
 const DAYS = 90
 
-/** The time of every snapshot. */
+/** The instant at which every test computes the rankings. */
 export const now = new Date("2026-11-20T09:42:17.512Z")
 const begin = new Date("2026-08-22T02:00:00.000Z")
 
@@ -19,13 +19,13 @@ interface Life {
   readonly name: string
   readonly slug: string
   readonly author: string
-  /** Millions of tokens a day after adoption. */
+  /** The usage after adoption, in millions of tokens per day. */
   readonly daily: number
   /** The age of the model in days. */
   readonly age: number
-  /** Days until half of its later users use it. */
+  /** The number of days until usage reaches half of its final level. It starts at that level when this is absent. */
   readonly pace?: number
-  /** The number of days since its usage began to fall. */
+  /** The number of days since usage began to fall. */
   readonly leaving?: number
   readonly retired?: true
   readonly hidden?: true
@@ -147,7 +147,7 @@ const lives: ReadonlyArray<Life> = [
   { name: "House Model", slug: "house-model", author: "House", daily: 74, age: 90, hidden: true }
 ]
 
-/** A number from 0 to 1, deterministic for its arguments. */
+/** Returns a number from 0 to 1 that looks random but is always the same for the same arguments. */
 const noise = (seed: number, at: number): number => {
   const wave = Math.sin(seed * 127.1 + at * 311.7) * 43_758.5453
   return wave - Math.floor(wave)
@@ -168,7 +168,7 @@ const tokensOfHour = (life: Life, seed: number, hour: number): number => {
   return Math.floor((life.daily * 1e6 * known * left * ending * daytime * weekend * growth * mood) / 24)
 }
 
-/** Tokens of a model from the beginning until an instant. */
+/** For each model, a function that returns its tokens from the start of the history to an instant. */
 const totals = lives.map((life, seed) => {
   const hours = [0]
   for (let hour = 0; hour < (DAYS + 1) * 24; hour++) hours.push((hours[hour] ?? 0) + tokensOfHour(life, seed, hour))

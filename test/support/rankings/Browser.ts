@@ -1,16 +1,15 @@
 /**
- * A headless Chromium from an npm package. Nothing has to be installed on the machine.
- *
- * Where it cannot start all the same (another system, a folder that may not be executed from) `open` says why instead.
+ * A headless Chromium from an npm package, so no browser has to be installed on the machine.
  */
 import packed from "@sparticuz/chromium"
 import { type Browser, chromium } from "playwright-core"
 
+/** Starts the browser. Returns the reason as a string if it cannot start, for example on an unsupported operating system. */
 export const open = async (): Promise<Browser | string> => {
   try {
     const executablePath = await packed.executablePath()
-    // Some of the package's arguments suit one page in a lambda only, and some switch off web security, which these tests check.
-    // Both kinds are left out.
+    // Some default arguments of the package are only for serverless functions with one page. Others turn off web security,
+    // which these tests check. Both kinds are removed.
     const args = packed.args.filter(
       (argument) => !/web-security|insecure-content|headless|single-process/.test(argument)
     )

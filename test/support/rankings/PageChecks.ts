@@ -1,5 +1,5 @@
 /**
- * Accessibility checks that run inside the page.
+ * Accessibility checks that run inside the rankings page.
  */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
@@ -10,7 +10,7 @@ export interface Contrast {
   readonly ratio: number
 }
 
-/** Every pair of colours that meet on the page: text on its background, and chart marks on their panel. */
+/** Returns the contrast ratios of all colour pairs of the page: of text on its background, and of chart marks on their panel. */
 export const contrast = (
   page: Page
 ): Promise<{ readonly texts: ReadonlyArray<Contrast>; readonly marks: ReadonlyArray<Contrast> }> =>
@@ -41,7 +41,7 @@ export const contrast = (
     }
   })
 
-/** The levels of the visible headings, in order. */
+/** Returns the levels of the visible headings, in document order. */
 export const headingsOf = (page: Page): Promise<ReadonlyArray<number>> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>("h1, h2, h3, h4, h5, h6")]
@@ -49,7 +49,7 @@ export const headingsOf = (page: Page): Promise<ReadonlyArray<number>> =>
       .map(({ tagName }) => Number(tagName.slice(1)))
   )
 
-/** The controls without an accessible name. */
+/** Returns the HTML of the controls that have no accessible name. */
 export const namelessControls = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
     const nameOf = (control: HTMLElement): string => {

@@ -1,5 +1,6 @@
 /**
- * Rankings of the generated history in this process. A test can make them fail, empty them or switch them off.
+ * The rankings ports over a generated usage history, without a database. A test can make reading fail, remove all usage, or
+ * turn the rankings off.
  */
 import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
@@ -8,21 +9,21 @@ import * as BelievableHistory from "./BelievableHistory.ts"
 
 export class RememberedRankings {
   enabled = true
-  /** Whether there is any usage. */
+  /** Whether the history contains any usage. */
   used = true
   readable = true
-  /** The display name of every model, when it is not the model's own name. */
+  /** The display name of all models. Undefined keeps the name of each model. */
   displayName: string | undefined
-  /** The number of computations. */
+  /** How many times the rankings were computed. */
   computed = 0
   #kept: RankingsByWindow | undefined
 
-  /** Moves the clock by a minute. */
+  /** Empties the cache, as the start of the next minute does. */
   forget(): void {
     this.#kept = undefined
   }
 
-  /** The unchanged document. */
+  /** Restores the initial state. */
   reset(): void {
     this.enabled = true
     this.used = true
@@ -43,7 +44,7 @@ export class RememberedRankings {
       Layer.succeed(RankingsHistory, {
         read: (_, ask) =>
           Effect.sync(() => {
-            if (!own.readable) throw new Error("the disk is on fire")
+            if (!own.readable) throw new Error("the usage history cannot be read")
             if (own.used) {
               const { models, ...history } = BelievableHistory.read(ask)
               return {

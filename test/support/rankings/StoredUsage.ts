@@ -1,5 +1,5 @@
 /**
- * Models and settlements for rankings tests as rows, with or without their usage roll-ups.
+ * Writes models and settlements for rankings tests to the database, with or without their rows in `usage_delta`.
  */
 import { SqlClient } from "@effect/sql"
 import { insertDeltas } from "@tollgate/adapters-postgres/ledger/SettlementRows"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import type { RankedModel, RankedSettlement } from "../RankingsReference.ts"
 import * as Stores from "../Stores.ts"
 
-/** Models that cannot be called: they have a price and no route. */
+/** Writes models. They have a price and no route, so they cannot be called. */
 export const storeModels = (models: ReadonlyArray<RankedModel>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ export const storeModels = (models: ReadonlyArray<RankedModel>) =>
     }
   })
 
-/** A statement that writes settlements and their usage, as the ledger does. */
+/** Returns a statement that writes settlements and their `usage_delta` rows, as the ledger does. `settlements` is an INSERT. */
 export const counted = (settlements: string): string =>
   `WITH written AS (${settlements} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`
 
@@ -56,7 +56,7 @@ const rowsOf = (settlements: ReadonlyArray<RankedSettlement>) =>
     }))
   )
 
-/** Settlements of a new user without a charge. */
+/** Writes settlements of a new user. They charge nothing. */
 export const storeSettlements = (
   settlements: ReadonlyArray<RankedSettlement>,
   counting: "counted" | "uncounted" = "counted"

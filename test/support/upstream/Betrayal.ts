@@ -1,6 +1,6 @@
 /**
- * Data that identifies the provider, added to every upstream response: headers, and members in the response, its usage and its
- * errors. Clients must not see it.
+ * Data that identifies the provider. A test upstream adds it to every response: as headers, and as members of the body, of
+ * the usage and of errors. Clients must not see this data.
  */
 const NAME = "kwyjibo"
 const HOST = "kwyjibo.example"
@@ -24,7 +24,7 @@ const beside = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_provider: {
 const inUsage = { cost: COST, is_byok: true, cost_details: { upstream_inference_cost: COST } }
 const inError = { provider_name: NAME, upstream: { host: HOST } }
 
-/** The same JSON of a whole response or an event, with added members that identify the provider. */
+/** Adds members that identify the provider to the JSON of a response or an event. */
 export const betrayed = (body: string): string =>
   body
     .replaceAll('"model":"upstream-model"', `$&,${membersOf(beside)}`)

@@ -1,5 +1,5 @@
 /**
- * A provider and a route to it, as a catalog names them.
+ * Providers, routes and candidates for tests, as a catalog defines them.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Route } from "@tollgate/domain/catalog/Model"

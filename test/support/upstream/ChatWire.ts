@@ -1,5 +1,5 @@
 /**
- * The wire format of chat completions: chunks of a stream, whole responses, errors.
+ * Upstream data in the wire format of chat completions: stream chunks, whole responses and errors.
  */
 
 export interface WireUsage {
@@ -19,22 +19,22 @@ export const usage = (prompt: number, completion: number, cached?: number): Wire
 export interface ChatParts {
   /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** Adds a usage chunk at the end. Without it none is sent. */
+  /** The reported usage. Nothing is reported when it is absent. */
   readonly usage?: WireUsage | undefined
-  /** Null omits the finish chunk. */
+  /** The finish reason. Null omits the finish chunk. */
   readonly finishReason?: string | null
   /** The upstream model name. */
   readonly model?: string
   readonly id?: string
 }
 
-/** One chunk with this delta. */
+/** Returns one stream chunk with this delta. */
 export const chunk = (delta: object, finishReason: string | null = null, parts: ChatParts = {}) => ({
   ...envelope("chat.completion.chunk", parts),
   choices: [{ index: 0, delta, finish_reason: finishReason }]
 })
 
-/** The chunks of a whole stream: role, contents, finish, usage. `[DONE]` is not included. */
+/** Returns the chunks of a whole stream: role, content, finish reason, usage. `[DONE]` is not included. */
 export const chatFrames = (parts: ChatParts = {}): ReadonlyArray<object> => {
   const { content = ["Hello", " there"], finishReason = "stop" } = parts
   return [
@@ -51,7 +51,7 @@ export const usageChunk = (reported: WireUsage, parts: ChatParts = {}) => ({
   usage: reported
 })
 
-/** The response to a request without a stream. */
+/** Returns a whole response, as for a request that asks for no stream. */
 export const completion = (parts: ChatParts = {}) => ({
   ...envelope("chat.completion", parts),
   choices: [
@@ -64,7 +64,7 @@ export const completion = (parts: ChatParts = {}) => ({
   ...(parts.usage === undefined ? {} : { usage: parts.usage })
 })
 
-/** An error body in OpenAI's form. */
+/** Returns an error body in OpenAI's format. */
 export const errorBody = (message: string, code: string | null = null, type = "invalid_request_error") => ({
   error: { message, type, param: null, code }
 })

@@ -1,5 +1,5 @@
 /**
- * The wire format of messages: events of a stream, whole messages, errors.
+ * Upstream data in the wire format of the messages protocol: stream events, whole messages and errors.
  */
 import { bytes, type Script, type Step, script, wait } from "./Script.ts"
 
@@ -25,7 +25,7 @@ export const usage = (input: number, output: number, caches: { written?: number;
 export interface MessageParts {
   /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** Without it no usage is reported. */
+  /** The reported usage. Nothing is reported when it is absent. */
   readonly usage?: WireUsage | undefined
   readonly stopReason?: string
   /** The upstream model name. */
@@ -33,9 +33,9 @@ export interface MessageParts {
   readonly id?: string
 }
 
-// Events of a stream.
+// Stream events.
 
-/** Reports the usage of the prompt, and the provisional output that upstreams send here. */
+/** Returns the first event. It reports the prompt usage, and 7 output tokens as a provisional count like real upstreams. */
 export const messageStart = (parts: MessageParts = {}): WireEvent => ({
   type: "message_start",
   message: {
@@ -72,7 +72,7 @@ export const messageDelta = (output_tokens?: number, stop_reason: string | null 
 export const messageStop: WireEvent = { type: "message_stop" }
 export const ping: WireEvent = { type: "ping" }
 
-/** The events of a whole stream. */
+/** Returns the events of a whole stream. */
 export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent> => {
   const { content = ["Hello", " there"], stopReason = "end_turn" } = parts
   return [
@@ -86,7 +86,7 @@ export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent
   ]
 }
 
-/** The response to a request without a stream. */
+/** Returns a whole message, as for a request that asks for no stream. */
 export const message = (parts: MessageParts = {}) => ({
   ...envelope(parts),
   content: [{ type: "text", text: (parts.content ?? ["Hello", " there"]).join("") }],
@@ -95,7 +95,7 @@ export const message = (parts: MessageParts = {}) => ({
   ...(parts.usage === undefined ? {} : { usage: parts.usage })
 })
 
-/** An error body in Anthropic's form, which is also the data of an error event. */
+/** Returns an error body in Anthropic's format. An error event has the same data. */
 export const errorOf = (message: string, type = "invalid_request_error"): WireEvent => ({
   type: "error",
   error: { type, message }
@@ -108,13 +108,13 @@ const envelope = ({ id = "msg_up1", model = "upstream-model" }: MessageParts) =>
   model
 })
 
-// On the wire.
+// Frames and scripts.
 
 export const frameOf = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** A step that sends one event. */
+/** Returns a step that sends one event. */
 export const sent = (event: WireEvent): Step => bytes(frameOf(event))
 
-/** A script that streams these events. */
+/** Returns a script that streams these events. */
 export const eventStream = (events: ReadonlyArray<WireEvent>, everyMillis = 0): Script =>
   script({ steps: events.flatMap((each) => (everyMillis > 0 ? [wait(everyMillis), sent(each)] : [sent(each)])) })

@@ -1,11 +1,11 @@
 /**
- * A play: the request itself tells the upstream what to do, in a member that the gateway passes on like every unknown
- * member. For tests with many parallel requests.
+ * A play is an instruction to the test upstream, carried by the request itself. It is a request member that the gateway
+ * forwards like every unknown member. Tests with many parallel requests use plays instead of scripts.
  *
  *     upstream.always(asPlayed(stop))
  *     StreamClient.open(url, key, { deltas: 40, everyMillis: 25 })
  *
- * Every delta is exactly one token, so the delivered tokens can be counted without a tokenizer.
+ * Every delta is exactly one token, so a test counts delivered tokens by counting deltas.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { chunk, completion, usage, usageChunk } from "./ChatWire.ts"
@@ -14,21 +14,21 @@ import { json, type Script, type Signal, script, signal, type Wire } from "./Scr
 export interface Play {
   readonly deltas: number
   readonly everyMillis?: number
-  /** The upstream reports no usage, so the gateway counts it. */
+  /** Whether the upstream reports no usage, so that the gateway counts the tokens. */
   readonly unreported?: boolean
-  /** The reported prompt tokens. */
+  /** The number of prompt tokens that the upstream reports. */
   readonly promptTokens?: number
 }
 
-/** The default of the reported prompt tokens. */
+/** The default for `promptTokens`. */
 export const PROMPT_TOKENS = 11
 
 const TOKEN = " hello"
 
-/** The request member that carries the play. */
+/** Returns the request member that carries the play. */
 export const played = (play: Play | undefined): object => (play === undefined ? {} : { play })
 
-/** A long play ends regularly when `stop` fires. */
+/** Returns a function that converts the play of a request to a script. When `stop` fires, streams send no more deltas and finish. */
 export const asPlayed =
   (stop: Signal = signal()) =>
   (request: { readonly json: () => unknown }): Script => {

@@ -1,15 +1,15 @@
 /**
- * Requests out of the bytes of one connection, with exactly the bytes that came.
+ * Parses the HTTP requests on one connection and keeps their exact bytes.
  *
- * Our gateway always announces a length, so nothing else is understood.
+ * It supports only bodies with a `content-length`, because the gateway always sends that header to upstreams.
  */
 export interface ParsedRequest {
   readonly method: string
   /** The path with the query. */
   readonly path: string
-  /** Names in lower case; a repeated header's values are joined by ", ". */
+  /** The headers by lower-case name. The values of a repeated header are joined with ", ". */
   readonly headers: Readonly<Record<string, string>>
-  /** The exact head with the request line. */
+  /** The request line and the header lines, unchanged. */
   readonly head: string
   readonly body: Buffer
 }
@@ -17,7 +17,7 @@ export interface ParsedRequest {
 export class RequestReader {
   #pieces: Array<Buffer> = []
   #length = 0
-  /** The number of bytes before which no request can be complete. */
+  /** The number of received bytes below which the next request cannot be complete. */
   #wanted = 1
 
   add(piece: Buffer): void {

@@ -1,5 +1,5 @@
 /**
- * The wire format of responses: events of a stream, and whole responses.
+ * Upstream data in the wire format of the responses protocol: stream events and whole responses.
  */
 import { bytes, type Script, type Step, script } from "./Script.ts"
 
@@ -36,7 +36,7 @@ export interface WireEvent {
   readonly [member: string]: unknown
 }
 
-/** A response object without output. */
+/** Returns a response object that is in progress and has no output. */
 export const begun = ({ id = "resp_up_1", model = "upstream-model" }: ResponseParts = {}) => ({
   id,
   object: "response",
@@ -81,7 +81,7 @@ export const functionCall = (name: string, args: string, id = "fc_up_1", status 
   arguments: args
 })
 
-/** A whole response. It has one message by default. */
+/** Returns a whole response. By default its output is one message. */
 export const response = (parts: ResponseParts = {}, more: object = {}) => ({
   ...begun(parts),
   status: "completed",
@@ -90,7 +90,7 @@ export const response = (parts: ResponseParts = {}, more: object = {}) => ({
   ...more
 })
 
-/** The events of a stream, numbered. */
+/** Adds sequence numbers to events. */
 export const numbered = (...events: ReadonlyArray<WireEvent>): ReadonlyArray<WireEvent> =>
   events.map(({ type, ...members }, sequence_number) => ({ type, sequence_number, ...members }))
 
@@ -137,14 +137,14 @@ export const closing = (parts: ResponseParts = {}): ReadonlyArray<WireEvent> => 
   ]
 }
 
-/** All events of a stream with one message, including the final event. */
+/** Returns all events of a stream that contains one message. */
 export const responseEvents = (parts: ResponseParts = {}): ReadonlyArray<WireEvent> =>
   numbered(...opening(parts), ...(parts.content ?? ["Hello", " there"]).map(textDelta), ...closing(parts), {
     type: "response.completed",
     response: response(parts)
   })
 
-/** An error body in OpenAI's form. */
+/** Formats an event as a server-sent event. */
 export const wireText = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
 export const wireStep = (event: WireEvent): Step => bytes(wireText(event))

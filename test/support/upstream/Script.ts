@@ -1,38 +1,38 @@
 /**
- * The script of an upstream for one request: a head, then steps on the bare socket.
+ * A script defines how a test upstream responds to one request: it sends a head, then runs steps on the socket.
  *
  *     script({ steps: [event(chunk), wait(20), until(signal), cut] })
  *
- * Steps run in order. When all are done the body is ended as its framing wants it, unless a step broke the exchange.
+ * Steps run in order. After the last step the upstream ends the body as the framing requires, unless a step has broken the
+ * connection.
  */
 import type { Socket } from "node:net"
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 
-/** The framing of the body. */
+/** How the end of the body is marked: by chunks, by a content length, or by the end of the connection. */
 export type Framing = "chunked" | "length" | "until close"
 
-/** The exchange, as steps use it. */
+/** The connection and the functions that a step can use. */
 export interface Wire {
   readonly socket: Socket
-  /** Writes body bytes with the framing of the script, with backpressure. */
+  /** Writes body bytes in the framing of the script. Waits while the socket's buffer is full. */
   readonly send: (bytes: string | Uint8Array) => Promise<void>
   /** Writes bytes without framing. */
   readonly raw: (bytes: string | Uint8Array) => Promise<void>
-  /** The client has disconnected, or the upstream is closing. */
+  /** Resolves when the client has disconnected or the upstream closes. */
   readonly gone: Promise<void>
-  /** Ends the writing of this exchange. */
+  /** Makes the upstream write nothing more for this request. */
   readonly broken: () => void
 }
 
 export type Step = (wire: Wire) => Promise<void> | void
 
 export interface Script {
-  /** 200 by default. "none" sends no head. */
+  /** The status code; "none" sends no head. */
   readonly status: number | "none"
   readonly headers: Readonly<Record<string, string>>
-  /** Chunked by default. With "length" the bytes of all {@link body} steps are sent in one piece with their length. */
   readonly framing: Framing
-  /** The announced length, when `framing` is "length". */
+  /** The announced content length when `framing` is "length". */
   readonly length: number | undefined
   readonly steps: ReadonlyArray<Step>
 }
@@ -48,25 +48,25 @@ export const script = (parts: Partial<Script> = {}): Script => ({
 
 // Steps
 
-/** Body bytes. */
+/** Sends body bytes. */
 export const bytes =
   (data: string | Uint8Array): Step =>
   (wire) =>
     wire.send(data)
 
-/** One server-sent event whose data is this JSON. */
+/** Sends one server-sent event with this value as its JSON data. */
 export const event = (data: unknown): Step => bytes(`data: ${JSON.stringify(data)}\n\n`)
 
-/** The final mark of a chat stream. */
+/** Sends the last event of a chat stream. */
 export const done: Step = bytes("data: [DONE]\n\n")
 
-/** Bytes without framing, as garbage. */
+/** Sends bytes without framing, for example an invalid response. */
 export const raw =
   (data: string | Uint8Array): Step =>
   (wire) =>
     wire.raw(data)
 
-/** The body in pieces of this many bytes, each in its own TCP segment. */
+/** Sends body bytes in pieces of this size, with a separate write for each piece. */
 export const inPieces =
   (size: number, data: string | Uint8Array): Step =>
   async (wire) => {
@@ -82,7 +82,7 @@ export const wait =
   (wire) =>
     Promise.race([sleep(millis), wire.gone])
 
-/** A gate that a test opens. */
+/** An event that a test fires once. Steps can wait for it. */
 export interface Signal {
   readonly fired: Promise<void>
   readonly fire: () => void
@@ -96,13 +96,13 @@ export const signal = (): Signal => {
   return { fired, fire }
 }
 
-/** Continues when the test fires the signal or the client disconnects. */
+/** Waits until the test fires the signal or the client disconnects. */
 export const until =
   ({ fired }: Signal): Step =>
   (wire) =>
     Promise.race([fired, wire.gone])
 
-/** Repeats steps until the client disconnects. */
+/** Repeats a step until the client disconnects. */
 export const again =
   (step: Step, everyMillis = 0): Step =>
   async (wire) => {
@@ -119,13 +119,13 @@ export const again =
 /** Sends nothing more and keeps the connection open. */
 export const stall: Step = (wire) => wire.gone
 
-/** Closes the connection inside the body: FIN without a last chunk. */
+/** Closes the connection with FIN before the end of the body. */
 export const cut: Step = async (wire) => {
   wire.broken()
   await new Promise<void>((resolve) => wire.socket.end(resolve))
 }
 
-/** Resets the connection: RST. */
+/** Resets the connection with RST. */
 export const reset: Step = (wire) => {
   wire.broken()
   wire.socket.resetAndDestroy()
@@ -133,7 +133,7 @@ export const reset: Step = (wire) => {
 
 // Whole scripts
 
-/** A whole JSON response. */
+/** Sends a whole JSON response. */
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script =>
   text(JSON.stringify(body), "application/json", status, headers)
 
@@ -151,7 +151,7 @@ export const text = (
     steps: [bytes(body)]
   })
 
-/** A stream of JSON events, ended by `[DONE]`. */
+/** Sends a stream of JSON events and then `[DONE]`. */
 export const stream = (events: ReadonlyArray<unknown>, everyMillis = 0): Script =>
   script({
     steps: [...events.flatMap((each) => (everyMillis > 0 ? [wait(everyMillis), event(each)] : [event(each)])), done]

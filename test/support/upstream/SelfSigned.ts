@@ -1,5 +1,5 @@
 /**
- * A self-signed key and certificate for 127.0.0.1. For tests only; it protects nothing.
+ * A private key and a self-signed certificate for 127.0.0.1, for tests only. The key is public, so it is no secret.
  */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
