@@ -6,8 +6,8 @@
 export type InferenceRequestKind =
   /** A whole response of about 0.9 KB. */
   | { readonly kind: "json" }
-  /** A stream of `chunks` chunks, one after each interval. */
-  | { readonly kind: "stream"; readonly chunks: number; readonly everyMillis: number }
+  /** A stream that begins after `afterMillis` and then sends `chunks` chunks, one after each interval. */
+  | { readonly kind: "stream"; readonly chunks: number; readonly everyMillis: number; readonly afterMillis: number }
   /** A stream that begins and then sends nothing. */
   | { readonly kind: "idle" }
 
@@ -26,7 +26,7 @@ const BODY_BYTES = 1_900
 const MARK = '"user":"bench:'
 
 const bodyOf = (request: InferenceRequestKind): string => {
-  const detail = request.kind === "stream" ? `:${request.chunks}:${request.everyMillis}` : ""
+  const detail = request.kind === "stream" ? `:${request.chunks}:${request.everyMillis}:${request.afterMillis}` : ""
   const streamed = request.kind === "json" ? "" : '"stream":true,"stream_options":{"include_usage":true},'
   const before = `{"model":"${MODEL}",${streamed}${MARK}${request.kind}${detail}","temperature":0.7,"messages":[{"role":"user","content":"`
   const after = '"}]}'
@@ -37,8 +37,9 @@ const bodyOf = (request: InferenceRequestKind): string => {
 /** Reads the kind of an inference request from its bytes. */
 export const requestKindOf = (request: Buffer): InferenceRequestKind => {
   const start = request.indexOf(MARK) + MARK.length
-  const [kind, chunks, everyMillis] = request.toString("latin1", start, request.indexOf('"', start)).split(":")
-  if (kind === "stream") return { kind, chunks: Number(chunks), everyMillis: Number(everyMillis) }
+  const [kind, ...figures] = request.toString("latin1", start, request.indexOf('"', start)).split(":")
+  const [chunks = 0, everyMillis = 0, afterMillis = 0] = figures.map(Number)
+  if (kind === "stream") return { kind, chunks, everyMillis, afterMillis }
   return kind === "idle" ? { kind } : { kind: "json" }
 }
 

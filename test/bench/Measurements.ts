@@ -1,8 +1,8 @@
 /**
- * The measurements: each round measures every target once, in rotated order, and the report shows the median of the
- * rounds.
+ * The measurements: many short rounds, each of which measures every target once. The report shows the best round of each
+ * target, because other work on the machine can only make a round slower.
  *
- * The rounds are interleaved, so that other work on the machine disturbs all targets alike. The ratios hold on other
+ * The order of the targets changes with each round, so that no target gains from its position. The ratios hold on other
  * machines; the absolute figures do not.
  */
 import type { RequestKind } from "./BenchRequest.ts"
@@ -21,7 +21,7 @@ export interface Plan {
   readonly chunksPerStream: number
   readonly chunkEveryMillis: number
   readonly ttfbMillis: number
-  readonly ttfbConnections: number
+  readonly ttfbConnections: ReadonlyArray<number>
   readonly idleStreams: number
 }
 
@@ -59,7 +59,11 @@ export class Bench {
       for (let turn = 0; turn < WARM_UP_TURNS && requests < warmUpRequests; turn++) {
         requests += (await this.#run(target, { kind: { kind: "json" }, connections, millis })).outcome.requests
       }
-      await this.#run(target, { kind: { kind: "stream", chunks: 50, everyMillis: 5 }, connections, millis })
+      await this.#run(target, {
+        kind: { kind: "stream", chunks: 50, everyMillis: 5, afterMillis: 0 },
+        connections,
+        millis
+      })
     }
   }
 
@@ -70,12 +74,18 @@ export class Bench {
 
   streams(targets: ReadonlyArray<Target>): Promise<Rounds> {
     const { streams: connections, chunksPerStream: chunks, chunkEveryMillis: everyMillis } = this.#plan
-    return this.#rounds(targets, { kind: { kind: "stream", chunks, everyMillis }, connections, millis: 0 })
+    return this.#rounds(targets, {
+      kind: { kind: "stream", chunks, everyMillis, afterMillis: 0 },
+      connections,
+      millis: 0
+    })
   }
 
-  ttfb(targets: ReadonlyArray<Target>): Promise<Rounds> {
-    const { ttfbMillis: millis, ttfbConnections: connections } = this.#plan
-    return this.#rounds(targets, { kind: { kind: "stream", chunks: 5, everyMillis: 20 }, connections, millis })
+  /** Streams of a model that sends its first byte after `afterMillis`. */
+  ttfb(targets: ReadonlyArray<Target>, connections: number, afterMillis: number): Promise<Rounds> {
+    const { ttfbMillis: millis } = this.#plan
+    const kind: RequestKind = { kind: "stream", chunks: 5, everyMillis: 20, afterMillis }
+    return this.#rounds(targets, { kind, connections, millis })
   }
 
   /**
@@ -115,9 +125,8 @@ export class Bench {
   ): Promise<Rounds> {
     const rounds = new Map(targets.map((target) => [target, [] as Array<Round>]))
     for (let round = 0; round < this.#plan.rounds; round++) {
-      const rotated = targets.map((_, i) => targets[(i + round) % targets.length])
-      for (const target of rotated) {
-        if (target !== undefined) rounds.get(target)?.push(await this.#undisturbed(target, load))
+      for (const target of inOrderOfRound(targets, round)) {
+        rounds.get(target)?.push(await this.#undisturbed(target, load))
       }
     }
     return rounds
@@ -153,9 +162,25 @@ export class Bench {
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** The median of a figure over the rounds of a target. */
-export const median = (rounds: ReadonlyArray<Round> | undefined, figure: (round: Round) => number): number => {
-  const sorted = (rounds ?? []).map(figure).sort((a, b) => a - b)
+/** Each target takes each position equally often, in both directions. */
+const inOrderOfRound = (targets: ReadonlyArray<Target>, round: number): ReadonlyArray<Target> => {
+  const first = Math.floor(round / 2) % targets.length
+  const rotated = [...targets.slice(first), ...targets.slice(0, first)]
+  return round % 2 === 0 ? rotated : rotated.reverse()
+}
+
+export type Figure = (round: Round) => number
+
+/** The best figure over the rounds of a target: the highest rate, or the lowest cost. */
+export const best = (rounds: ReadonlyArray<Round> | undefined, figure: Figure, better: "higher" | "lower"): number => {
+  const figures = (rounds ?? []).map(figure)
+  if (figures.length === 0) return Number.NaN
+  return better === "higher" ? Math.max(...figures) : Math.min(...figures)
+}
+
+/** The median of a figure over rounds. */
+export const median = (rounds: ReadonlyArray<Round>, figure: Figure): number => {
+  const sorted = rounds.map(figure).sort((a, b) => a - b)
   const middle = sorted.length / 2
   const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN
   const high = sorted[Math.floor(middle)] ?? Number.NaN

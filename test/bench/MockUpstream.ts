@@ -97,9 +97,13 @@ const begin = (socket: Socket, kind: InferenceRequestKind): void => {
     socket.write(response)
     return
   }
+  if (kind.kind === "idle") socket.write(streamHead)
+  else if (kind.afterMillis === 0) beginStream(socket, kind)
+  else setTimeout(() => beginStream(socket, kind), kind.afterMillis)
+}
+
+const beginStream = (socket: Socket, { chunks, everyMillis }: InferenceRequestKind & { kind: "stream" }): void => {
   socket.write(streamHead)
-  if (kind.kind === "idle") return
-  const { chunks, everyMillis } = kind
   const nextAtMillis = performance.now() + everyMillis
   const stream: OpenStream = { socket, everyMillis, tail: streamTail(chunks), chunksLeft: chunks, nextAtMillis }
   streams.add(stream)

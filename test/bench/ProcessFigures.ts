@@ -1,19 +1,19 @@
 /**
  * The CPU time and the memory of a process, as the kernel reports them.
  */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 
 /** The kernel counts in ticks of 10 ms on every Linux that Node supports. */
 const MICROS_PER_TICK = 10_000
 
-/** Microseconds of CPU, in user and kernel mode, all threads. */
+/**
+ * Microseconds of CPU, in user and kernel mode, of all threads that still run. The scheduler's nanoseconds are used
+ * because the ticks of /proc/PID/stat are too coarse for a round of one second.
+ */
 export const cpuMicros = (pids: ReadonlyArray<number>): number =>
-  pids.reduce((sum, pid) => {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
-    // The process name, which ends at the last bracket, may contain spaces and brackets.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    return sum + (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
-  }, 0)
+  pids
+    .flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}/schedstat`))
+    .reduce((sum, file) => sum + Number(readFileSync(file, "latin1").split(" ")[0]) / 1_000, 0)
 
 /** Microseconds that one CPU worked for any process, or that the host took from it. */
 export const busyMicros = (cpu: number): number => {

@@ -1,77 +1,111 @@
 /**
  * The figures as tables. Each figure has its ratio to the bare proxy beside it; the ratio holds on other machines too.
  */
-import { median, type Round, type Rounds } from "./Measurements.ts"
+import { best, type Figure, type Round, type Rounds } from "./Measurements.ts"
 import type { Target } from "./Target.ts"
 
 export interface Column {
   readonly heading: string
   readonly digits: number
-  readonly figure: (round: Round) => number
+  readonly figure: Figure
+  readonly better: "higher" | "lower"
   /** The figure needs a process of the target, so it is left out for a target that has none. */
   readonly ofProcess?: boolean
 }
 
 const perSecond = (count: number, { outcome }: Round): number => (count / outcome.elapsedMillis) * 1_000
 
+export const requestsPerSecond: Column = {
+  heading: "requests/s",
+  digits: 0,
+  better: "higher",
+  figure: (round) => perSecond(round.outcome.requests, round)
+}
+
 export const jsonColumns: ReadonlyArray<Column> = [
-  { heading: "requests/s", digits: 0, figure: (round) => perSecond(round.outcome.requests, round) },
+  requestsPerSecond,
   {
     heading: "CPU us/request",
     digits: 1,
+    better: "lower",
     figure: (round) => round.cpuMicros / round.outcome.requests,
     ofProcess: true
   },
-  { heading: "p50 us", digits: 0, figure: ({ outcome }) => outcome.p50Micros },
-  { heading: "p99 us", digits: 0, figure: ({ outcome }) => outcome.p99Micros }
+  { heading: "p50 us", digits: 0, better: "lower", figure: ({ outcome }) => outcome.p50Micros },
+  { heading: "p99 us", digits: 0, better: "lower", figure: ({ outcome }) => outcome.p99Micros }
 ]
+
+export const cpuPerChunk: Column = {
+  heading: "CPU us/chunk",
+  digits: 2,
+  better: "lower",
+  figure: (round) => round.cpuMicros / round.outcome.completionTokens,
+  ofProcess: true
+}
 
 export const streamColumns: ReadonlyArray<Column> = [
-  { heading: "chunks/s", digits: 0, figure: (round) => perSecond(round.outcome.completionTokens, round) },
   {
-    heading: "CPU us/chunk",
-    digits: 2,
-    figure: (round) => round.cpuMicros / round.outcome.completionTokens,
-    ofProcess: true
-  }
+    heading: "chunks/s",
+    digits: 0,
+    better: "higher",
+    figure: (round) => perSecond(round.outcome.completionTokens, round)
+  },
+  cpuPerChunk
 ]
 
-/** The times to the first byte, and how much of each the proxy adds to a direct connection. */
-export const ttfbTable = (rounds: Rounds, direct: Target): string => {
-  const p50 = (target: Target) => median(rounds.get(target), ({ outcome }) => outcome.p50Micros)
-  const p99 = (target: Target) => median(rounds.get(target), ({ outcome }) => outcome.p99Micros)
-  return table(
-    ["target", "p50 us", "added", "p99 us", "added"],
-    [...rounds.keys()].map((target) => [
-      target.name,
-      p50(target).toFixed(0),
-      (p50(target) - p50(direct)).toFixed(0),
-      p99(target).toFixed(0),
-      (p99(target) - p99(direct)).toFixed(0)
-    ])
-  )
+const p50Micros: Figure = ({ outcome }) => outcome.p50Micros
+const p99Micros: Figure = ({ outcome }) => outcome.p99Micros
+
+/** Microseconds by which a target's best round is later than the best round of the bare proxy. */
+export const addedMicros = (
+  rounds: Rounds,
+  target: Target,
+  bare: Target
+): { readonly p50: number; readonly p99: number } => {
+  const added = (figure: Figure) => best(rounds.get(target), figure, "lower") - best(rounds.get(bare), figure, "lower")
+  return { p50: added(p50Micros), p99: added(p99Micros) }
 }
+
+/** The times to the first byte, and how much later each is than with the bare proxy. */
+export const ttfbTable = (rounds: Rounds, bare: Target): string =>
+  table(
+    ["target", "p50 us", "added", "p99 us", "added"],
+    [...rounds].map(([target, measured]) => {
+      const added = addedMicros(rounds, target, bare)
+      return [
+        target.name,
+        best(measured, p50Micros, "lower").toFixed(0),
+        added.p50.toFixed(0),
+        best(measured, p99Micros, "lower").toFixed(0),
+        added.p99.toFixed(0)
+      ]
+    })
+  )
+
+/** A target's best figure as a multiple of the bare proxy's best figure. */
+export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, bare: Target): number =>
+  best(rounds.get(target), figure, better) / best(rounds.get(bare), figure, better)
 
 export const roundsTable = (rounds: Rounds, columns: ReadonlyArray<Column>, bare: Target): string => {
   const rows = [...rounds.keys()].map((target) => [
     target.name,
-    ...columns.flatMap(({ figure, digits, ofProcess }) => {
+    ...columns.flatMap((column) => {
+      const { figure, better, digits, ofProcess } = column
       if (ofProcess === true && target.pids.length === 0) return ["-", "-"]
-      const value = median(rounds.get(target), figure)
-      const ratio = value / median(rounds.get(bare), figure)
-      return [value.toFixed(digits), `x${ratio.toFixed(2)}`]
+      const value = best(rounds.get(target), figure, better)
+      return [value.toFixed(digits), `x${ratio(rounds, column, target, bare).toFixed(2)}`]
     })
   ])
   return table(["target", ...columns.flatMap(({ heading }) => [heading, "/ bare"])], rows)
 }
 
-export const figuresTable = (heading: string, figures: ReadonlyMap<Target, number>, bare: Target): string =>
+export const figuresTable = (heading: string, figures: ReadonlyMap<string, number>, bare: Target): string =>
   table(
     ["target", heading, "/ bare"],
-    [...figures].map(([target, figure]) => [
-      target.name,
+    [...figures].map(([name, figure]) => [
+      name,
       figure.toFixed(1),
-      `x${(figure / (figures.get(bare) ?? Number.NaN)).toFixed(2)}`
+      `x${(figure / (figures.get(bare.name) ?? Number.NaN)).toFixed(2)}`
     ])
   )
 
