@@ -1,7 +1,5 @@
-import {
-  embeddingsBodyFor,
-  readEmbeddingsRequest
-} from "@tollgate/adapters-http/inference/embeddings/EmbeddingsRequest"
+import { readEmbeddingsRequest } from "@tollgate/adapters-http/inference/embeddings/EmbeddingsRequest"
+import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -77,7 +75,7 @@ describe("an embeddings request", () => {
   law("is passed on byte for byte, except for the model", [anyInput, FastCheck.json(), text], (input, other, model) => {
     const before = `{ "x" : ${other},\n "model"`
     const after = `:"m" , "input": ${JSON.stringify(input)},"dimensions":1.0,"encoding_format":"odd"}`
-    const sent = Buffer.from(embeddingsBodyFor(accepted(before + after), model)).toString()
+    const sent = Buffer.from(withUpstreamModel(accepted(before + after), model)).toString()
     return sent === before + after.replace('"m"', () => JSON.stringify(model))
   })
 

@@ -1,9 +1,9 @@
 import {
-  messagesBodyFor,
   messagesHeadersFor,
   readCountRequest,
   readMessagesRequest
 } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
+import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../../support/law.ts"
@@ -16,7 +16,7 @@ const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
 const sentBody = (body: unknown, upstreamModel = "up/model") =>
-  Buffer.from(messagesBodyFor(accepted(body), upstreamModel)).toString()
+  Buffer.from(withUpstreamModel(accepted(body), upstreamModel)).toString()
 
 describe("a messages request", () => {
   it("tells its model, its output limit, and whether it is streamed", () => {

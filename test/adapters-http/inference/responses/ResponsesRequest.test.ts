@@ -1,4 +1,5 @@
-import { readResponsesRequest, responsesBodyFor } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
+import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
+import { readResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { law } from "../../../support/law.ts"
@@ -9,7 +10,7 @@ const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
 const sentBody = (body: unknown, upstreamModel = "up/model") =>
-  Buffer.from(responsesBodyFor(accepted(body), upstreamModel)).toString()
+  Buffer.from(withUpstreamModel(accepted(body), upstreamModel)).toString()
 
 describe("a responses request", () => {
   it("tells its model and whether it is streamed", () => {

@@ -5,6 +5,7 @@ import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
+import { jsonHeaders } from "../relay/UpstreamRequestParts.ts"
 import { type ChatRequest, chatBodyFor, readChatRequest } from "./ChatRequest.ts"
 import { responseAsStream, translatedResponse } from "./ChatResponse.ts"
 import { ChatStream } from "./ChatStream.ts"
@@ -15,12 +16,8 @@ export const chatProtocol: StreamingProtocol<ChatRequest> = {
   upstreamPath: "/chat/completions",
   read: readChatRequest,
   bodyFor: chatBodyFor,
-  // No client header is passed on. The gateway parses responses, so it requests them uncompressed.
-  headersFor: (_clientHeaders, streamed) => ({
-    "content-type": "application/json",
-    accept: streamed ? "text/event-stream" : "application/json",
-    "accept-encoding": "identity"
-  }),
+  // No client header is passed on.
+  headersFor: (_clientHeaders, streamed) => jsonHeaders(streamed),
   translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,

@@ -1,11 +1,12 @@
 /**
- * The descriptor of the embeddings protocol. It has no streams, and its usage is the prompt alone.
+ * Describes the embeddings protocol to the relay. The protocol has no streams, and only the prompt is charged.
  */
 import { usageOf } from "@tollgate/domain/inference/EmbeddingsPrompt"
 import { errorBody } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { RelayProtocol } from "../relay/RelayProtocol.ts"
-import { type EmbeddingsRequest, embeddingsBodyFor, readEmbeddingsRequest } from "./EmbeddingsRequest.ts"
+import { jsonHeaders, withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
+import { type EmbeddingsRequest, readEmbeddingsRequest } from "./EmbeddingsRequest.ts"
 import { translatedResponse } from "./EmbeddingsResponse.ts"
 
 export const embeddingsProtocol: RelayProtocol<EmbeddingsRequest> = {
@@ -13,13 +14,9 @@ export const embeddingsProtocol: RelayProtocol<EmbeddingsRequest> = {
   path: "/v1/embeddings",
   upstreamPath: "/embeddings",
   read: readEmbeddingsRequest,
-  bodyFor: embeddingsBodyFor,
-  // No header of the client is passed on. The gateway reads responses, so it accepts them only uncompressed.
-  headersFor: () => ({
-    "content-type": "application/json",
-    accept: "application/json",
-    "accept-encoding": "identity"
-  }),
+  bodyFor: withUpstreamModel,
+  // No client header is passed on.
+  headersFor: () => jsonHeaders(false),
   translate: ({ inputs }, context, body) => translatedResponse(context, inputs, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,

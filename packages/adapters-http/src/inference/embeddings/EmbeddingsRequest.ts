@@ -5,7 +5,7 @@ import type { InferenceRequest } from "@tollgate/application/inference/RelayConn
 import { promptText } from "@tollgate/domain/inference/EmbeddingsPrompt"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
-import { MemberValues, splice } from "../../wire/BodyMembers.ts"
+import { MemberValues } from "../../wire/BodyMembers.ts"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
 import { CLOSE_ARRAY, JsonReader, OPEN_ARRAY, QUOTE } from "../../wire/JsonReader.ts"
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
@@ -45,14 +45,6 @@ export const readEmbeddingsRequest = (body: Buffer): Either.Either<EmbeddingsReq
       members
     }))
   })
-
-export const embeddingsBodyFor = (
-  { body, members: { model } }: EmbeddingsRequest,
-  upstreamModel: string
-): Uint8Array =>
-  model === undefined
-    ? body
-    : splice(body, [{ start: model.start, end: model.end, text: JSON.stringify(upstreamModel) }])
 
 /** The limit that OpenAI documents. The model limits the tokens of one input. */
 const MAX_INPUTS = 2_048

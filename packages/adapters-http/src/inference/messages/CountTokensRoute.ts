@@ -28,7 +28,8 @@ import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
-import { type MessagesRequest, messagesBodyFor, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
+import { withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
+import { type MessagesRequest, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
 
 /**
  * Maximum number of concurrent counts. Counts are free, so they must not occupy the connections of charged requests.
@@ -86,7 +87,7 @@ class CountTokens {
         candidate,
         path: "/messages/count_tokens",
         headers: messagesHeadersFor(this.#request.headers, false),
-        body: messagesBodyFor(request, candidate.route.upstreamModel)
+        body: withUpstreamModel(request, candidate.route.upstreamModel)
       })
     )
     return Effect.map(this.#permits.withPermitsIfAvailable(1)(counting), Option.flatten)

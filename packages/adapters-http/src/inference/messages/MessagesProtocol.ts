@@ -5,7 +5,8 @@ import { noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/M
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
-import { type MessagesRequest, messagesBodyFor, messagesHeadersFor, readMessagesRequest } from "./MessagesRequest.ts"
+import { withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
+import { type MessagesRequest, messagesHeadersFor, readMessagesRequest } from "./MessagesRequest.ts"
 import { responseAsStream, translatedResponse } from "./MessagesResponse.ts"
 import { MessagesStream } from "./MessagesStream.ts"
 
@@ -14,7 +15,7 @@ export const messagesProtocol: StreamingProtocol<MessagesRequest> = {
   path: "/v1/messages",
   upstreamPath: "/messages",
   read: readMessagesRequest,
-  bodyFor: messagesBodyFor,
+  bodyFor: withUpstreamModel,
   headersFor: messagesHeadersFor,
   translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => reportedBy(withFigures(noFigures, usage)),

@@ -7,8 +7,9 @@ import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
-import { MemberValues, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
+import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { type ScannedBody, scanner } from "../../wire/JsonScan.ts"
+import { jsonHeaders } from "../relay/UpstreamRequestParts.ts"
 
 export interface MessagesRequest extends InferenceRequest {
   readonly body: Buffer
@@ -77,10 +78,6 @@ const hasAdvisor = (tools: Buffer): boolean =>
 const namesOtherModel = (param: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })
 
-/** Returns the body for a provider; only the value of `model` is changed. */
-export const messagesBodyFor = ({ body, members }: MessagesRequest, upstreamModel: string): Uint8Array =>
-  members.model === undefined ? body : splice(body, [{ ...members.model, text: JSON.stringify(upstreamModel) }])
-
 /** Returns the size of the members that a model reads: system prompt, messages, tools and the output format. */
 const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesMembers) =>
   sizeOfMembers([system, messages, tools, output_config, output_format])
@@ -98,10 +95,7 @@ export const messagesHeadersFor = (
 ): Record<string, string> => {
   const beta = valueOf(clientHeaders["anthropic-beta"])
   return {
-    "content-type": "application/json",
-    accept: streamed ? "text/event-stream" : "application/json",
-    // The gateway parses responses, so it requests them uncompressed.
-    "accept-encoding": "identity",
+    ...jsonHeaders(streamed),
     "anthropic-version": valueOf(clientHeaders["anthropic-version"]) ?? DEFAULT_VERSION,
     ...(beta === undefined ? {} : { "anthropic-beta": beta })
   }

@@ -1,8 +1,8 @@
 /**
- * The response to one relayed request: a whole response, a refusal, or an event stream written frame by frame.
+ * `ClientResponse` writes the response to one relayed request: a whole JSON response, an error, or an event stream.
  *
- * Content counts as delivered when the socket has taken the write that contains it. The chunk framing of streams is
- * written here, because Node's own framing needs four writes per chunk.
+ * Content counts as delivered once the client's socket has taken the write that contains the content. This class writes
+ * the HTTP chunk framing of streams itself, because Node's framing needs four socket writes per chunk.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { DeliveredText } from "@tollgate/application/inference/DeliveredText"
@@ -15,9 +15,9 @@ import type { RelayCounters } from "./RelayMetrics.ts"
 export interface ClientResponseSettings {
   readonly headers: CommonHeaders
   readonly counters: RelayCounters
-  /** The time in milliseconds after which a client that takes no byte is disconnected. */
+  /** The time in milliseconds after which a client that accepts no byte is disconnected. */
   readonly writeStallMillis: number
-  /** Returns true while the server drains: each connection is then closed after its response. */
+  /** Returns true while the server drains before it stops. Each connection is then closed after its response. */
   readonly draining: () => boolean
 }
 
@@ -31,7 +31,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** The maximum size of a refused body that is discarded to keep the connection open. */
+/** The maximum length of an unread request body that is discarded, so that the connection can stay open. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {
@@ -44,17 +44,20 @@ export class ClientResponse {
   #framed = false
   #onUnblocked: (() => void) | undefined
 
-  /** True once the status was written. */
+  /** True once the response head was written. */
   committed = false
-  /** True once the whole response was written. */
+  /** True once the end of the response was written. */
   ended = false
-  /** True if the connection was closed before the client took the whole response. */
+  /**
+   * True if the connection was closed before the end of the response was written, or before the socket has taken the
+   * last write of a stream.
+   */
   gone = false
-  /** True while the socket's buffer is full. Nothing should be written until it drains. */
+  /** True while the socket's send buffer is full. Callers should not write until the buffer is empty again. */
   blocked = false
   status = 0
   wroteAtMillis: number
-  /** Is called when the socket has taken the last byte of an ended stream. */
+  /** A callback that is called when the socket has taken the last byte of an ended stream. */
   onTaken: (() => void) | undefined
 
   constructor(
@@ -71,29 +74,28 @@ export class ClientResponse {
     this.wroteAtMillis = acceptedAtMillis
   }
 
-  /** Sets the text that the stream delivers, and a callback for when a blocked stream may continue. */
+  /** Sets the record of the stream's delivered content, and a callback that is called when `blocked` becomes false. */
   beginsWith(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
     this.#onUnblocked = onUnblocked
   }
 
-  /** Writes complete frames, and the response head before the first frames. Returns false to pause the provider. */
+  /** Writes complete frames, after the response head if necessary. Returns false if the caller should stop writing. */
   write(frames: string): boolean {
     return this.ended || this.gone || this.#send(frames, "")
   }
 
-  /** Writes these frames and ends the stream. */
+  /** Writes the last frames and ends the stream. */
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // Does not use the callback of `end`, which does not distinguish a socket that took the last write from a destroyed
-    // socket.
+    // Node's `end` also accepts a callback, but calls it even if the socket was destroyed before it took the last write.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()
   }
 
-  /** Writes a whole response. */
+  /** Writes a JSON response with status 200. */
   writeWhole(body: string): void {
     if (this.ended || this.gone) return
     this.ended = true
@@ -104,7 +106,7 @@ export class ClientResponse {
     this.#expectTaking()
   }
 
-  /** Writes an error response if nothing was written before. */
+  /** Writes an error response, unless the response head was already written. */
   refuse(refusal: WireErrorBody): void {
     if (this.committed || this.gone) return
     this.ended = true
@@ -114,7 +116,7 @@ export class ClientResponse {
     })
   }
 
-  /** Must be called when the connection is closed or this response is finished. */
+  /** Must be called once, when the response is finished or the connection is closed earlier. */
   close(): void {
     if (this.#marks !== undefined) this.#settings.counters.openStreams -= 1
     this.gone ||= !this.ended || this.#marks?.isEmpty === false
@@ -142,15 +144,15 @@ export class ClientResponse {
     const bytes = Buffer.byteLength(frames)
     this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
-    // Text with one byte per character is written faster as latin1.
+    // Node writes text faster as latin1, which is correct only if each character has one byte.
     const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
     if (!hasRoom && !this.blocked) this.#block()
     return hasRoom
   }
 
-  /** The callback of every write of a stream. The socket takes writes in the order in which they were written. */
+  /** Marks the content of the oldest pending write as delivered. Node calls this for each write, in order. */
   readonly #taken = (error?: Error | null): void => {
-    // Node reports a write that was pending when the connection was reset like a write that the socket took.
+    // Node reports success even for a write that was pending when the connection was reset.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
@@ -166,7 +168,7 @@ export class ClientResponse {
     })
   }
 
-  /** Lets Node close a connection without progress. Node also sees the progress within one large write. */
+  /** Lets Node close the connection after a time without progress. Progress within one large write counts. */
   #expectTaking(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)

@@ -1,28 +1,29 @@
 /**
- * A queue of marks, one per pending write: the content sent up to and including that write.
+ * `DeliveryMarks` is a queue with one mark for each pending write of a stream: a write that the client's socket has not
+ * taken yet. A mark contains the number of characters and of deltas that were sent up to and including its write.
  *
  * A write without content has a mark too, because the socket confirms writes, not content. The queue is a ring of
- * numbers, so that a stream allocates nothing per write; it grows with the number of writes that a slow socket leaves
- * pending.
+ * numbers, so that a write allocates no memory. The ring grows if more writes are pending than it has room for.
  */
 const INITIAL_MARKS = 8
 
 export class DeliveryMarks {
-  /** The marks: numbers of characters and deltas, alternating. */
+  /** The marks. Each mark takes two items: the number of characters, then the number of deltas. */
   #ring: Array<number> = new Array(INITIAL_MARKS * 2).fill(0)
   #capacity = INITIAL_MARKS
   #first = 0
   #waiting = 0
 
-  /** The number of characters in the last shifted mark; `deltas` is its number of deltas. */
+  /** The number of characters in the mark that `shift` removed last. */
   characters = 0
+  /** The number of deltas in the mark that `shift` removed last. */
   deltas = 0
 
   get isEmpty(): boolean {
     return this.#waiting === 0
   }
 
-  /** Adds the mark of a write: the total characters and deltas sent, including this write. */
+  /** Adds the mark of a new write. Both numbers are totals of the stream, including this write. */
   push(characters: number, deltas: number): void {
     if (this.#waiting === this.#capacity) this.#grow()
     const at = ((this.#first + this.#waiting) % this.#capacity) * 2
@@ -31,7 +32,7 @@ export class DeliveryMarks {
     this.#waiting += 1
   }
 
-  /** Removes the mark of the oldest pending write, which the socket took. Returns false if no write was pending. */
+  /** Removes the mark of the oldest pending write. Returns false if no write is pending. */
   shift(): boolean {
     if (this.#waiting === 0) return false
     this.characters = this.#ring[this.#first * 2] as number

@@ -1,6 +1,6 @@
 /**
- * The request listener of the inference routes. It keeps the open exchanges, and the ports and settings that they
- * share.
+ * The relay serves the requests to the inference routes. It stores the open exchanges, and the ports and settings that
+ * all exchanges share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -22,7 +22,7 @@ import * as Ticker from "./Ticker.ts"
 /** The ports that the relay needs. */
 export type RelayRequirements = RelayPorts | Upstreams
 
-/** A request that is being served, in any protocol. */
+/** A request whose handling is not finished, in any protocol. */
 interface OpenExchange {
   readonly start: (onOver: () => void) => void
   readonly close: () => void
@@ -33,7 +33,7 @@ interface Entry extends Indexed {
   readonly exchange: OpenExchange
 }
 
-/** A path, and the factory of the exchanges that serve its requests. */
+/** A path, and the function that creates an exchange for each request to this path. */
 export interface RelayRoute {
   readonly path: string
   readonly open: (
@@ -59,7 +59,7 @@ export interface RelayOptions {
 
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
-  /** Ends every open request that is not about to end by itself. */
+  /** Ends every open request, except requests whose response is already complete. */
   readonly cutAll: () => void
 }
 
@@ -110,7 +110,7 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // Starts after the rest of the first packet is parsed, so that a small body is complete when it is read.
+        // Node parses the rest of the first packet before the next tick. A small body is then complete when it is read.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())

@@ -1,10 +1,10 @@
 /**
- * The HTTP side of one relayed request, from the request headers to the last byte of the response.
+ * `RelayExchange` is the HTTP side of one relayed request, from the request headers to the last byte of the response.
  *
- *     authenticate ─▶ read the body ─▶ parse ─▶ RelayRequest ─▶ write a whole response, or refuse
+ *     authenticate ─▶ read the body ─▶ parse ─▶ RelayRequest ─▶ write a whole response or an error
  *
- * The steps follow the order of checks (docs/reference/inference.md#a11). The use case `RelayRequest` takes the parsed
- * request to its settlement; for each route it calls {@link RelayExchange.attempt}.
+ * docs/reference/inference.md#a11 specifies the order of the steps. The use case `RelayRequest` handles the parsed
+ * request up to its settlement. It calls {@link RelayExchange.attempt} for each route that it tries.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
@@ -49,9 +49,9 @@ export interface BodyLimits {
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
   readonly authenticator: ApiKeyAuthenticator["Type"]
   readonly relayRequest: RelayRequest
-  /** Runs an effect as a fiber, for steps that few requests need. */
+  /** Runs an effect in a new fiber, for steps that few requests need. */
   readonly run: Run
-  /** Forks an effect, for inference routes that do not use the relay. */
+  /** Runs an effect in a new fiber and returns the fiber, for inference routes that have no `RelayExchange`. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>
   readonly limits: BodyLimits
   readonly wallMillis: () => number
@@ -60,7 +60,7 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
 
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
-/** The error of a request that is still open at the end of the drain. The client should repeat it on another server. */
+/** The error for requests that are still open when the drain ends. Clients should repeat them on another server. */
 const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
 
 export class RelayExchange<Request extends InferenceRequest> implements RelayConnection<Request> {
@@ -133,7 +133,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#settings.relayRequest(this, principal, read.right, (exit) => this.#end(exit))
   }
 
-  /** Is called when the client disconnects. The use case replaces it once it has the request. */
+  /** Handles a disconnect of the client. The use case replaces this callback when it receives the request. */
   onDisconnect: () => void = () => this.#end(CLIENT_GONE)
 
   nowMillis(): number {
@@ -174,7 +174,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     })
   }
 
-  /** Must be called when the connection is closed or this response is finished. */
+  /** Must be called once, when the response is finished or the connection is closed earlier. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
@@ -182,13 +182,16 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.onDisconnect()
   }
 
-  /** Ends a request at the end of the drain as if the client had disconnected, unless it is about to end by itself. */
+  /**
+   * Ends this request because the drain has ended: sends an error, and settles the request as if the client had
+   * disconnected. Does nothing if the response is already complete.
+   */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return
     this.#failed = true
     this.#attempt?.abort()
     if (this.#response.committed) {
-      // The delivered part is certain only when the socket has taken all of it.
+      // The amount of delivered content is final only when the socket has taken the last byte.
       this.#response.onTaken = () => this.onDisconnect()
       this.#response.end(this.#errorFrames(DRAINED))
     } else {
@@ -197,7 +200,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     }
   }
 
-  /** Runs a step. An exception ends the request. */
+  /** Runs a step. An exception in the step ends this request. */
   #step(step: () => void): void {
     try {
       step()
@@ -214,7 +217,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
       else exit.value?.()
       this.#count()
     } catch (defect) {
-      // Rethrowing would stop the callbacks of other requests that were settled together with this request.
+      // Rethrowing would skip the callbacks of other requests that were settled in the same batch.
       this.#settings.alarm(this.requestId, Cause.die(defect))
       this.#nodeResponse.destroy()
     }
@@ -233,7 +236,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#response.refuse(this.#descriptor.errorBody(error, this.requestId))
   }
 
-  /** Returns the frames that end a stream with an error. Only the attempt knows their format. */
+  /** Returns the frames that end a stream with an error. Their content can depend on the frames that were sent. */
   #errorFrames(error: RelayError): string {
     return this.#attempt?.errorFrames(error) ?? ""
   }

@@ -1,18 +1,21 @@
 /**
- * The relay's counters: plain numbers, which change while bytes pass and which the metrics port reads. No label names a
- * provider.
+ * `RelayCounters` holds the relay's counters as plain numbers. The relay updates the counters while bytes pass, and the
+ * metrics endpoint reads them. No label of these metrics contains the name of a provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { ReservedMemory } from "../../http/MemoryReservation.ts"
 
-/** The outcome of a request, as counted by the metrics. */
+/** The labels by which the metrics count finished requests. */
 export interface Outcome {
   readonly protocol: Protocol
-  /** The status that the client received; 499 if the client disconnected earlier. */
+  /** The HTTP status that was sent; 499 if the client disconnected before a status was sent. */
   readonly status: number
-  /** `broken`: the stream ended with an error after status 200. `left`: the client disconnected before the end. */
+  /**
+   * `complete`: the whole response was sent. `refused`: the status was not 200. `broken`: the stream ended with an error
+   * after status 200. `left`: the client disconnected before the end of the response.
+   */
   readonly ending: "complete" | "refused" | "broken" | "left"
 }
 
@@ -20,29 +23,29 @@ export interface FinishedRequests extends Outcome {
   readonly count: number
 }
 
-/** A request that is over. Its times are in milliseconds since acceptance. */
+/** A finished request. Both times are in milliseconds since the server received the request headers. */
 export interface FinishedRequest extends Outcome {
-  /** The time to the first delta; undefined without a delta. */
+  /** The time until the first delta was written; undefined if no delta was written. */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }
 
 export class RelayCounters {
-  /** The number of requests that have not ended, including their settlement. */
+  /** The number of requests that the relay has not finished. */
   openRequests = 0
   /** The number of event streams that are being sent to clients. */
   openStreams = 0
-  /** The number of open exchanges with providers. */
+  /** The number of open HTTP requests to providers. */
   openExchanges = 0
   /** The memory reserved for request bodies. */
   readonly bodyMemory = new ReservedMemory()
   /** The memory reserved for forms, source images and image responses. */
   readonly imageMemory = new ReservedMemory()
-  /** The number of response bytes written to sockets, without headers. */
+  /** The number of response bytes written to sockets, not counting headers and chunk framing. */
   responseBytes = 0
-  /** The number of content deltas written to clients. */
+  /** The number of content deltas that clients' sockets have taken. */
   deltas = 0
-  /** Is called for every request that is over. */
+  /** A callback that is called for each finished request. */
   onFinished: (request: FinishedRequest) => void = () => {}
   readonly #finished = new Map<string, FinishedRequests>()
 

@@ -1,6 +1,6 @@
 /**
- * The descriptor of an inference protocol: its path, and functions that read a request, translate a response and encode
- * an error. The relay itself contains no protocol-specific code.
+ * `RelayProtocol` describes an inference protocol to the relay: the path, and the functions that read a request,
+ * translate a response and encode an error. The relay itself contains no protocol-specific code.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -16,48 +16,51 @@ import type { UpstreamRefusal } from "../../wire/UpstreamRefusal.ts"
 
 export type { ProviderNames } from "../../wire/Redaction.ts"
 
-/** The error in a response with a 2xx status. Some providers send a refusal in this way. */
+/** The error of a response that has a 2xx status, but whose body reports an error or cannot be used. */
 export type ResponseFailure = UpstreamRefusal
 
 /** The result of translating one event of a provider's stream. */
 export interface Translation {
   /** Complete frames for the client; empty if the client does not get the event. */
   readonly frames: string
-  /** The content that these frames deliver. */
+  /** The content in `frames`: text, reasoning, refusals and tool calls. */
   readonly content: string
-  /** The positions in the content from which a choice other than the first one continues. */
+  /** The positions in `content` at which the choice changes. Omitted if all content belongs to the first choice. */
   readonly turns?: ReadonlyArray<Turn> | undefined
   readonly usage: ReportedUsage | undefined
-  /** `complete` or the failure if this event ends the stream; otherwise undefined. */
+  /** `complete` or the failure if this event ends the stream; undefined if the stream continues. */
   readonly end: "complete" | ResponseFailure | undefined
 }
 
-/** Translates one stream and keeps state between events. */
+/** Translates the events of one stream, and stores state between the events. */
 export interface StreamTranslator {
   readonly translate: (event: SseEvent) => Translation
-  /** Handles the end of a provider's stream without an event that marks the end. */
+  /** Handles a provider's stream that was closed without an event that marks its end. */
   readonly close: () => Translation
-  /** Returns the frames that end this stream with an error. Declared if they depend on the frames sent before. */
+  /**
+   * Returns the frames that end this stream with an error. A protocol declares this function only if its error frames
+   * depend on the frames that were sent before.
+   */
   readonly fail?: (error: RelayError, requestId: string) => string
 }
 
-/** A whole response that was rewritten for the client. */
+/** A whole response (not a stream) that was rewritten for the client. */
 export interface TranslatedResponse {
   readonly body: string
   readonly content: string
   readonly usage: ReportedUsage | undefined
 }
 
-/** The gateway's own values in a rewritten response. */
+/** The values in a rewritten response that come from the gateway, not from the provider. */
 export interface ResponseContext {
-  /** The request id. Each protocol derives the ids of its objects from the request id. */
+  /** The request id, from which each protocol derives the ids in its responses. */
   readonly requestId: RequestId
   readonly publicName: string
   /** The creation time in whole seconds since the Unix epoch. */
   readonly createdAtSeconds: number
 }
 
-/** One inference protocol. A protocol without streams has no `stream` and reads no request as streamed. */
+/** An inference protocol. If `stream` is undefined, `read` refuses requests for a stream. */
 export interface RelayProtocol<Request extends InferenceRequest> {
   readonly protocol: Protocol
   /** The path that clients call. */
@@ -66,13 +69,13 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   readonly upstreamPath: string
   readonly read: (body: Buffer) => Either.Either<Request, InvalidRequest>
   /**
-   * Returns the upstream body for one route: the client's bytes, except for the members that select the model and the
-   * usage report.
+   * Returns the request body for the provider of one route. Only the JSON members that select the model and request a
+   * usage report differ from the client's body.
    */
   readonly bodyFor: (request: Request, upstreamModel: string) => Uint8Array
-  /** Returns the upstream headers: the client's headers on the allow-list, and the headers that the protocol needs. */
+  /** Returns the request headers for the provider: those that the protocol requires, and allowed client headers. */
   readonly headersFor: (clientHeaders: NodeJS.Dict<string | Array<string>>, streamed: boolean) => Record<string, string>
-  /** Rewrites a whole response. */
+  /** Rewrites a provider's whole response for the client. */
   readonly translate: (
     request: Request,
     context: ResponseContext,
@@ -80,35 +83,35 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   ) => Either.Either<TranslatedResponse, ResponseFailure>
   /** Returns the usage that a whole response reports, even if the response cannot be delivered. */
   readonly usageOf: (response: JsonObject) => ReportedUsage
-  /** Returns the meaning of a provider's refusal (any status except 2xx). Its text no longer names the provider. */
+  /** Classifies a provider's response without a 2xx status. The error text in the result does not name the provider. */
   readonly refusal: (
     status: number,
     retryAfter: string | undefined,
     body: Buffer,
     names: ProviderNames
   ) => UpstreamRefusal
-  /** Returns the response to a request that fails before any byte of a response was sent. */
+  /** Returns the error response to a request that fails before any byte of its response was sent. */
   readonly errorBody: (error: RelayError, requestId: string) => WireErrorBody
   readonly stream?: StreamProtocol<Request>
 }
 
-/** The part of a protocol that only streamed requests use. */
+/** The part of a protocol that only requests for a stream use. */
 export interface StreamProtocol<Request extends InferenceRequest> {
   readonly translator: (request: Request, context: ResponseContext) => StreamTranslator
-  /** Translates a whole response to a streamed request into the frames of a stream. */
+  /** Translates a provider's whole response into the frames of a stream, if the client requested a stream. */
   readonly fromWholeResponse: (
     request: Request,
     context: ResponseContext,
     body: Buffer
   ) => Either.Either<Translation, ResponseFailure>
   /**
-   * Returns complete frames that report an error after status 200 and end the stream. A translator's `fail` replaces
-   * them.
+   * Returns the frames that report an error after status 200 and end the stream. Not used if the translator declares
+   * `fail`.
    */
   readonly errorFrames: (error: RelayError, requestId: string) => string
 }
 
-/** A protocol that has streams. */
+/** A protocol that supports streams. */
 export interface StreamingProtocol<Request extends InferenceRequest> extends RelayProtocol<Request> {
   readonly stream: StreamProtocol<Request>
 }

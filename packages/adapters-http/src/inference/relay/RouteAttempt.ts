@@ -1,10 +1,9 @@
 /**
- * One attempt at one route: sends the request, waits for the response head, and distinguishes response, refusal and
- * failure. Two subclasses read the response: `StreamAttempt` and `WholeAttempt`.
+ * `RouteAttempt` sends one request to the provider of one route, waits for the response head, and distinguishes a
+ * response, a refusal and a failure. The subclasses `StreamAttempt` and `WholeAttempt` read the response body.
  *
- *     waiting ──2xx──▶ streaming | collecting ──▶ over
- *        │                         └─ body of a response
- *        └─────else──▶ refused ─ body of a refusal ─▶ over
+ *     waiting ── status 2xx ───▶ streaming | collecting (read the response body) ──▶ over
+ *        └────── other status ─▶ refused (read the error body) ────────────────────▶ over
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import type { Attempt, AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
@@ -35,7 +34,7 @@ export interface AttemptSettings {
   readonly keepaliveMillis: number
   /** The maximum size of a whole response, in bytes. */
   readonly responseBytes: number
-  /** Logs details for operators; clients do not see them. */
+  /** Logs a warning for operators. The details may name the provider, because clients never receive them. */
   readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
 }
 
@@ -48,7 +47,7 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The timeout for the body of a refusal. After it, the refusal is handled by its status alone. */
+/** The longest pause while the body of a refusal arrives. After it, the part that has arrived is used. */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -57,9 +56,9 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   protected readonly settings: AttemptSettings
   protected readonly callback: Callback<Attempt, FailedAttempt>
   protected phase: "waiting" | "streaming" | "collecting" | "refused" | "over" = "waiting"
-  /** The time at which the provider's last bytes arrived. */
+  /** The `performance.now()` time from which the silence of the provider is measured. */
   protected receivedAtMillis: number
-  /** True once the use case has received the whole response. */
+  /** True once a whole response (not a stream) was passed to the use case. */
   completed = false
   readonly #startedAtMillis: number
   #exchange: UpstreamExchange | undefined
@@ -76,11 +75,11 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.#startedAtMillis = this.receivedAtMillis = performance.now()
   }
 
-  /** Returns the phase that reads the body after a 2xx head; undefined if the body cannot be a response. */
+  /** Returns the phase that reads the body of a 2xx response; undefined if the content type shows it to be unusable. */
   protected abstract phaseAfter(head: UpstreamHead): "streaming" | "collecting" | undefined
-  /** Handles bytes of a stream. Returns false to pause the provider. */
+  /** Handles the next bytes of a stream. Returns false to pause reading from the provider. */
   protected abstract onStreamChunk(chunk: Buffer): boolean
-  /** Handles the end of a stream that no event has announced. */
+  /** Handles the end of the bytes of a stream. */
   protected abstract onStreamEnd(): void
   protected abstract onWholeBody(body: Buffer): void
   start(upstreamRequest: UpstreamRequest): void {
@@ -96,7 +95,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     else this.#close(this.#verdict)
   }
 
-  /** Ends the attempt because the client disconnected, without a verdict on the provider. */
+  /** Ends the attempt without a verdict on the provider, because the client disconnected or the drain has ended. */
   abort(): void {
     this.finish("undecided")
   }
@@ -158,7 +157,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     }
   }
 
-  /** Returns true if nothing arrived that the provider could bill us for. */
+  /** Returns true while nothing has arrived for which the provider could bill us. */
   protected untouched(): boolean {
     return this.phase === "waiting"
   }
@@ -167,7 +166,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.fail({ error: new UpstreamFailed({ cause: reason }), retryElsewhere }, "failed")
   }
 
-  /** Handles an unusable response after a 2xx head: a failure, or a refusal in the body. */
+  /** Handles a 2xx response whose body reports an error or cannot be used. */
   protected unusable(error: ResponseFailure): void {
     const failed = error._tag === "UpstreamFailed"
     const retryElsewhere = error._tag === "TechnicalLimit" || (failed && this.untouched())
@@ -182,15 +181,15 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       this.callback(Exit.fail(failed))
       return
     }
-    // The part delivered before the failure is certain only when the socket has taken all of it.
+    // The amount of delivered content is final only when the socket has taken the last byte.
     response.onTaken = () => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false }))
     response.end(this.errorFrames(failed.error))
   }
 
-  /** Returns the frames that report an error after the status was sent. */
+  /** Returns the frames that report an error to the client after the status was sent. */
   abstract errorFrames(error: RelayError): string
 
-  /** Ends the attempt, and closes the exchange with the verdict on the provider. */
+  /** Ends the attempt, closes the HTTP request to the provider and records the verdict on the provider. */
   protected finish(verdict: Verdict): void {
     if (this.phase === "over") return
     this.phase = "over"
@@ -220,7 +219,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       return
     }
     const phase = this.phaseAfter(head)
-    if (phase === undefined) this.broken(`responded with ${head.contentType || "no content-type"}`, false)
+    if (phase === undefined) this.broken(`unexpected content-type: ${head.contentType || "none"}`, false)
     else this.phase = phase
   }
 
@@ -236,7 +235,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return true
   }
 
-  /** Runs a step of a callback. An exception fails only this request, not the caller. */
+  /** Runs the code of a callback. An exception in this code fails only this request and is not rethrown. */
   #step(step: () => void): void {
     try {
       step()

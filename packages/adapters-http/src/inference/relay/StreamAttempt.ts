@@ -1,8 +1,8 @@
 /**
- * An attempt whose response is an event stream, translated and written as it arrives: one write per chunk from the
- * provider, counted as delivered when the socket has taken the write.
+ * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from the
+ * provider leads to at most one write. Content counts as delivered once the client's socket has taken its write.
  *
- * The status is sent with the first frame, or with the first keepalive; until then another route can still respond.
+ * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -17,7 +17,7 @@ import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteA
 import { usageIn } from "./UpstreamFailure.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
-/** The time a provider has to close a complete stream, so that its connection can be reused. */
+/** The time that a provider has to close a complete stream. Only then can its connection be reused. */
 const CLOSING_MILLIS = 1_000
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
@@ -29,9 +29,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   readonly #stream: StreamProtocol<Request>
   readonly #translator: StreamTranslator
   readonly #decoder = new SseDecoder()
-  /** True once something arrived that the provider could bill us for. */
+  /** True once something has arrived for which the provider could bill us. */
   #touched = false
-  /** The time at which the client's stream was complete, while the provider has not closed its stream yet. */
+  /** The `performance.now()` time at which the client's stream was complete. The provider may close its stream later. */
   #completedAtMillis: number | undefined
 
   constructor(
@@ -56,8 +56,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected phaseAfter(head: UpstreamHead): "streaming" | "collecting" {
-    // Providers declare event streams with any content type. A body that is not an event stream contains no events and
-    // fails as empty.
+    // Some providers declare a wrong content type for event streams, so each type except JSON is read as a stream. A body
+    // without events fails as an empty stream.
     return JSON_TYPE.test(head.contentType) ? "collecting" : "streaming"
   }
 
@@ -105,7 +105,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return !this.#touched && this.phase !== "collecting"
   }
 
-  /** Translates and writes events. Returns false to pause the provider. */
+  /** Translates and writes events. Returns false to pause reading from the provider. */
   #relay(events: ReadonlyArray<SseEvent>): boolean {
     if (events.length > 0) this.receivedAtMillis = performance.now()
     let frames = ""
@@ -118,7 +118,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return frames === "" ? !this.target.response.blocked : this.target.response.write(frames)
   }
 
-  /** Writes `framesBefore` and the frames of this translation, and ends the stream if this translation ends it. */
+  /** Writes `framesBefore` and the frames of the translation. Ends the stream if `translation.end` is defined. */
   #pass(framesBefore: string, translation: Translation): boolean {
     const { response } = this.target
     this.#take(translation)

@@ -1,6 +1,6 @@
 /**
- * One timer for all open requests. At every tick, each request checks its keepalive and its timeouts. A timer per
- * request would cost more than the request.
+ * `Ticker` is one timer for all open requests. At every tick, each request checks its timeouts and whether a keepalive
+ * is due. A separate timer for each request would be too expensive.
  */
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ export const make = (everyMillis: number): Effect.Effect<Ticker, never, Scope.Sc
       (timer) =>
         Effect.sync(() => {
           clearInterval(timer)
-          // No further tick follows, so every timeout expires now.
+          // This is the last tick, so every timeout expires now.
           ticker.tick(Number.POSITIVE_INFINITY)
         })
     )

@@ -1,6 +1,6 @@
 /**
- * Interprets a provider's refusal or unusable response: for the circuit breaker, the choice of another route, the
- * recorded usage, and the text that the client sees (docs/reference/inference.md#f6).
+ * These functions interpret a provider's refusal or unusable response. The circuit breaker, the choice of another
+ * route, the recorded usage and the error text for the client depend on them (docs/reference/inference.md#f6).
  */
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
@@ -11,13 +11,13 @@ import type { ProviderNames } from "../../wire/Redaction.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**
- * The statuses after which the route cannot work for any request: the provider refuses our API key, or our account is
- * empty. A 403 or 404 may mean the same, but may also concern one request (a flagged input, an unknown resource), and
- * one client's request must not disable the route for all others.
+ * The statuses after which the route cannot work for any request: the provider refuses our API key, or our account with
+ * the provider is empty. A 403 or 404 may have the same causes, but may also concern a single request (a flagged input,
+ * an unknown resource). One client's request must not disable the route for all other clients.
  */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402])
 
-/** The statuses that refuse one request or all requests. They do not show that the provider is failing. */
+/** The statuses that refuse a single request or all requests. They do not prove that the provider is failing. */
 const REFUSING: ReadonlySet<number> = new Set([403, 404])
 
 export const verdictOf = (status: number, error: AttemptError): Verdict =>
@@ -27,14 +27,17 @@ export const verdictOf = (status: number, error: AttemptError): Verdict =>
       ? "failed"
       : "served"
 
-/** Another route is tried unless every provider would refuse the request. A refused request is not billed to us. */
+/**
+ * Allows another route unless every provider would refuse the request. Providers do not bill refused requests, so
+ * another attempt is safe.
+ */
 export const refusedAttempt = (error: AttemptError): FailedAttempt => ({
   error,
   retryElsewhere: error._tag !== "UpstreamRejected" && error._tag !== "RequestTooLarge"
 })
 
 /**
- * Returns the usage that an undeliverable response reports. It is recorded, but charged to no customer
+ * Returns the usage that an undeliverable response reports. This usage is recorded, but charged to no customer
  * (docs/reference/billing.md#c11).
  */
 export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body: Buffer): ReportedUsage => {
@@ -46,14 +49,14 @@ export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body
   }
 }
 
-/** Parts of host names that identify no provider. */
+/** The parts of host names that identify no provider. */
 const GENERIC_LABELS: ReadonlySet<string> = new Set(["api", "www", "localhost"])
 
-/** Returns the words that identify the provider. They are removed from the text of refusals. */
+/** Returns the names of the model and the provider, so that error texts can be cleared of the provider's names. */
 export const providerNames = (publicName: string, { provider, route }: Candidate): ProviderNames => {
   const { host, hostname } = new URL(provider.baseUrl)
   const labels = hostname.split(".")
-  // The last label is a country or a category; an IP address contains no name to hide.
+  // The last label is a top-level domain, which identifies no provider. An IP address contains no name.
   const named = /^[\d.:[\]]+$/.test(hostname) ? [] : labels.slice(0, Math.max(1, labels.length - 1))
   return {
     publicName,

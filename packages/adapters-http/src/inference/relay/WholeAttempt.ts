@@ -1,6 +1,6 @@
 /**
- * An attempt that reads the whole response, translates it and passes it to the use case, which settles the request
- * before the response is written.
+ * `WholeAttempt` reads a response that is not a stream, translates it and passes it to the use case. The use case settles
+ * the request before the response is written.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -30,7 +30,7 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
     this.#delivery = delivery
   }
 
-  /** Returns no frames: the status is sent only together with the whole response. */
+  /** Returns no frames, because the status is sent only together with the whole response. */
   errorFrames(): string {
     return ""
   }

@@ -5,8 +5,9 @@ import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { errorBody } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
+import { jsonHeaders, withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
 import { errorFrame } from "./ResponsesErrors.ts"
-import { type ResponsesRequest, readResponsesRequest, responsesBodyFor } from "./ResponsesRequest.ts"
+import { type ResponsesRequest, readResponsesRequest } from "./ResponsesRequest.ts"
 import { responseAsStream, translatedResponse } from "./ResponsesResponse.ts"
 import { ResponsesStream } from "./ResponsesStream.ts"
 
@@ -15,13 +16,10 @@ export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
   path: "/v1/responses",
   upstreamPath: "/responses",
   read: readResponsesRequest,
-  bodyFor: responsesBodyFor,
-  // No client header is passed on. The gateway parses responses, so it requests them uncompressed.
-  headersFor: (_clientHeaders, streamed) => ({
-    "content-type": "application/json",
-    accept: streamed ? "text/event-stream" : "application/json",
-    "accept-encoding": "identity"
-  }),
+  // Streams of this protocol report their usage by default, so only `model` is replaced.
+  bodyFor: withUpstreamModel,
+  // No client header is passed on.
+  headersFor: (_clientHeaders, streamed) => jsonHeaders(streamed),
   translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),
   refusal: refusalOfStatus,

@@ -7,7 +7,7 @@ import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
-import { MemberValues, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
+import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
 
 export interface ResponsesRequest extends InferenceRequest {
@@ -80,13 +80,6 @@ const imageTool = (body: Buffer, tools: ScannedMember | undefined): InvalidReque
 const hasImageTool = (tools: Buffer): boolean =>
   (tools.includes(IMAGE_TOOL) || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asObject(tool)?.type === IMAGE_TOOL)
-
-/**
- * Returns the body for a provider; only the value of `model` is changed. Providers report the usage of a stream by
- * default.
- */
-export const responsesBodyFor = ({ body, members: { model } }: ResponsesRequest, upstreamModel: string): Uint8Array =>
-  model === undefined ? body : splice(body, [{ ...model, text: JSON.stringify(upstreamModel) }])
 
 const isInput = (member: ScannedMember | undefined): boolean =>
   (member?.kind === "string" && member.end - member.start > 2) || (member?.kind === "array" && !member.empty)
