@@ -1,6 +1,6 @@
 /**
- * Servers are killed with SIGKILL again and again while they serve customers. The charges are then compared with the
- * received content, token by token.
+ * Kills servers with SIGKILL repeatedly while they serve customers. Afterwards it compares the charge of each request with
+ * the tokens that the client received.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -15,7 +15,7 @@ const CLIENTS = 32
 const CUSTOMERS = 5
 const CREDIT_USD_MICRO = 5_000_000n
 const DEAD_AFTER_SECONDS = 2
-/** The age that docs/operations.md promises for the last checkpoint of a dead server. */
+/** The maximum age of a dead server's last checkpoint, as docs/operations.md states. */
 const CHECKPOINT_AGE_MILLIS = 5_000
 
 const PLAYS: ReadonlyArray<Play> = [
@@ -24,7 +24,7 @@ const PLAYS: ReadonlyArray<Play> = [
   { deltas: 20, everyMillis: 15, unreported: true },
   { deltas: 60, everyMillis: 25 }
 ]
-/** Longer than any server of this test runs. */
+/** A stream that lasts longer than any server of this test runs. */
 const LONG: Play = { deltas: 1_000, everyMillis: 30 }
 
 interface Server {
@@ -38,13 +38,13 @@ interface Call {
   readonly play: Play
 }
 
-/** Provides the database and the upstream. It serves no requests and settles no orphaned holds. */
+/** A gateway that owns the database and the upstream. It serves no requests and settles no holds of killed servers. */
 let observer: TestGateway
 let customers: ReadonlyArray<Customer>
 
 const stop = signal()
 const calls: Array<Call> = []
-/** The largest checkpoint seen of each request. */
+/** The last checkpoint that the test has seen of each request, in output tokens. */
 const checkpointed = new Map<string, bigint>()
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ const startServer = async (): Promise<Server> => ({
   killedAtMillis: Number.POSITIVE_INFINITY
 })
 
-/** Sends one request after the other to a running server until the test stops it. */
+/** Sends requests to running servers, one after another, until `stopped` returns true. */
 const keepCalling = async (nth: number, servers: ReadonlyArray<Server>, stopped: () => boolean): Promise<void> => {
   for (let round = nth; !stopped(); round++) {
     const alive = servers.filter(({ killedAtMillis }) => killedAtMillis === Number.POSITIVE_INFINITY)
@@ -79,7 +79,7 @@ const rememberCheckpoints = async (): Promise<void> => {
   for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
 }
 
-it(`no request is lost, charged twice or charged beyond what arrived, though servers are killed ${KILLS} times`, async () => {
+it(`loses no request and charges none twice or beyond the received content when servers are killed ${KILLS} times`, async () => {
   const servers = [await startServer(), await startServer()]
   let stopped = false
   const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))
@@ -132,7 +132,7 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
   }
   expect(await observer.audit()).toEqual([])
 
-  // The test proves nothing without these cases.
+  // The test is meaningful only if these cases occurred.
   const orphaned = [...settlements.values()].filter(({ ending }) => ending === "orphaned")
   expect(orphaned.length).toBeGreaterThan(KILLS)
   expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(0)
@@ -142,22 +142,23 @@ it(`no request is lost, charged twice or charged beyond what arrived, though ser
 const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyArray<string> => {
   const received = BigInt(client.deltas.length)
   const faults: Array<string> = []
-  if (row.charged_output > received) faults.push("charged beyond what arrived")
-  if (received === 0n && row.cost_pico > 0n) faults.push("charged for nothing")
+  if (row.charged_output > received) faults.push("charged for more than the client received")
+  if (received === 0n && row.cost_pico > 0n) faults.push("charged although the client received nothing")
   if (row.charged_output < (checkpointed.get(client.requestId) ?? 0n)) faults.push("charged less than its checkpoint")
 
   // A stream that ended just before its server died may not have been settled yet.
   const hadTime = client.endedAtMillis < server.killedAtMillis - CHECKPOINT_AGE_MILLIS
   if (client.ending === "done" && row.ending === "complete") {
-    if (row.charged_output !== received) faults.push("not charged what it used")
-    if (!play.unreported && row.charged_input !== BigInt(PROMPT_TOKENS)) faults.push("prompt not charged as reported")
+    if (row.charged_output !== received) faults.push("the charged output differs from the received output")
+    if (!play.unreported && row.charged_input !== BigInt(PROMPT_TOKENS))
+      faults.push("the charged prompt differs from the reported prompt")
   } else if (client.ending === "done" && hadTime) {
-    faults.push("complete, but not settled as such")
+    faults.push("received completely, but not settled as complete")
   } else if (row.ending !== "orphaned" && row.ending !== "failed") {
-    faults.push("cut, but not settled as orphaned")
+    faults.push("cut, but settled neither as orphaned nor as failed")
   } else {
     const old = client.deltas.filter((at) => at < server.killedAtMillis - CHECKPOINT_AGE_MILLIS).length
-    if (row.charged_output < BigInt(old)) faults.push("its checkpoint was too old")
+    if (row.charged_output < BigInt(old)) faults.push("the last checkpoint was too old")
   }
   return faults
 }

@@ -1,6 +1,6 @@
 /**
- * The database fails under load in many ways while the gateway runs. Delivered content is charged once, nothing is charged
- * twice, and the gateway recovers by itself.
+ * The database fails in several ways while the gateway is under load. Every delivered response is charged exactly once, and
+ * the gateway recovers without help.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +33,7 @@ let postgres: Scope.CloseableScope
 let gateway: TestGateway
 let customer: Customer
 
-/** Durable as in production: committed rows must survive a crash. */
+/** Starts a Postgres that is durable as in production, because committed rows must survive a crash of Postgres. */
 const startPostgres = async (): Promise<string> => {
   postgres = Effect.runSync(Scope.make())
   const started = EmbeddedPostgres.start({ directory, parameters: { max_connections: "50" } })
@@ -70,7 +70,7 @@ const faults = {
          WHERE datname = current_database() AND pid <> pg_backend_pid()`
       )
     }),
-  // Postgres treats the death of a backend as damaged memory: it ends all backends and recovers.
+  // When a backend dies, Postgres assumes that shared memory is damaged. It ends all backends and recovers.
   "a backend is killed": () =>
     ownBackend(async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
@@ -78,7 +78,7 @@ const faults = {
       for (const { pid } of rows) process.kill(pid, "SIGKILL")
       await ended
     }),
-  "the server is stopped, and started when every node has been silent for too long": async () => {
+  "Postgres is stopped until the heartbeat of every node is overdue": async () => {
     const over = signal()
     gateway.upstream.always(asPlayed(over))
     const spanning = Array.from({ length: 5 }, () => open({ deltas: 10_000, everyMillis: 20 }))
@@ -97,7 +97,7 @@ const sequence: ReadonlyArray<keyof typeof faults> = [
   "every connection is ended",
   "a backend is killed",
   "every connection is ended",
-  "the server is stopped, and started when every node has been silent for too long",
+  "Postgres is stopped until the heartbeat of every node is overdue",
   "a backend is killed"
 ]
 
@@ -124,7 +124,7 @@ const wholeAnswer = async (): Promise<void> => {
   answers.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
 }
 
-it(`everything delivered is charged once, through ${sequence.length} failures of the database`, async () => {
+it(`charges every delivered response exactly once through ${sequence.length} database failures`, async () => {
   let stopped = false
   const keepAsking = async (ask: () => Promise<void>) => {
     while (!stopped) {
@@ -171,7 +171,7 @@ it(`everything delivered is charged once, through ${sequence.length} failures of
   expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
   expect(await gateway.audit()).toEqual([])
 
-  // Each client that was not served received a retryable error.
+  // Every refused client received 503 overloaded, which it may retry.
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
 }, 60_000)

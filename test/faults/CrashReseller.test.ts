@@ -1,6 +1,6 @@
 /**
- * Servers are killed while resellers create orders, pay, mint and create keys. A client that receives no response retries.
- * At the end every operation exists once and completely, and the audit finds nothing.
+ * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat mints and reads that receive no
+ * response. At the end every operation is stored either once and completely or not at all, and the audit finds no violation.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
@@ -11,13 +11,13 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 
 const KILLS = 6
 const RESELLERS = 6
-/** Below the limit per minute, which another test covers. */
+/** Fewer mints per reseller than the rate limit per minute allows. */
 const MOST_MINTS = 25
 const TIER_USD_CENTS = 100
 const TIER_USD_MICRO = 1_000_000n
 const TIER_TOKENS = 1_000
 
-/** Provides the database. It takes no payments and serves no requests. */
+/** A gateway that owns the database. It serves no requests of this test. */
 let observer: TestGateway
 let simulatorUrl: string
 const scope = Effect.runSync(Scope.make())
@@ -39,8 +39,8 @@ const startServer = (): Promise<ServerProcess> =>
 
 const servers: Array<ServerProcess> = []
 
-/** Requests whose server died before it responded, by kind. */
-const unanswered = { order: 0, look: 0, mint: 0, key: 0, revoke: 0, read: 0 }
+/** The number of requests whose server was killed before it responded, by kind of request. */
+const unanswered = { order: 0, refresh: 0, mint: 0, key: 0, revoke: 0, read: 0 }
 type About = keyof typeof unanswered
 
 interface Answer {
@@ -48,7 +48,7 @@ interface Answer {
   readonly body: Record<string, unknown>
 }
 
-/** Sends to a server that was running a moment ago. Returns undefined when the server died before it responded. */
+/** Sends a request to one of the servers. Returns undefined if the server is killed before it responds. */
 const tryOnce = async (about: About, token: string, call: string, body?: object): Promise<Answer | undefined> => {
   const [method = "GET", path = "/"] = call.split(" ")
   const server = servers[Math.floor(Math.random() * servers.length)] as ServerProcess
@@ -65,7 +65,7 @@ const tryOnce = async (about: About, token: string, call: string, body?: object)
   }
 }
 
-/** Retries until there is a response. */
+/** Sends a request repeatedly until a server responds. */
 const ask = async (about: About, token: string, call: string, body?: object): Promise<Answer> => {
   for (;;) {
     const answer = await tryOnce(about, token, call, body)
@@ -80,14 +80,14 @@ interface Order {
   readonly quota_usd_micro: number
 }
 
-/** A reseller with a customer, and the responses to its requests. */
+/** A reseller with one customer, and the recorded results of its requests. */
 interface Actor {
   readonly token: string
   readonly userId: string
   readonly customerEmail: string
   readonly tierId: string
   readonly credited: Array<Order>
-  /** The first result of each operation id. */
+  /** The first response to the mint of each operation id. */
   readonly minted: Map<string, Answer>
   readonly keys: Array<{ readonly id: string; readonly secret: string; readonly revoked: boolean }>
 }
@@ -119,7 +119,7 @@ const METHODS = [
   { method: "crypto_bep20", amount_usd_micro: 1_000_123 }
 ]
 
-/** An order whose response was lost is never paid, because no client knows its payment address. */
+/** Creates an order and pays it. If the response is lost, the client cannot pay, because it has no payment instructions. */
 const topUp = async (actor: Actor, round: number): Promise<void> => {
   const made = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
   if (made === undefined || made.status === 503) return
@@ -128,7 +128,7 @@ const topUp = async (actor: Actor, round: number): Promise<void> => {
   const paid = await fetch(`${simulatorUrl}/pay/${order.order_number}`, { method: "POST" })
   expect(paid.status, await paid.text()).toBe(200)
   await until(async () => {
-    const { body, status } = await ask("look", actor.token, `GET /topup/${order.id}`)
+    const { body, status } = await ask("refresh", actor.token, `GET /topup/${order.id}`)
     expect(status, JSON.stringify(body)).toBe(200)
     return body.status === "credited"
   })
@@ -139,13 +139,13 @@ const mint = async (actor: Actor, operationId: string): Promise<void> => {
   const { customerEmail, minted, tierId, token } = actor
   const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
   const answer = await ask("mint", token, "POST /mint", body)
-  // Without quota the operation id stays free.
+  // A mint that is refused for lack of quota does not use up its operation id.
   if (answer.status === 402) return
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   minted.set(operationId, answer)
 }
 
-/** A key whose response was lost cannot be used, because its secret is shown once. */
+/** Creates a key, and revokes it in every second round. A key whose response is lost stays unused: its secret is shown once. */
 const makeKey = async (actor: Actor, round: number): Promise<void> => {
   const made = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
   if (made === undefined) return
@@ -164,7 +164,7 @@ const keepGoing = async (actor: Actor, nth: number, stopped: () => boolean): Pro
   }
 }
 
-it(`orders, mints and keys are there whole or not at all, though servers are killed ${KILLS} times`, async () => {
+it(`orders, mints and keys are stored completely or not at all when servers are killed ${KILLS} times`, async () => {
   servers.push(...(await Promise.all([startServer(), startServer()])))
   const actors = await Promise.all(Array.from({ length: RESELLERS }, (_, nth) => newActor(nth)))
   const progress = () =>
@@ -180,7 +180,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
       await sleep(Math.random() * 100)
       const victim = servers.shift()
       await victim?.kill()
-      // Meanwhile the other server serves alone.
+      // Until the replacement runs, the other server serves all requests.
       replacement = startServer().then((server) => servers.push(server))
     }
     await replacement
@@ -190,7 +190,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
 
   for (const actor of actors) await expectAllThere(actor)
 
-  // An order that was never finished is visible only in the database.
+  // An order whose payment was never opened is not visible to resellers.
   const drafts = await observer.query<{ id: string }>("SELECT id FROM topup_order WHERE provision_state = 'creating'")
   for (const { id } of drafts) {
     for (const { token } of actors) expect((await ask("read", token, `GET /topup/${id}`)).status).toBe(404)
@@ -199,7 +199,7 @@ it(`orders, mints and keys are there whole or not at all, though servers are kil
   for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
   expect(await observer.audit()).toEqual([])
 
-  // The test proves nothing without these cases.
+  // The test is meaningful only if these cases occurred.
   expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(KILLS / 2)
   expect(progress()).toBeGreaterThan(KILLS * RESELLERS)
 }, 60_000)

@@ -1,6 +1,6 @@
 /**
- * A gateway whose database refuses connections, closes them or does not respond. No request is free, no valid key is
- * refused as invalid, open requests finish, and they are charged when the database is back.
+ * Tests a gateway whose database refuses connections, closes them or does not respond. The gateway serves no new request and
+ * refuses no valid key as invalid. Open requests finish and are charged, at the latest when the database is back.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -14,10 +14,10 @@ import { chunk, completion, usage, usageChunk } from "../support/upstream/ChatWi
 import { done, event, json, script, signal, until as when } from "../support/upstream/Script.ts"
 
 const messages = [{ role: "user" as const, content: "Say hello." }]
-/** The maximum time of a refusal in any state of the database. */
+/** The time within which the gateway must refuse a request, whatever the state of the database. */
 const PATIENCE_MILLIS = 6_500
 
-/** A gateway whose database can disappear and return. */
+/** A gateway, and functions that make its database unavailable and available again. */
 interface Setting {
   readonly gateway: TestGateway
   readonly goAway: () => Promise<void>
@@ -25,7 +25,7 @@ interface Setting {
   readonly close: () => Promise<void>
 }
 
-/** The database is closed as for maintenance. */
+/** Makes the database refuse connections, as for maintenance. */
 const closedDatabase = async (): Promise<Setting> => {
   const gateway = await TestGateway.start()
   const { database } = gateway.database.settings
@@ -41,7 +41,7 @@ const closedDatabase = async (): Promise<Setting> => {
   }
 }
 
-/** The connection to the database breaks. */
+/** Connects the gateway to its database through a proxy, the cable. `breakIt` makes the cable fail. */
 const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setting> => {
   const scope = await Effect.runPromise(Scope.make())
   const host = inject("postgresSocketDir")
@@ -64,7 +64,7 @@ const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setti
 const refusalOf = (call: Promise<unknown>): Promise<APIError> =>
   call.then(
     () => {
-      throw new Error("it was served")
+      throw new Error("the request was not refused")
     },
     (error: unknown) => {
       if (error instanceof APIError) return error
@@ -86,10 +86,10 @@ const revokedKey = (gateway: TestGateway): Promise<string> =>
 
 describe.concurrent("while the database", () => {
   it.each<readonly [does: string, set: () => Promise<Setting>]>([
-    ["takes no connections", closedDatabase],
-    ["hangs up", brokenCable((cable) => cable.cut())],
-    ["says nothing", brokenCable((cable) => cable.freeze())]
-  ])("%s, requests are refused as overloaded, and open requests finish and are charged", async (_, set) => {
+    ["refuses connections", closedDatabase],
+    ["closes its connections", brokenCable((cable) => cable.cut())],
+    ["does not respond", brokenCable((cable) => cable.freeze())]
+  ])("%s, new requests receive 503 overloaded, and open requests finish and are charged", async (_, set) => {
     const { gateway, goAway, comeBack, close } = await set()
     const { upstream } = gateway
     const clientOf = (apiKey: string) =>
@@ -99,7 +99,7 @@ describe.concurrent("while the database", () => {
     const revoked = await revokedKey(gateway)
     const probe = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
 
-    // One stream and one whole response are open at that moment.
+    // One request for a stream and one for a whole response are open when the database fails.
     const goOn = signal()
     const hello = event(chunk({ content: " hello" }))
     const answer = json(completion({ content: [" hello"], usage: usage(70, 1) }))
@@ -123,7 +123,7 @@ describe.concurrent("while the database", () => {
       refusalOf(client.chat.completions.create({ ...asking, stream: true })),
       refusalOf(clientOf(stranger.key).chat.completions.create(asking)),
       refusalOf(clientOf(stranger.key).models.list().then()),
-      // Without the database the gateway cannot see that this key is revoked.
+      // Without the database the gateway cannot read that this key is revoked, so the refusal is the same.
       refusalOf(clientOf(revoked).chat.completions.create(asking))
     ])
     for (const refusal of refusals) {

@@ -1,6 +1,6 @@
 /**
- * Failover between providers: the next one is used while no byte has reached the client, there is one charge for any
- * result, and a provider that fails, is full or refuses our account is skipped.
+ * Failover between providers. While no content has reached the client, a failed request is sent to the next provider. The
+ * customer pays once. A provider that keeps failing, is at its concurrency limit or refuses our account is skipped.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI, { APIError } from "openai"
@@ -46,7 +46,7 @@ afterAll(async () => {
   await second.close()
 })
 
-/** Every case has its own providers without earlier failures, because a new catalog creates new routes. */
+/** Numbers the test cases. Each case has providers with new names, so that no failures of earlier cases count for them. */
 let generation = 0
 const useProviders = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
   generation += 1
@@ -107,7 +107,7 @@ const good = (streamed: boolean): Script =>
     ? stream(chatFrames({ content: [HELLO], usage: usage(7, 1) }))
     : json(completion({ content: [HELLO], usage: usage(7, 1) }))
 
-/** The number of requests to each upstream, and the decrease of the balance in micro-USD. */
+/** Adds the number of requests to each upstream, and the decrease of the balance in micro-USD. */
 const observed = async (call: () => Promise<Heard>) => {
   const asked = [gateway.upstream.requests.length, second.requests.length] as const
   const before = await gateway.balanceUsdMicro()
@@ -120,7 +120,7 @@ const observed = async (call: () => Promise<Heard>) => {
   }
 }
 
-/** A call that has reached the first upstream. */
+/** Starts a call and waits until the first upstream has received its request. */
 const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promise<Heard> }> => {
   const { length } = gateway.upstream.requests
   const end = call()
@@ -128,7 +128,7 @@ const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promis
   return { end }
 }
 
-/** A whole JSON response to a request for a stream. */
+/** A complete HTTP response with a stream of one content delta. */
 const SHORT_ANSWER = [
   "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
   `data: ${JSON.stringify(chunk({ content: HELLO }, "stop"))}\n\ndata: [DONE]\n\n`
@@ -138,19 +138,19 @@ const GOOD_DEBIT = 7n + 2n
 
 describe.each([
   ["a stream", true],
-  ["a whole answer", false]
+  ["a whole response", false]
 ])("%s", (_, streamed) => {
   it.each<readonly [fault: string, script: Script]>([
-    ["hangs up", closeAtOnce],
+    ["closes the connection", closeAtOnce],
     ["resets the connection", resetAtOnce],
-    ["has no right to our money any more (401)", json(errorBody("no"), 401)],
-    ["wants to be paid (402)", json(errorBody("no"), 402)],
-    ["does not know the model (404)", json(errorBody("no"), 404)],
-    ["is limiting us (429)", json(errorBody("slow down"), 429)],
+    ["refuses our API key (401)", json(errorBody("no"), 401)],
+    ["requires payment (402)", json(errorBody("no"), 402)],
+    ["does not have the model (404)", json(errorBody("no"), 404)],
+    ["limits our requests (429)", json(errorBody("slow down"), 429)],
     ["fails (500)", json(errorBody("no"), 500)],
     ["is overloaded (529)", json(errorBody("no"), 529)],
-    ["sends us elsewhere (302)", json({}, 302, { location: "/v1/elsewhere" })]
-  ])("comes from the next provider when the first one %s, and is charged once", async (_fault, fault) => {
+    ["redirects the request (302)", json({}, 302, { location: "/v1/elsewhere" })]
+  ])("comes from the next provider and is charged once when the first provider %s", async (_fault, fault) => {
     await useProviders()
     gateway.upstream.next(fault)
     second.next(good(streamed))
@@ -165,8 +165,8 @@ describe.each([
   it.each<readonly [fault: string, script: Script, code: string]>([
     ["refuses the request (400)", json(errorBody("messages: too many of them"), 400), "invalid_request"],
     ["refuses the request (422)", json(errorBody("messages: too many of them"), 422), "invalid_request"],
-    ["finds the request too large (413)", json(errorBody("no"), 413), "request_too_large"],
-    ["does not answer in time, and may still bill for it", silence, "upstream_error"]
+    ["refuses the request as too large (413)", json(errorBody("no"), 413), "request_too_large"],
+    ["does not respond in time and may still bill for the request", silence, "upstream_error"]
   ])("is not retried when the first provider %s", async (_fault, fault, code) => {
     await useProviders({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
@@ -176,7 +176,7 @@ describe.each([
     expect(debit).toBe(0n)
   })
 
-  it("fails with the most informative error when all providers fail", async () => {
+  it("fails with 429 when the first provider fails (500) and the second limits requests (429)", async () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("no"), 500))
     second.next(json(errorBody("slow down"), 429, { "retry-after": "9" }))
@@ -190,9 +190,9 @@ describe.each([
 
 describe("a stream that has begun", () => {
   it.each<readonly [what: string, steps: Script["steps"]]>([
-    ["nothing but comments", [bytes(": thinking\n\n"), cut]],
-    ["nothing but pings", [event({ type: "ping" }), cut]]
-  ])("falls over to the next provider after %s", async (_what, steps) => {
+    ["only comments", [bytes(": thinking\n\n"), cut]],
+    ["only pings", [event({ type: "ping" }), cut]]
+  ])("is requested from the next provider when the connection closes after %s", async (_what, steps) => {
     await useProviders()
     gateway.upstream.next(script({ steps }))
     second.next(good(true))
@@ -201,7 +201,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
   })
 
-  it("fails without a charge after a role only", async () => {
+  it("fails without a charge when the connection closes after the role", async () => {
     await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -209,7 +209,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: "", asked: [1, 0], debit: 0n })
   })
 
-  it("fails after a word and costs that word", async () => {
+  it("fails when the connection closes after one delta, and charges the prompt and that delta", async () => {
     await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ content: HELLO })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -217,7 +217,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 0], debit: promptTokens(QUESTION) + 2n })
   })
 
-  it("fails inside the stream after a keepalive, without a retry", async () => {
+  it("receives the error as a stream event after a keepalive, and no other provider is tried", async () => {
     await useProviders()
     const failed = signal()
     gateway.upstream.next(
@@ -261,7 +261,7 @@ describe("a provider that keeps failing", () => {
     expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
   })
 
-  it("is skipped for the next provider, and its refusals of requests do not count as failures", async () => {
+  it("is skipped in favour of the next provider after two failures; refused requests (400) are not failures", async () => {
     await useProviders({ breaker: { failures: 2, window_ms: 60_000, open_ms: 60_000 } })
     const fails = json(errorBody("no"), 500)
     const refuses = json(errorBody("messages: bad"), 400)
@@ -276,7 +276,7 @@ describe("a provider that keeps failing", () => {
 })
 
 describe("a provider that refuses our account", () => {
-  it("gets no further requests while the next provider serves", async () => {
+  it("receives no further requests, and the next provider serves them", async () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     second.next(good(true), good(true))
@@ -284,7 +284,7 @@ describe("a provider that refuses our account", () => {
     expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [0, 1], debit: GOOD_DEBIT })
   })
 
-  it("makes the model fail until the catalog changes when there is no other provider", async () => {
+  it("makes all requests for its model fail until the catalog changes when it is the only provider", async () => {
     await useProviders({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     for (const asked of [1, 0]) {
@@ -299,7 +299,7 @@ describe("a provider that refuses our account", () => {
 })
 
 describe("a provider at its concurrency limit", () => {
-  it("makes the next request overloaded with a Retry-After, until a slot is free", async () => {
+  it("causes 503 overloaded with Retry-After until a request ends, when it is the only provider", async () => {
     await useProviders({ max_concurrency: 1 }, [])
     const answered = signal()
     gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))
@@ -314,7 +314,7 @@ describe("a provider at its concurrency limit", () => {
     expect((await ask(true)).text).toBe(HELLO)
   })
 
-  it("is relieved by the next provider", async () => {
+  it("leaves the next request to the next provider", async () => {
     await useProviders({ max_concurrency: 1 })
     const over = signal()
     gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))

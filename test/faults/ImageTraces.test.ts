@@ -1,5 +1,5 @@
 /**
- * Image requests leave no prompt, picture or idempotency key in the database, in a log or on disk, however they end.
+ * Searches the database files, the logs and a temporary folder for traces of image requests.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -11,7 +11,7 @@ import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 import { json, silence } from "../support/upstream/Script.ts"
 
-/** A text that occurs only in prompts and in the upstream's results. */
+/** A text that occurs only in prompts, in images and in responses of the upstream. */
 const PROMPT = "a vermilion axolotl at the tollgate of Ngawi"
 const KEY = "order-of-the-vermilion-axolotl"
 const SIZE = { format: "png", widthPx: 64, heightPx: 32, transparent: false } as const
@@ -71,7 +71,7 @@ const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>)
   }
 }
 
-it("image requests leave no prompt, picture or idempotency key behind, however they end", async () => {
+it("image requests leave no prompt, image or idempotency key in the database, the logs or on disk, however they end", async () => {
   const { upstream } = gateway
   const ends: Array<number> = []
   const askWith = async (ask: (key: string) => Promise<number>) =>
@@ -109,13 +109,13 @@ it("image requests leave no prompt, picture or idempotency key behind, however t
       FROM pg_database WHERE datname = current_database()`
   )
   const tables = join(cluster, "base", database)
-  // A checkpoint writes all database pages to disk first.
+  // A Postgres checkpoint writes all changed pages to disk, where the search can find them.
   await gateway.query("CHECKPOINT")
   const traces = [PROMPT, KEY, PICTURE.slice(0, 64), SOURCE.toString("base64").slice(0, 64)]
   const raw = [Buffer.from(PICTURE, "base64"), SOURCE].map((bytes) => bytes.subarray(0, 40).toString("latin1"))
   expect(logs.filter((line) => [...traces, ...raw].some((trace) => line.includes(trace)))).toEqual([])
   expect(filesWith(traces, [tables, join(cluster, "pg_wal"), folder])).toEqual([])
-  // The search itself works: it finds a text that is there.
+  // This proves that the search works: it finds a text that is stored.
   expect(filesWith([gateway.customer.email], [tables])).not.toEqual([])
   expect(logs.some((line) => line.includes("upstream request failed"))).toBe(true)
 })

@@ -1,12 +1,12 @@
 /**
- * Image requests of one account on several servers, one of which is killed during an image request.
+ * Image requests of one account on two servers. One server is killed during an image request.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
 import { json, script, signal, silence, until as whenTold } from "../support/upstream/Script.ts"
 
-/** Any picture. Its content does not matter to this test. */
+/** The first bytes of a PNG file. This test does not check the content of images. */
 const PICTURE = Buffer.from("89504e470d0a1a0a", "hex").toString("base64")
 const ANSWER = { data: [{ b64_json: PICTURE }], usage: { input_tokens: 10, output_tokens: 45, total_tokens: 55 } }
 const COST = 10n + 2n * 45n
@@ -61,7 +61,7 @@ const statesOf = ({ userId }: Customer) =>
   )
 
 describe("image requests of one account on two servers", () => {
-  it("run one at a time: of a hundred in parallel, one is made and 99 are refused", async () => {
+  it("run one at a time: of 100 parallel requests, one succeeds and 99 are refused", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const rest = signal()
     const answer = json(ANSWER)
@@ -78,7 +78,7 @@ describe("image requests of one account on two servers", () => {
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
   })
 
-  it("are charged once by their idempotency key: of fifty in parallel, one is made and 49 are refused", async () => {
+  it("run once per idempotency key: of 50 parallel requests, one succeeds and 49 are refused", async () => {
     const customer = await observer.newCustomer(CREDIT)
     observer.upstream.next(json(ANSWER))
     const calls = Array.from({ length: 50 }, (_, nth) => generate(nth, customer, { "Idempotency-Key": "order-17" }))
@@ -87,7 +87,7 @@ describe("image requests of one account on two servers", () => {
     expect(await statesOf(customer)).toEqual([{ state: "settled", reason: null }])
   })
 
-  it("survive the kill of their server: no charge, a free account after the lease, and a review entry", async () => {
+  it("cost nothing when their server is killed, block the account until the lease expires, and are then reviewed", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const asked = observer.upstream.requests.length
     observer.upstream.next(silence)
@@ -97,7 +97,7 @@ describe("image requests of one account on two servers", () => {
     expect(await doomed).toBe("cut")
     expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
 
-    // The hold is released when the server counts as dead. The account is free when the lease has expired.
+    // The hold is released once the server counts as dead. The next image request is accepted once the lease has expired.
     await until(async () => (await observer.balances(customer)).paygPico === CREDIT * 1_000_000n)
     await observer.settled()
     expect(await statesOf(customer)).toEqual([{ state: "running", reason: null }])

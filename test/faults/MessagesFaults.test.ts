@@ -1,5 +1,5 @@
 /**
- * Upstream faults in the messages protocol.
+ * Tests every upstream fault in the messages protocol.
  */
 import {
   messageDelta,
@@ -25,32 +25,35 @@ const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
 const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
   streamFault(upstream, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
 
-/** A stream reports the prompt first, and the stop reason and the output before its last event. */
+/**
+ * Faults of this protocol only. A stream reports the prompt tokens in its first event. It reports the stop reason and the
+ * output tokens in the event before the last.
+ */
 const ofMessages: ReadonlyArray<Fault> = [
   streamFault("omits the start event", events.slice(1).map(sent), failure, "nothing"),
   streamFault(
-    "starts again after a word",
+    "sends a second start event after a word",
     [...events.slice(0, 3), messageStart({ usage: usage(7, 3) })].map(sent),
     brokenAfter(HELLO),
     { prompt: 7 }
   ),
-  streamFault("omits its final events", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
+  streamFault("omits its last two events", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
   told("omits its last event", events.slice(0, -1), [7, 3]),
   told("omits the stop reason", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
   streamFault(
-    "breaks off without having told the prompt",
+    "closes the connection without having reported prompt tokens",
     [...[messageStart(), textStart, textDelta(HELLO)].map(sent), cut],
     brokenAfter(HELLO),
     "what arrived"
   ),
   streamFault(
-    "breaks off having told zeros as the prompt",
+    "closes the connection after it has reported zero prompt tokens",
     [...[messageStart({ usage: usage(0, 0) }), textStart, textDelta(HELLO)].map(sent), cut],
     brokenAfter(HELLO),
     "what arrived"
   ),
   streamFault(
-    "counts less than it says, and breaks off",
+    "reports fewer output tokens than it sends and closes the connection",
     [...[...events.slice(0, 5), messageDelta(2, null)].map(sent), cut],
     brokenAfter(SAID),
     [7, 2]
@@ -61,13 +64,13 @@ const ofMessages: ReadonlyArray<Fault> = [
     [7, 3]
   ),
   told(
-    "reports zeros after a first usage",
+    "reports zero output tokens after a first usage",
     [...events.slice(0, -2), messageDelta(3, null), messageDelta(0), messageStop],
     [7, 3],
     [7, 0]
   ),
   told(
-    "corrects the prompt at its end",
+    "reports zero prompt tokens first and the right number at the end",
     [
       messageStart({ usage: usage(0, 0) }),
       ...words,
@@ -78,7 +81,7 @@ const ofMessages: ReadonlyArray<Fault> = [
     [0, 3]
   ),
   told(
-    "reports what was cached",
+    "reports cache writes and cache reads",
     [messageStart({ usage: usage(1, 3, { written: 2, read: 4 }) }), ...words, messageDelta(3), messageStop],
     [7, 3]
   )

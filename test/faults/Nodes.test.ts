@@ -1,6 +1,6 @@
 /**
- * Several gateways on one database. Balances, keys and the catalog are the same on all of them, and a live node that the
- * others consider dead does no harm.
+ * Tests several nodes on one database. Balances, keys and the catalog are the same on all nodes. A live node that other nodes
+ * consider dead causes no wrong charge.
  */
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -32,7 +32,7 @@ afterAll(async () => {
   await a.close()
 })
 
-/** A whole response of one of the nodes. */
+/** Sends a request for a whole response to a node and waits for the response. */
 const ask = async (
   node: { readonly url: string },
   { key }: Customer,
@@ -57,7 +57,7 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
     })
   )
 
-/** Sweeps the holds of dead nodes, as the command or as a node. */
+/** Returns a function that settles the holds of dead nodes: as this node, or as the operator's command if no node is given. */
 const sweeping = (sweeper?: NodeId) => {
   const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600, ...(sweeper === undefined ? {} : { sweeper }) })
   const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
@@ -75,10 +75,10 @@ const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRo
 
 const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amount) => all + amount, 0n)
 
-describe("the last tokens of a balance", () => {
+describe("the rest of a balance", () => {
   const play: Play = { deltas: 5 }
 
-  /** The hold of a request at the prices of the test, read from an open request. */
+  /** Returns the amount held for one request in micro-USD. It reads the hold while such a request is open. */
   const reservedMicro = async (): Promise<bigint> => {
     const go = signal()
     const rich = await a.newCustomer(1_000_000n)
@@ -100,7 +100,7 @@ describe("the last tokens of a balance", () => {
     return (held ?? 0n) / 1_000_000n
   }
 
-  /** Two hundred parallel requests, half of them at each node. */
+  /** Sends 200 parallel requests, half of them to each node. */
   const race = async (customer: Customer, promptTokens: number): Promise<ReadonlyArray<number>> => {
     a.upstream.always(asPlayed())
     const asked = Array.from({ length: 200 }, (_, i) => ask(i % 2 === 0 ? a : b, customer, { ...play, promptTokens }))
@@ -110,7 +110,7 @@ describe("the last tokens of a balance", () => {
     return statuses
   }
 
-  it("are sold once, however many requests arrive at both nodes", async () => {
+  it("is charged once when 200 parallel requests at two nodes compete for it", async () => {
     const each = await reservedMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -122,7 +122,7 @@ describe("the last tokens of a balance", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("can be fewer than the last response needs, which then costs the rest and writes off the difference", async () => {
+  it("pays for a part of the last response, and the other part of its cost is written off", async () => {
     const each = await reservedMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -138,10 +138,10 @@ describe("the last tokens of a balance", () => {
 })
 
 describe("a change on one node", () => {
-  it("to a key is effective on the other node from the next request on, also without a notification", async () => {
+  it("to an API key takes effect on both nodes at the next request, even without a database notification", async () => {
     const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
     for (const [i, customer] of customers.entries()) {
-      // Both nodes have the key in their cache now.
+      // These requests put the key into the cache of both nodes.
       for (const node of [a, b]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(200)
       if (i % 2 === 0) await revokeKeysOf(customer)
       else await a.query("UPDATE api_key SET revoked_at = clock_timestamp() WHERE user_id = $1", [customer.userId])
@@ -149,7 +149,7 @@ describe("a change on one node", () => {
     }
   })
 
-  it("to the catalog is effective on both nodes, and admitted requests keep their price", async () => {
+  it("to the catalog takes effect on both nodes, and admitted requests keep their price", async () => {
     const customer = await a.newCustomer(10_000n)
     const go = signal()
     const before = StreamClient.open(b.url, customer.key, { deltas: 1_000, everyMillis: 5 })
@@ -177,7 +177,7 @@ describe("a change on one node", () => {
 })
 
 describe("a node that other nodes consider dead", () => {
-  it("charges nothing twice and continues when it was only paused", async () => {
+  it("charges no request twice and continues to serve when it was only paused", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
@@ -242,7 +242,7 @@ describe("a node that other nodes consider dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is not judged by a node whose own heartbeat has gaps, because the database may be unreachable for all", async () => {
+  it("is not declared dead by a node whose own heartbeat is late, because the database may be unreachable for all", async () => {
     const go = signal()
     a.upstream.always(asPlayed(go))
     const client = StreamClient.open(a.url, a.key, { deltas: 10_000, everyMillis: 20 })
@@ -261,19 +261,19 @@ describe("a node that other nodes consider dead", () => {
     expect(await client.over).toBe("done")
   })
 
-  it("shares the settlements with the other nodes, each request to the first node", async () => {
+  it("settles some of its own requests while a sweep settles the others, and each request is settled once", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
     const { sweep, dispose } = sweeping()
     await sweep()
     const calls: Array<StreamClient> = []
     for (let round = 0; round < 10; round++) {
-      // The requests end one after the other, and the sweep runs in the middle of that.
+      // The streams end one after another. The sweep runs while some of them are still open.
       const clients = Array.from({ length: 30 }, (_, i) =>
         StreamClient.open((i % 2 === 0 ? a : b).url, customer.key, { deltas: 2 + i, everyMillis: 2 })
       )
       for (const client of clients) await client.received(1)
-      // The test marks the node rows as deregistered without the knowledge of the nodes.
+      // The test marks the nodes as deregistered in the database. The nodes are not informed and keep serving.
       await a.query("UPDATE gateway_node SET left_at = clock_timestamp()")
       await clients[10 + round]?.over
       await sweep()

@@ -1,5 +1,5 @@
 /**
- * Upstream faults in the responses protocol.
+ * Tests every upstream fault in the responses protocol.
  */
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
@@ -35,29 +35,29 @@ const unanswered = (upstream: string, says: object, as: Told = failure): Readonl
     due: "nothing"
   }))
 
-/** The last event carries the whole response again, with the usage. */
+/** Faults of this protocol only. The final event of a stream repeats the whole response and reports the usage. */
 const ofResponses: ReadonlyArray<Fault> = [
-  streamFault("omits its final events", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
+  streamFault("omits its final event", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
   streamFault(
-    "ends without the response",
+    "sends a final event without a response object",
     [...unfinished, { type: "response.completed" }].map(sent),
     brokenAfter(SAID),
     "what arrived"
   ),
   streamFault(
-    "fails, and tells the usage",
+    "reports a failure with usage after a word",
     [...spoken, failed("server_error", responsesUsage(7, 3))].map(sent),
     brokenAfter(HELLO),
     { prompt: 7 }
   ),
   streamFault(
-    "fails because of the request",
+    "rejects the request after a word",
     [...[...spoken, failed("context_length_exceeded")].map(sent), stall],
     brokenAfter(HELLO, "invalid_request"),
     "what arrived"
   ),
   streamFault(
-    "fails because of the request at once",
+    "rejects the request in its first event",
     [failed("context_length_exceeded")].map(sent),
     refusal(400, "invalid_request"),
     "nothing"
@@ -68,7 +68,7 @@ const ofResponses: ReadonlyArray<Fault> = [
   ...unanswered("sends a queued response", response({}, { status: "queued", output: [] })),
   ...unanswered("sends a response without output", { ...response(), output: null }),
   ...unanswered(
-    "answers that it took too much",
+    "sends a failed response with a rate limit error",
     failed("rate_limit_exceeded").response as object,
     refusal(429, "technical_limit", "5")
   ),
@@ -77,14 +77,14 @@ const ofResponses: ReadonlyArray<Fault> = [
   told("reports negative usage", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
   told("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
   told(
-    "counts hidden reasoning in the total only",
+    "counts hidden reasoning only in the total",
     [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 30 })],
     [7, 23]
   ),
   told("reports more cached tokens than prompt tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),
   told("reports usage twice", [...unfinished, ended(responsesUsage(7, 3)), ended(responsesUsage(70, 30))], [7, 3]),
   told(
-    "reports zeros until its end",
+    "reports zero usage until its final event",
     events.map((event) =>
       event.type === "response.created" || event.type === "response.in_progress"
         ? { ...event, response: { ...begun(), usage: responsesUsage(0, 0) } }
@@ -93,7 +93,7 @@ const ofResponses: ReadonlyArray<Fault> = [
     [7, 3]
   ),
   told(
-    "says in its response who it is and what it costs",
+    "reveals its name and its cost in the final response",
     [...unfinished, ended({ ...responsesUsage(7, 3), ...traces }, traces)],
     [7, 3]
   )

@@ -1,5 +1,5 @@
 /**
- * Upstream faults in the chat protocol.
+ * Tests every upstream fault in the chat protocol.
  */
 import { answerFaults } from "./upstream/AnswerFaults.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"

@@ -1,5 +1,5 @@
 /**
- * Faults in whole chat responses: invalid and unusual ones.
+ * Upstream faults in whole chat responses. An invalid response causes an error; an unusual response is accepted.
  */
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import {
@@ -24,7 +24,7 @@ const good = completion({ content: [CONTENT], usage: usage(7, 3) })
 const goodBytes = JSON.stringify(good)
 const [choice] = good.choices
 
-/** The head of a JSON response, followed by these steps. */
+/** Returns a script that sends the head of a JSON response and then runs these steps. */
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
@@ -53,7 +53,7 @@ const noAnswers: ReadonlyArray<Fault> = [
   invalid("sends status 200 with an error beside a response", json({ ...good, ...indiscretion })),
   invalid("sends status 200 with a failed choice", json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })),
   invalid(
-    "answers 200 with an error that is a limit",
+    "sends status 200 with a rate limit error",
     json({ error: { message: "slow down", code: 429 } }),
     refusal(429, "technical_limit", "5")
   ),
@@ -88,18 +88,18 @@ const oddAnswers: ReadonlyArray<Fault> = [
     EMOJI
   ),
   unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
-  unusual("ends the body with the end of the connection", { ...json(good), framing: "until close" }),
+  unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
   unusual("sends an interim response first", earlyHints(goodBytes)),
   unusual("reports no usage", json(completion({ content: [CONTENT] })), "what arrived"),
   unusual("reports usage null", reporting(null), "what arrived"),
   unusual("reports zero usage", reporting(usage(0, 0)), [0, 0]),
   unusual("reports negative usage", reporting({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
   unusual("reports usage as text", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
-  unusual("reports the prompt only", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
+  unusual("reports only the prompt tokens", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
   unusual("reports a wrong total", reporting({ ...usage(7, 3), total_tokens: 2 })),
-  unusual("counts hidden reasoning in the total only", reporting({ ...usage(7, 3), total_tokens: 30 }), [7, 23]),
+  unusual("counts hidden reasoning only in the total", reporting({ ...usage(7, 3), total_tokens: 30 }), [7, 23]),
   unusual("reports more cached tokens than prompt tokens", reporting(usage(7, 3, 99))),
-  unusual("names itself and its cost", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
+  unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
 ]
 
 function earlyHints(body: string): Script {

@@ -1,5 +1,5 @@
 /**
- * The messages protocol through Anthropic's client.
+ * Sends messages requests with Anthropic's official client, for the fault suite.
  */
 import Anthropic, { APIError } from "@anthropic-ai/sdk"
 import { type Caller, type Dialect, QUESTION, type Raised } from "./Dialect.ts"
@@ -20,7 +20,7 @@ const raised = (error: unknown): Raised | undefined => {
   }
 }
 
-/** Cache reads and cache writes are not part of the input count. */
+/** Returns all prompt tokens. `input_tokens` does not include cache reads and cache writes. */
 const promptOf = (usage: Anthropic.Usage): number =>
   usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
 

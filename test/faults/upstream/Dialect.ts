@@ -1,27 +1,28 @@
 /**
- * A protocol and its official client, as far as the fault suite needs them to send requests and to read results.
+ * The interface of a protocol for the fault suite: requests with the official client, and the results that the client reads.
  */
 import type { Figures } from "./Fault.ts"
 
 export interface Dialect {
   readonly protocol: "chat" | "messages" | "responses"
-  /** The upstream path. */
+  /** The path of the request that the gateway sends to the upstream. */
   readonly path: string
-  /** The error `type` of this protocol for each of our codes. */
+  /** The error `type` that this protocol has for each error code of the gateway. */
   readonly types: Readonly<Record<string, string>>
   readonly callerOf: (gatewayUrl: string, key: string) => Caller
 }
 
-/** The official client. Both methods record the received content and raise the errors of the client. */
+/** The official client. `answer` and `stream` record the received content and throw the errors of the client. */
 export interface Caller {
+  /** Requests a whole response. */
   readonly answer: (model: string, heard: Heard) => Promise<void>
-  /** Calls `hear` for each event that the client emits. */
+  /** Requests a stream and calls `hear` for each event that the client emits. */
   readonly stream: (model: string, heard: Heard, hear: () => void) => Promise<void>
-  /** The API error that the client raised, if it raised one. */
+  /** Returns the members of an API error, or undefined for any other error. */
   readonly raised: (error: unknown) => Raised | undefined
 }
 
-/** The error members that the official client exposes. */
+/** What the client has received for one request. */
 export interface Heard {
   requestId: string
   text: string
@@ -29,6 +30,7 @@ export interface Heard {
   raised: Raised | undefined
 }
 
+/** The members of an API error of the official client. */
 export interface Raised {
   readonly requestId: string | null | undefined
   /** Undefined for an error inside a stream. */

@@ -1,5 +1,6 @@
 /**
- * Faults in whole responses of a protocol with named events: invalid and unusual ones.
+ * Upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error; an unusual
+ * response is accepted.
  */
 import { frameOf } from "../../support/upstream/MessagesWire.ts"
 import {
@@ -22,7 +23,7 @@ import { indiscretion, traces } from "./Telltales.ts"
 const CONTENT = " hello hello hello"
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
-/** The head of a JSON response, followed by these steps. */
+/** Returns a script that sends the head of a JSON response and then runs these steps. */
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
@@ -60,9 +61,7 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
     invalid("sends status 200 with an error", json(indiscretion)),
     invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
     invalid("sends status 200 with an error beside a response", json({ ...good, ...indiscretion })),
-    ...Object.entries(wire.failures).map(([name, event]) =>
-      invalid(`sends status 200 with the event of ${name}`, json(event))
-    ),
+    ...Object.entries(wire.failures).map(([name, event]) => invalid(`sends status 200 with ${name}`, json(event))),
     invalid("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
     invalid("sends less than the announced length", {
       ...text(goodBytes, "application/json"),
@@ -88,13 +87,13 @@ const oddAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
       EMOJI
     ),
     unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
-    unusual("ends the body with the end of the connection", { ...json(good), framing: "until close" }),
+    unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
     unusual("sends an interim response first", earlyHints(goodBytes)),
     unusual("reports no usage", json(wire.answer(CONTENT)), "what arrived"),
     unusual("reports usage null", json(wire.answer(CONTENT, null)), "what arrived"),
     unusual("reports zero usage", json(wire.answer(CONTENT, wire.usage(0, 0))), [0, 0]),
     unusual("sends no content but reports usage", json(wire.answer("", usage)), [7, 3], ""),
-    unusual("names itself and its cost", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
+    unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
   ]
 }
 

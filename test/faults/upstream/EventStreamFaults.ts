@@ -1,5 +1,6 @@
 /**
- * Faults in streams of a protocol with named events: broken and unusual ones.
+ * Upstream faults in streams of the messages and responses protocols. A broken stream causes an error; an unusual stream is
+ * accepted. A word is the text of one content event.
  */
 import { frameOf, sent, type WireEvent } from "../../support/upstream/MessagesWire.ts"
 import {
@@ -42,7 +43,7 @@ const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 export const textOf = (events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 export const goodEvents = (wire: EventWire) => wire.events([HELLO, HELLO, HELLO], wire.usage(7, 3))
 
-/** The events up to and including the first word. */
+/** Returns the events before the first word, and the events up to and including the first word. */
 const beginning = (wire: EventWire) => {
   const events = goodEvents(wire)
   const first = events.findIndex(wire.isWord)
@@ -52,7 +53,7 @@ const beginning = (wire: EventWire) => {
 const unanswered = (upstream: string, says: Says, told: Told = failure, timeouts: object = {}): Fault =>
   streamFault(upstream, says, told, "nothing", timeouts)
 
-/** No byte was relayed yet, so the error can still have a status. */
+/** Faults before any event is relayed, so the gateway can still send an error status. */
 const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
   unanswered("sends an empty body", []),
   unanswered("sends only the final event of another protocol", [done]),
@@ -111,9 +112,12 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
     ]),
     after("sends an unnamed error event", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
     after("sends an error that is a string", [bytes('data: {"error":"kwyjibo"}\n\n'), stall]),
-    after("names an event error without error data", [bytes('event: error\ndata: {"message":"kwyjibo"}\n\n'), stall]),
+    after("sends an event named error without error data", [
+      bytes('event: error\ndata: {"message":"kwyjibo"}\n\n'),
+      stall
+    ]),
     streamFault(
-      "tells a limit after a word",
+      "sends a rate limit error after a word",
       [...hello, sent(wire.limit), stall],
       brokenAfter(HELLO, "technical_limit"),
       wire.dueWhenCut
@@ -128,7 +132,10 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   ]
 }
 
-/** The client has every event up to that one when the connection breaks. After the last event a break has no effect. */
+/**
+ * Returns one fault for each event: the connection breaks when the client has received that event. A break after the last
+ * event has no effect.
+ */
 const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
   const events = goodEvents(wire)
   return events.map(({ type }, i) => {
@@ -145,7 +152,7 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
 const unusual = (upstream: string, says: Says, content = SAID): Fault =>
   streamFault(upstream, says, { as: "answer", text: content }, [7, 3])
 
-/** The words are sent in small pieces. The other events are sent faster, but cut at the same places. */
+/** Sends the events with words byte by byte, and the other events in pieces of 29 bytes, which is faster. */
 const byteByByte = (wire: EventWire): ReadonlyArray<Step> =>
   wire.events(WORDS, wire.usage(7, 3)).map((event) => inPieces(wire.isWord(event) ? 1 : 29, frameOf(event)))
 
@@ -164,9 +171,9 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
     unusual("begins with a byte order mark", [bytes("\ufeff"), bytes(whole)]),
     unusual("omits the spaces after colons", [bytes(whole.replaceAll(/^(event|data): /gm, "$1:"))]),
     unusual("splits its data over several lines", [bytes(whole.replaceAll(',"', ',\ndata: "'))]),
-    unusual("numbers its events", [bytes(whole.replaceAll("event: ", "id: 1\nretry: 9\nevent: "))]),
+    unusual("adds ids to its events", [bytes(whole.replaceAll("event: ", "id: 1\nretry: 9\nevent: "))]),
     unusual("sends no event names", [bytes(whole.replaceAll(/^event: .*\n/gm, ""))]),
-    unusual("sends event names only in the event field", [
+    unusual("sends event names only in the event field, not in the data", [
       bytes(whole.replaceAll(/^data: \{"type":"[^"]*",?/gm, "data: {"))
     ]),
     unusual("sends comments between its events", [bytes(whole.replaceAll("\n\n", "\n\n: OPENROUTER PROCESSING\n\n"))]),
@@ -176,7 +183,7 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
       bytes(whole.replaceAll("\n\n", '\n\nevent: kwyjibo\ndata: {"type":"kwyjibo"}\n\n'))
     ]),
     unusual("sends another content type", script({ headers: { "content-type": "text/plain" }, steps })),
-    unusual("ends its stream with the end of the connection", script({ framing: "until close", steps })),
+    unusual("marks the end of the stream by closing the connection", script({ framing: "until close", steps })),
     unusual("announces a content length", text(whole, "text/event-stream")),
     unusual("sends a whole response", json(wire.answer(SAID, wire.usage(7, 3)))),
     unusual("ends with the final event of another protocol", [...steps, done]),
@@ -197,7 +204,7 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
     ),
     unusual("sends no content but reports usage", wire.events([], wire.usage(7, 3)).map(sent), ""),
     unusual(
-      "names itself and its cost",
+      "reveals its name and its cost",
       events.map((event) => sent({ ...event, ...traces, type: event.type }))
     )
   ]

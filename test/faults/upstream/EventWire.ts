@@ -1,5 +1,6 @@
 /**
- * The wire of a protocol with named events, as far as the fault tables need it to write valid and invalid responses.
+ * The wire format of the messages and responses protocols, whose streams consist of named events. The fault tables use it to
+ * write valid and invalid responses.
  */
 import {
   errorOf,
@@ -15,17 +16,19 @@ import { indiscretion } from "./Telltales.ts"
 
 export interface EventWire {
   readonly usage: (prompt: number, output: number) => object
-  /** All events of a stream, with one word in each content event. Without `usage` none is reported. */
+  /** Returns all events of a stream, with one word in each content event. No usage is reported if `usage` is absent. */
   readonly events: (words: ReadonlyArray<string>, usage?: object) => ReadonlyArray<WireEvent>
+  /** Returns whether an event carries a word. */
   readonly isWord: (event: WireEvent) => boolean
-  /** A whole response with this value as its usage. */
+  /** Returns a whole response with this value as its usage. */
   readonly answer: (text: string, usage?: unknown) => object
-  /** Events that replace the rest of a response. */
+  /** Events that report a failure and end the response, by label. */
   readonly failures: Readonly<Record<string, WireEvent>>
+  /** An event that reports a rate limit. */
   readonly limit: WireEvent
-  /** The cost of a cut stream that reported a prompt of 7 as early as its protocol allows. */
+  /** The charge for a cut stream whose upstream reports 7 prompt tokens, in the first event that carries usage. */
   readonly dueWhenCut: Due
-  /** The usage that clients read from a stream without reported usage. */
+  /** The usage that the client reads when the upstream reports none. */
   readonly usageUntold: { readonly usage?: readonly [number, number] }
 }
 
@@ -38,9 +41,9 @@ export const messagesWire: EventWire = {
   isWord: ({ type }) => type === "content_block_delta",
   answer: (text, usage) => ({ ...message({ content: [text] }), ...(usage === undefined ? {} : { usage }) }),
   failures: {
-    "an error": errorOf(indiscretion.error.message, "api_error"),
-    "an overload": errorOf(indiscretion.error.message, "overloaded_error"),
-    "an error of another protocol": { type: "error", ...indiscretion }
+    "an error event": errorOf(indiscretion.error.message, "api_error"),
+    "an overload event": errorOf(indiscretion.error.message, "overloaded_error"),
+    "an error event of another protocol": { type: "error", ...indiscretion }
   },
   limit: errorOf("kwyjibo", "rate_limit_error"),
   dueWhenCut: { prompt: 7 },
@@ -54,13 +57,13 @@ export const responsesWire: EventWire = {
   isWord: ({ type }) => type === "response.output_text.delta",
   answer: (text, usage) => response({ content: [text] }, usage === undefined ? {} : { usage }),
   failures: {
-    "an error": { type: "error", code: "server_error", message: indiscretion.error.message, param: null },
-    "an error inside": { type: "error", ...indiscretion },
-    "a response that failed": {
+    "an error event": { type: "error", code: "server_error", message: indiscretion.error.message, param: null },
+    "an error event with a nested error": { type: "error", ...indiscretion },
+    "a failed response event": {
       type: "response.failed",
       response: { ...begun(), status: "failed", error: { ...indiscretion.error, code: "server_error" } }
     },
-    "a response that failed without a reason": { type: "response.failed" }
+    "a failed response event without a reason": { type: "response.failed" }
   },
   limit: { type: "error", code: "rate_limit_exceeded", message: "kwyjibo", param: null },
   dueWhenCut: "what arrived",

@@ -1,30 +1,34 @@
 /**
- * A fault of an upstream: the response of the upstream, the result at the client, and the charge.
+ * Defines an upstream fault: what the upstream sends, what the client must receive, and what must be charged.
  */
 import type { Script, Step } from "../../support/upstream/Script.ts"
 
 export interface Fault {
-  /** A clause whose subject is the upstream. */
+  /** The test label: what the upstream does, such as "sends invalid JSON". */
   readonly upstream: string
   /** Whether the client requests a stream or a whole response. */
   readonly asked: "stream" | "answer"
+  /** The unreachable upstream that replaces the scripted one. */
   readonly at?: Whereabouts
   /** The timeouts of the provider in the catalog. */
   readonly timeouts?: object
+  /** The script of the upstream. */
   readonly says: (audience: Audience) => Script
+  /** What the client receives. */
   readonly told: Told
+  /** The tokens that are charged. */
   readonly due: Due
 }
 
-/** The base URL of the provider in the catalog. */
-export type Whereabouts = "at a closed port" | "behind an untrusted certificate" | "where no TLS is spoken"
+/** A base URL at which the gateway cannot make a request. */
+export type Whereabouts = "at a closed port" | "behind an untrusted certificate" | "at a port without TLS"
 
 export type Told =
-  /** An error instead of a response. */
+  /** An error status. */
   | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
-  /** A stream that raises an error after this text. Undefined when the amount of text depends on the clock. */
+  /** A stream that ends with an error after this text. The text is undefined when its length depends on timing. */
   | { readonly as: "broken stream"; readonly text: string | undefined; readonly code: string }
-  /** A response with this usage, or with the charged usage when the upstream reports it. */
+  /** A complete response. The client reads `usage` or, by default, the usage that the upstream reports. */
   | { readonly as: "answer"; readonly text: string; readonly usage?: Figures }
 
 export type Figures = readonly [prompt: number, completion: number]
@@ -35,7 +39,7 @@ export type Due =
   | "what arrived"
   /** The tokens that the upstream reports. */
   | Figures
-  /** The prompt that the upstream reports, and the delivered text. */
+  /** The prompt tokens that the upstream reports, and the delivered text as counted by the gateway. */
   | { readonly prompt: number }
 
 export const refusal = (status: number, code: string, retryAfter?: string): Told => ({
@@ -45,7 +49,7 @@ export const refusal = (status: number, code: string, retryAfter?: string): Told
   ...(retryAfter === undefined ? {} : { retryAfter })
 })
 
-/** The most frequent result of a fault. */
+/** The result of most faults. */
 export const failure = refusal(502, "upstream_error")
 
 export const brokenAfter = (text: string | undefined, code = "upstream_error"): Told => ({
@@ -54,7 +58,7 @@ export const brokenAfter = (text: string | undefined, code = "upstream_error"): 
   code
 })
 
-/** Tells a script how much its client has received, so that the fault happens at that moment. */
+/** Counts the events that a client has received, so that a script can cause its fault at an exact position. */
 export class Audience {
   #heard = 0
   #waiting: Array<() => void> = []
@@ -64,12 +68,12 @@ export class Audience {
     for (const look of this.#waiting.splice(0)) look()
   }
 
-  /** Continues when the client has this many chunks, or has disconnected. */
-  has(chunks: number): Step {
-    return (wire) => Promise.race([this.#reach(chunks), wire.gone])
+  /** Waits until the client has received this many events or has disconnected. */
+  has(events: number): Step {
+    return (wire) => Promise.race([this.#reach(events), wire.gone])
   }
 
-  async #reach(chunks: number): Promise<void> {
-    while (this.#heard < chunks) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  async #reach(events: number): Promise<void> {
+    while (this.#heard < events) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 }

@@ -1,9 +1,9 @@
 /**
- * All upstream faults, as the official client of a protocol sees them and as they are charged. An invalid response is an
- * error, a broken stream raises an error, and a customer pays only for the delivered content.
+ * Tests upstream faults with the official client of a protocol: the result at the client, and the charge. An invalid response
+ * and a broken stream cause an error at the client. The customer pays only for delivered content.
  *
- * Each fault has its own provider and model, so that faults can run in parallel. The suite searches every byte that a
- * client receives for secrets, and at the end the balance has decreased by exactly what the clients received.
+ * Each fault has its own provider and model, so that the faults run in parallel. At the end the suite searches every byte that
+ * clients received for secrets, and compares the balance with the sum of the expected charges.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -25,7 +25,7 @@ interface Case {
   readonly audience: Audience
 }
 
-/** The tests of a file: each fault, and the totals of all. There must be more than `moreThan` faults. */
+/** Registers a test for each fault and tests of the totals, which fail unless there are more than `moreThan` faults. */
 export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreThan: number): void => {
   const cases: ReadonlyArray<Case> = faults.map((fault, i) => ({
     fault,
@@ -39,7 +39,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   const plain = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n"))
   let tap: Wiretap
   let caller: Caller
-  /** The sum of what the clients received. */
+  /** The sum of the expected charges in micro-USD. */
   let dueUsdMicro = 0n
 
   beforeAll(async () => {
@@ -52,7 +52,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     const scripts = new Map(cases.map(({ upstreamModel, fault, audience }) => [upstreamModel, fault.says(audience)]))
     gateway.upstream.always((request) => {
       const script = scripts.get((request.json() as { readonly model: string }).model)
-      if (script === undefined) throw new Error("there is no such model")
+      if (script === undefined) throw new Error("no fault has this upstream model")
       return { ...script, headers: { ...telltales, ...script.headers } }
     })
     await gateway.applyCatalogFile(catalog(await addresses()))
@@ -69,7 +69,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     return {
       "at a closed port": await unusedAddress(),
       "behind an untrusted certificate": tls.baseUrl,
-      "where no TLS is spoken": `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+      "at a port without TLS": `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     }
   }
 
@@ -108,7 +108,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     return heard
   }
 
-  describe.concurrent("an upstream that", () => {
+  describe.concurrent("the client receives the expected result at the expected charge when the upstream", () => {
     it.each(
       cases.map(
         (each) =>
@@ -133,7 +133,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       }).toEqual({ ending: endingOf(fault, heard), input, output, paid: (input + 2n * output) * 1_000_000n })
       dueUsdMicro += input + 2n * output
 
-      // An upstream whose client has left may read its request late.
+      // The gateway may disconnect before the upstream has read the request, so this check is repeated until it passes.
       const asked = () =>
         gateway.upstream.requests
           .filter((request) => request.body.includes(`"${upstreamModel}"`))
@@ -142,8 +142,8 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     })
   })
 
-  describe("after all these faults", () => {
-    it("the balance has decreased by exactly what the clients received", async () => {
+  describe("after all faults", () => {
+    it("the balance has decreased by exactly the sum of the expected charges", async () => {
       expect(cases.length).toBeGreaterThan(moreThan)
       expect(dueUsdMicro).toBeGreaterThan(0n)
       expect(BALANCE - (await gateway.balanceUsdMicro())).toBe(dueUsdMicro)
@@ -153,12 +153,12 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       expect(BigInt(paid)).toBe(dueUsdMicro * 1_000_000n)
     })
 
-    it("no response identifies a provider", () => {
+    it("no client has received the name, host, model or key of a provider", () => {
       const { host } = new URL(gateway.upstream.baseUrl)
       expect(tap.leaksOf([...leaks, PROVIDER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
     })
 
-    it("no hold is left open", async () => {
+    it("no request, stream, exchange or buffered body remains", async () => {
       const { counters } = gateway
       await until(
         () => counters.openRequests + counters.openStreams + counters.openExchanges + counters.bodyBytes === 0
@@ -167,7 +167,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   })
 }
 
-/** Tokens of input and output. */
+/** Returns the input and output tokens to charge. */
 const dueFor = (due: Due, heard: string): readonly [input: bigint, output: bigint] => {
   if (due === "nothing") return [0n, 0n]
   if (due === "what arrived") return [promptTokens(QUESTION), tokens(heard)]
@@ -180,7 +180,7 @@ const expectTold = ({ types }: Dialect, { told, due }: Fault, { text, usage, rai
     expect({ text, usage }).toEqual({ text: told.text, usage: told.usage ?? (Array.isArray(due) ? due : undefined) })
     return
   }
-  expect(raised, "the client raises").toBeDefined()
+  expect(raised, "the client throws an error").toBeDefined()
   expect({ code: raised?.code, type: raised?.type }).toEqual({ code: told.code, type: types[told.code] })
   if (told.as === "refusal") {
     expect(text).toBe("")

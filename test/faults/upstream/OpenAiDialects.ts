@@ -1,5 +1,5 @@
 /**
- * The chat and responses protocols through OpenAI's client.
+ * Sends chat and responses requests with OpenAI's official client, for the fault suite.
  */
 import OpenAI, { APIError } from "openai"
 import { type Caller, type Dialect, type Heard, QUESTION, type Raised } from "./Dialect.ts"
@@ -63,7 +63,7 @@ export const responsesDialect: Dialect = {
   types,
   callerOf: (gatewayUrl, key): Caller => {
     const client = clientOf(gatewayUrl, key)
-    /** Invalid figures are left out of the usage. */
+    /** Stores the usage. The gateway omits invalid token counts, so members of the usage can be missing. */
     const told = (heard: Heard, usage: Partial<OpenAI.Responses.ResponseUsage> | null | undefined) => {
       const { input_tokens, output_tokens } = usage ?? {}
       heard.usage =

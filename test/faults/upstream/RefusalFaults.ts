@@ -1,5 +1,5 @@
 /**
- * Upstreams that cannot be reached, do not respond, or refuse the request.
+ * Upstream faults without any content: the upstream cannot be reached, does not respond, or refuses the request.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
@@ -20,7 +20,7 @@ import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
 
 type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
 
-/** No content arrived, so nothing is charged. */
+/** Returns the fault for a request for a stream and for a whole response. Nothing is charged, because no content arrives. */
 const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
   (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
 
@@ -28,18 +28,24 @@ const soon = { first_byte_ms: 200, idle_ms: 200 }
 
 const unreachable: ReadonlyArray<Unanswered> = [
   { upstream: "refuses the connection", at: "at a closed port" },
-  { upstream: "shows an untrusted certificate", at: "behind an untrusted certificate" },
-  { upstream: "does not speak TLS on a TLS port", at: "where no TLS is spoken" },
+  { upstream: "presents an untrusted certificate", at: "behind an untrusted certificate" },
+  { upstream: "does not use TLS at an https URL", at: "at a port without TLS" },
   { upstream: "resets the connection before it responds", says: resetAtOnce },
   { upstream: "closes the connection before it responds", says: closeAtOnce },
   { upstream: "sends nothing until the first-byte timeout", says: silence, timeouts: soon },
-  { upstream: "sends half of a head and stalls", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
-  { upstream: "sends half of a head and closes the connection", says: half("HTTP/1.1 200 OK\r\ncontent-", cut) },
-  { upstream: "speaks another protocol", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
-  { upstream: "sends a head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
+  { upstream: "sends half of a response head and stalls", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
+  {
+    upstream: "sends half of a response head and closes the connection",
+    says: half("HTTP/1.1 200 OK\r\ncontent-", cut)
+  },
+  { upstream: "responds in another protocol than HTTP", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
+  { upstream: "sends a response head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
   { upstream: "sends only interim responses", says: half("HTTP/1.1 103 Early Hints\r\n\r\n"), timeouts: soon },
   { upstream: "sends status 204", says: script({ status: 204, framing: "length", length: 0 }) },
-  { upstream: "offers a protocol upgrade", says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut) }
+  {
+    upstream: "sends status 101 to switch protocols",
+    says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut)
+  }
 ]
 
 function half(head: string, after = stall): Script {
@@ -75,7 +81,7 @@ const refusals: ReadonlyArray<Unanswered> = [
     told: refusal(400, "invalid_request")
   },
   {
-    upstream: "sends status 400 for our key",
+    upstream: "sends status 400 because of our API key",
     says: json(errorBody("API key not valid. Please pass a valid API key."), 400),
     told: failure
   },
@@ -85,7 +91,7 @@ const refusals: ReadonlyArray<Unanswered> = [
     told: failure
   },
   {
-    upstream: "sends an error body of excessive length",
+    upstream: "sends 200,000 bytes of an error body and stalls",
     says: script({ status: 400, steps: [bytes("x".repeat(200_000)), stall] }),
     told: refusal(400, "invalid_request")
   }

@@ -1,5 +1,6 @@
 /**
- * Faults in chat streams: broken and unusual ones.
+ * Upstream faults in chat streams. A broken stream causes an error; an unusual stream is accepted. A word is the text of one
+ * content chunk.
  */
 import {
   chatFrames,
@@ -52,10 +53,10 @@ const figures = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const said = HELLO.repeat(3)
 
-/** No byte was relayed yet, so the error can still have a status. */
+/** Faults before any chunk is relayed, so the gateway can still send an error status. */
 const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("sends an empty body", [], failure, "nothing"),
-  fault("sends only the final mark of a stream", [done], failure, "nothing"),
+  fault("sends only [DONE]", [done], failure, "nothing"),
   fault("closes the connection after the head", [cut], failure, "nothing"),
   fault("resets the connection after the head", [bytes(": hi\n\n"), reset], failure, "nothing"),
   fault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
@@ -63,7 +64,7 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("sends text that is not JSON", text("", "application/json"), failure, "nothing"),
   fault("begins with an error", [event(indiscretion), stall], failure, "nothing"),
   fault(
-    "begins with an event of errors",
+    "begins with an event named error",
     [bytes(`event: error\ndata: ${JSON.stringify(indiscretion)}\n\n`)],
     failure,
     "nothing"
@@ -137,34 +138,39 @@ const broken: ReadonlyArray<Fault> = [
     brokenAfter(HELLO),
     "what arrived"
   ),
-  fault("reports an error after a word", [hello, event(indiscretion), stall], brokenAfter(HELLO), "what arrived"),
+  fault("sends an error after a word", [hello, event(indiscretion), stall], brokenAfter(HELLO), "what arrived"),
   fault(
-    "reports an error and then goes on",
+    "sends an error after a word and then continues",
     [hello, event(indiscretion), hello, finish, done],
     brokenAfter(HELLO),
     "what arrived"
   ),
-  fault("reports an error as a string", [hello, event({ error: "kwyjibo" })], brokenAfter(HELLO), "what arrived"),
-  fault("reports an error in the choice", [hello, event(chunk({}, "error"))], brokenAfter(HELLO), "what arrived"),
+  fault("sends an error that is a string", [hello, event({ error: "kwyjibo" })], brokenAfter(HELLO), "what arrived"),
   fault(
-    "reports an error beside a word",
+    "reports an error as the finish reason",
+    [hello, event(chunk({}, "error"))],
+    brokenAfter(HELLO),
+    "what arrived"
+  ),
+  fault(
+    "sends an error and a word in one chunk",
     [hello, event({ ...chunk({ content: " lost" }), ...indiscretion })],
     brokenAfter(HELLO),
     "what arrived"
   ),
   fault(
-    "reports a limit after a word",
+    "sends a rate limit error after a word",
     [hello, event({ error: { code: 429 } })],
     brokenAfter(HELLO, "technical_limit"),
     "what arrived"
   ),
   fault(
-    "reports an event of errors after a word",
+    "sends an event named error after a word",
     [hello, bytes(`event: error\ndata: ${JSON.stringify(errorBody("x", null, "server_error"))}\n\n`)],
     brokenAfter(HELLO),
     "what arrived"
   ),
-  fault("reports usage and then cuts the stream", [hello, figures, event(indiscretion)], brokenAfter(HELLO), {
+  fault("reports usage after a word and then an error", [hello, figures, event(indiscretion)], brokenAfter(HELLO), {
     prompt: 7
   }),
   fault(
@@ -175,7 +181,7 @@ const broken: ReadonlyArray<Fault> = [
   )
 ]
 
-/** The client has every frame up to that one when the connection breaks. */
+/** Returns one fault for each frame: the connection breaks when the client has received that frame. */
 function resetAfterEachFrame(): ReadonlyArray<Fault> {
   const frames = [role, hello, hello, hello, finish]
   return [
@@ -189,7 +195,8 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
         i === 0 ? "nothing" : "what arrived"
       )
     }),
-    // Sent before the finish chunk, which the test can observe at the client. The client receives the usage in the last frame only.
+    // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so a client that
+    // has the finish chunk shows that the gateway has the usage.
     fault(
       "resets the connection after the usage",
       (audience) => [role, hello, hello, hello, figures, finish, audience.has(5), reset],
@@ -235,7 +242,7 @@ const oddStreams: ReadonlyArray<Fault> = [
   unusual("begins with a byte order mark", [bytes("\ufeff"), bytes(frameTexts(whole, "\n\n"))]),
   unusual("omits the spaces after colons", [bytes(frameTexts(whole, "\n\n").replaceAll("data: ", "data:"))]),
   unusual("splits its data over several lines", [bytes(frameTexts(whole, "\n\n").replaceAll(',"', ',\ndata: "'))]),
-  unusual("sends ids and names of events", [
+  unusual("adds ids and names to its events", [
     bytes(frameTexts(whole, "\n\n").replaceAll("data: {", "id: 1\nretry: 9\nevent: message\ndata: {"))
   ]),
   unusual("sends comments between its events", [bytes(frameTexts(whole, "\n\n: OPENROUTER PROCESSING\n\n"))]),
@@ -252,7 +259,7 @@ const oddStreams: ReadonlyArray<Fault> = [
     done
   ]),
   unusual("sends another content type", { ...stream(whole), headers: { "content-type": "text/plain" } }),
-  unusual("ends its stream with the end of the connection", { ...stream(whole), framing: "until close" }),
+  unusual("marks the end of the stream by closing the connection", { ...stream(whole), framing: "until close" }),
   unusual("announces a content length", text(frameTexts(whole, "\n\n"), "text/event-stream")),
   unusual("sends a whole response", json(completion({ content: [said], usage: usage(7, 3) }))),
   unusual("omits [DONE]", [role, hello, hello, hello, finish, figures]),
@@ -284,7 +291,7 @@ const oddStreams: ReadonlyArray<Fault> = [
   unusual("reports usage null", reported(null), "what arrived"),
   unusual("reports zero usage", reported(usage(0, 0)), [0, 0]),
   unusual("reports usage twice", reported(usage(5, 2), usage(7, 3))),
-  unusual("reports zeros after a first usage", reported(usage(7, 3), usage(0, 0))),
+  unusual("reports zero usage after a first usage", reported(usage(7, 3), usage(0, 0))),
   unusual("reports negative usage", reported({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
   unusual("reports usage as text", reported({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
   unusual("reports usage with every chunk", stream(whole.map(running)), [7, 5]),
@@ -305,7 +312,7 @@ const oddStreams: ReadonlyArray<Fault> = [
     event({ ...chunk({}, "stop"), x_groq: { usage: usage(7, 3) } }),
     done
   ]),
-  unusual("names itself and its cost", [
+  unusual("reveals its name and its cost", [
     ...whole.map((frame) => event({ ...frame, ...traces })),
     event({ ...usageChunk(usage(7, 3)), ...traces, usage: { ...usage(7, 3), ...traces } }),
     done

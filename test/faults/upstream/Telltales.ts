@@ -1,5 +1,5 @@
 /**
- * Facts that upstreams reveal and that no client may see.
+ * Secret data that the upstreams of the fault suite send and that no client may receive.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 
@@ -8,6 +8,7 @@ export const HIDDEN_MODEL = "hidden-model"
 const HOST = "kwyjibo.example"
 const COST = "0.00731"
 
+/** Texts that no client may receive. */
 export const leaks: ReadonlyArray<string> = [PROVIDER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
 
 /** Headers that identify a provider. */
@@ -20,7 +21,7 @@ export const telltales: Readonly<Record<string, string>> = {
   "set-cookie": `session=kwyjibo; Domain=${HOST}`
 }
 
-/** Members that name the provider or its cost. */
+/** Body members that name the provider or its cost. */
 export const traces = {
   provider: PROVIDER,
   system_fingerprint: "fp_kwyjibo",
@@ -28,7 +29,7 @@ export const traces = {
   cost: Number(COST)
 }
 
-/** An error that contains every secret. */
+/** An error whose message names the model, the provider, its host, its cost and a key. */
 export const indiscretion = errorBody(
   `${HIDDEN_MODEL}-7 of ${PROVIDER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
   "kwyjibo_error",

@@ -28,7 +28,7 @@ const TOKEN = " hello"
 /** Returns the request member that carries the play. */
 export const played = (play: Play | undefined): object => (play === undefined ? {} : { play })
 
-/** Returns a function that converts the play of a request to a script. When `stop` fires, streams send no more deltas and finish. */
+/** Returns a function that converts the play of a request to a script. When `stop` fires, streams finish early. */
 export const asPlayed =
   (stop: Signal = signal()) =>
   (request: { readonly json: () => unknown }): Script => {
