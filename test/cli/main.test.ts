@@ -89,7 +89,9 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
       // Alone: the command prepares it, uses it and stops it.
       const created = yield* start(environment, "users", "create", "ada@example.com").printed
       expect(created.code, created.stderr).toBe(0)
-      expect(created.stderr).toBe(`Prepared the database: ${migrations.map(({ name }) => name).join(", ")}\n`)
+      expect(created.stderr).toBe(
+        `Applied migrations to the embedded Postgres: ${migrations.map(({ name }) => name).join(", ")}\n`
+      )
       expect(readdirSync(directory)).toEqual(["postgres"])
 
       // Joined: another process already runs it and uses it afterwards.

@@ -15,10 +15,13 @@ import { reportExit } from "./exit/ExitReport.ts"
 import { cliConfig, isHelpRequest, nearestHelp, requestedHelp } from "./help/RequestedHelp.ts"
 import { run, tollgate, version } from "./Tollgate.ts"
 
-/** Options that @effect/cli adds to every command. The Tollgate CLI does not offer them. */
+/** Matches the options that @effect/cli adds to every command. The Tollgate CLI refuses these options. */
 const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
 
-/** Runs a command and reports its result; never fails. `args` is the command line without the program name. */
+/**
+ * Runs a command, prints its result, and returns the exit code. The effect never fails. `args` is the command line
+ * without the program name.
+ */
 export const runCommand = (args: ReadonlyArray<string>): Effect.Effect<number> =>
   dispatch(args).pipe(
     Effect.exit,
@@ -42,7 +45,7 @@ const environment = Layer.mergeAll(
   Layer.succeed(CliConfig.CliConfig, cliConfig),
   NodeTerminal.layer,
   Path.layer,
-  // No command reads files through @effect/cli.
+  // @effect/cli requires a file system, but no command uses it.
   FileSystem.layerNoop({}),
   Logger.replace(
     Logger.defaultLogger,

@@ -1,5 +1,5 @@
 /**
- * Defines the CLI for operators: every command, with the ports it needs.
+ * Defines the operators' CLI: every command, with the layer that provides its ports.
  */
 import { readFileSync } from "node:fs"
 import * as Command from "@effect/cli/Command"
@@ -24,7 +24,7 @@ import { users } from "./commands/Users.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
 
-/** Provides the ports only when the command runs. Help and usage errors do not open the database. */
+/** Builds the layer only when the command runs. Help and usage errors do not open the database. */
 const withLive =
   <Ports>(live: Layer.Layer<Ports, CommandFailed>, ...within: ReadonlyArray<string>) =>
   <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>
@@ -81,5 +81,5 @@ const packageJson: { readonly version: string } = JSON.parse(
 
 export const version = packageJson.version
 
-/** Parses an array in the form of `process.argv`, and runs the command. */
+/** Runs the command in an array that has the form of `process.argv`. */
 export const run = Command.run(tollgate, { name: "tollgate", version, executable: "tollgate" })

@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import { exitCodes } from "./exit/CommandFailed.ts"
 import { runCommand } from "./RunCommand.ts"
 
-// A program such as `head` may close the pipe early; the command still runs to its end.
+// A program such as `head` may stop reading stdout early. The command still runs to its end.
 process.stdout.on("error", () => {})
 
 NodeRuntime.runMain(runCommand(process.argv.slice(2)), {

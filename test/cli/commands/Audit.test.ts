@@ -26,7 +26,7 @@ describe("tollgate audit", () => {
         expect(report.figures).toMatchObject({ accounts: "1", settlements: "0" })
         const told = yield* tollgate("audit")
         expect(told.stdout).toMatch(/^RESULT +CHECK +INVARIANT$/m)
-        expect(told.stdout).toMatch(/\n\nEvery check holds\.\n$/)
+        expect(told.stdout).toMatch(/\n\nEvery check passes\.\n$/)
 
         yield* sql`UPDATE account SET credits_posted = credits_posted + 1 WHERE kind = 'payg'`
         const broken = yield* tollgate("audit", "--json")

@@ -13,7 +13,7 @@ describe("tollgate blacklist", () => {
         expect(documentOf(added)).toEqual(entry)
         expect(documentOf(yield* tollgate("blacklist", "add", "@spam.example", "--json"))).toEqual(documentOf(added))
         const one = yield* tollgate("blacklist", "add", "bad@example.com")
-        expect(one.stdout).toMatch(/^bad@example\.com cannot sign up, since \S+\.\n$/)
+        expect(one.stdout).toMatch(/^bad@example\.com cannot sign up\. Blocked since: \S+\.\n$/)
 
         const listed = documentOf(yield* tollgate("blacklist", "list", "--json"))
         expect(listed).toEqual([entry, { ...entry, pattern: "bad@example.com" }])

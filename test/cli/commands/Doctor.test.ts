@@ -66,7 +66,7 @@ describe("the doctor", () => {
         detail: "the database clock is 61000 ms behind the local clock"
       })
       expect(of("migrations")).toMatchObject({ status: "fail", advice: "Run: tollgate migrate" })
-      expect(report.problem?.message).toBe("Fix first: version, migrations.")
+      expect(report.problem?.message).toBe("These checks failed: version, migrations.")
       expect(report.text).toContain("  migrations: Run: tollgate migrate")
     })
   )

@@ -34,14 +34,16 @@ describe("tollgate holds", () => {
         yield* sql`UPDATE gateway_node SET beat_at = clock_timestamp() - interval '1 hour'`
         expect(documentOf(yield* tollgate("holds", "list", "--json"))).toEqual([{ ...hold, orphaned: true }])
         const shown = yield* tollgate("holds", "list")
-        expect(shown.stdout).toMatch(/^HELD AT +REQUEST +USER +MODEL +PLAN TOKENS +PAYG MICRO-USD +DELIVERED +NODE$/m)
+        expect(shown.stdout).toMatch(
+          /^HELD AT +REQUEST +USER +MODEL +PLAN TOKENS +PAYG MICRO-USD +DELIVERED OUTPUT +NODE$/m
+        )
         expect(shown.stdout).toContain("1 of them belongs to a dead node")
         const checked = yield* tollgate("doctor")
         expect(checked.stdout).toMatch(/^warn +holds +1 open, 1 on dead nodes$/m)
 
         const swept = yield* tollgate("holds", "sweep")
         expect(swept).toMatchObject({ code: 0, stdout: "Settled 1 hold of dead nodes.\n" })
-        expect((yield* tollgate("holds", "sweep")).stdout).toBe("Settled no holds of dead nodes.\n")
+        expect((yield* tollgate("holds", "sweep")).stdout).toBe("There are no holds of dead nodes to settle.\n")
         expect(yield* tollgate("audit")).toMatchObject({ code: 0 })
       })
     )

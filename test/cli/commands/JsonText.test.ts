@@ -39,14 +39,14 @@ describe("a JSON text", () => {
 
   it.each([
     ['{\n  "models": [\n    1,\n  ]\n}', "4:3: a value is missing here"],
-    ['{"a": 1,}', '1:9: expected a member name in double quotes (no comma before "}")'],
+    ['{"a": 1,}', '1:9: expected a member name in double quotes; JSON allows no comma before "}"'],
     ['{"a": 1 "b": 2}', "1:9: expected a comma or a closing bracket"],
     ['{"a" 1}', "1:6: expected : after the member name"],
     ['{"a": 1]', "1:8: expected a comma or a closing bracket"],
     ["{'a': 1}", "1:2: strings need double quotes"],
     ['{"a": 1} x', "1:10: unexpected text after the end of the document"],
-    ['{\n"a": [1, 2', "2:11: the document ends too early"],
-    ["", "1:1: the document ends too early"],
+    ['{\n"a": [1, 2', "2:11: the document is incomplete"],
+    ["", "1:1: the document is incomplete"],
     ['{"a": "open}', "1:7: this string has no end, or contains a character that must be escaped"],
     ['{\n  // why\n  "a": 1}', "2:3: JSON has no comments"],
     ['{"price": 1, "b": 2, "price": 3}', '1:22: the member "price" occurs twice in this object'],
@@ -65,6 +65,6 @@ describe("a JSON text", () => {
     const deep = "[".repeat(1_000_000)
     expect(Either.isRight(readJson(many))).toBe(true)
     expect(Either.isRight(readJson(long))).toBe(true)
-    expect(mistake(deep)).toBe("1:1000001: the document ends too early")
+    expect(mistake(deep)).toBe("1:1000001: the document is incomplete")
   })
 })

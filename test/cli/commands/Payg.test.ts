@@ -30,7 +30,7 @@ describe("tollgate payg credit", () => {
         expect(documentOf(again)).toEqual({ ...applied, already_applied: true })
         const repeated = yield* credit("ada@example.com", "12345678", "op-1")
         expect(repeated.stdout).toBe(
-          "The operation op-1 was already applied; no balance was changed. The balance of ada@example.com is 12.345678 USD.\n"
+          "The operation id op-1 was already applied, so no balance was changed. The balance of ada@example.com is 12.345678 USD.\n"
         )
         const more = yield* credit("ada@example.com", "1", "op-2")
         expect(more.stdout).toBe("Credited 1 micro-USD to ada@example.com; the balance is now 12.345679 USD.\n")

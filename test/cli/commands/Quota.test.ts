@@ -32,7 +32,7 @@ describe("tollgate quota adjust", () => {
         expect(taken.stdout).toBe("Deducted 345678 micro-USD from ada@example.com; the quota is now 12.000000 USD.\n")
         const repeated = yield* adjust("ada@example.com", "-345678", "op-2")
         expect(repeated.stdout).toBe(
-          "The operation op-2 was already applied; no balance was changed. The quota of ada@example.com is 12.000000 USD.\n"
+          "The operation id op-2 was already applied, so no balance was changed. The quota of ada@example.com is 12.000000 USD.\n"
         )
         const actor = userInfo().username
         expect(yield* audited).toMatchObject([

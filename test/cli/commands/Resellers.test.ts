@@ -55,7 +55,9 @@ describe("tollgate resellers", () => {
           { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
         ])
         const told = yield* tollgate("resellers", "suspend", id)
-        expect(told.stdout).toBe("moved@example.com is suspended: its tokens are void. Undo with: reactivate\n")
+        expect(told.stdout).toBe(
+          "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate\n"
+        )
       })
     )
 
@@ -93,7 +95,7 @@ describe("tollgate resellers", () => {
         }
         const odd = yield* tollgate("resellers", "list", "--status", "odd")
         expect(odd).toMatchObject({ code: 2, stdout: "" })
-        expect(odd.stderr).toContain("--status: pending, active, rejected, suspended")
+        expect(odd.stderr).toContain("--status: expected one of: pending, active, rejected, suspended")
       })
     )
   })

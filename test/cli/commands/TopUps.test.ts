@@ -135,7 +135,7 @@ describe("tollgate topups", () => {
         // The orders of the tests above belong to providers that are not configured here.
         const counts = { looked: 1, answered: 1, unanswered: 0, unasked: 2, credited: 1 }
         expect(documentOf(all), all.stderr).toEqual(counts)
-        expect(all.stderr).toContain("the provider of 2 open orders is not configured here")
+        expect(all.stderr).toContain("the provider of 2 open orders is not configured in this environment")
         const shown = documentOf(yield* tollgate("resellers", "show", "payer@example.com", "--json"))
         expect(shown).toMatchObject({ balance_usd_micro: "20000000" })
         expect(documentOf(yield* tollgate("audit", "--json"))).toMatchObject({ ok: true })

@@ -37,7 +37,7 @@ describe("tollgate users", () => {
         expect(documentOf(asDocument)).toMatchObject({ error: { code: "user_exists" } })
         const malformed = yield* tollgate("users", "create", "twice.example.com")
         expect(malformed).toMatchObject({ code: 2, stdout: "" })
-        expect(malformed.stderr).toContain("email: an email address, like name@example.com")
+        expect(malformed.stderr).toContain("email: expected an email address, like name@example.com")
       })
     )
 

@@ -13,12 +13,16 @@ export const usdMicroOption = (max: bigint) =>
     "usd-micro",
     "N",
     Schema.String.pipe(
-      Schema.filter((text) => /^[0-9]{1,30}$/.test(text) || "digits only, in micro-USD: 1000000 is one USD"),
+      Schema.filter(
+        (text) => /^[0-9]{1,30}$/.test(text) || "digits only: an amount in micro-USD, of which 1000000 are one USD"
+      ),
       Schema.compose(Schema.BigInt),
-      Schema.filter((amount) => (amount > 0n && amount <= max) || `1 to ${max}, in micro-USD: 1000000 is one USD`),
+      Schema.filter(
+        (amount) => (amount > 0n && amount <= max) || `1 to ${max} micro-USD, of which 1000000 are one USD`
+      ),
       Schema.fromBrand(UsdMicro)
     ),
-    "Amount in micro-USD; 1000000 is one USD."
+    "Amount in micro-USD. 1000000 micro-USD are one USD."
   )
 
 export const paygDocument = (balance: UsdPico) => ({

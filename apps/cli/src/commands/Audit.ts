@@ -10,7 +10,7 @@ import { reportCommand } from "./ReportCommand.ts"
 
 export const audit = reportCommand(
   "audit",
-  "Recompute every balance from the journals and compare; exit 1 on any difference.",
+  "Recompute every balance from the journals and compare it with the stored balance. Exits with 1 on any difference.",
   {},
   () =>
     Effect.gen(function* () {
@@ -43,7 +43,7 @@ export const audit = reportCommand(
             ],
             figures
           ),
-          broken.length === 0 ? "Every check holds." : "The ledger is inconsistent."
+          broken.length === 0 ? "Every check passes." : "The ledger is inconsistent."
         ].join("\n\n")
       }
       if (broken.length === 0) return report
@@ -52,8 +52,8 @@ export const audit = reportCommand(
         problem: {
           code: "audit_differs",
           message:
-            `These checks fail: ${broken.map(({ id }) => id).join(", ")}. Take a backup and find the rows before ` +
-            "correcting anything. The journals are append-only, so they still hold the full history."
+            `These checks fail: ${broken.map(({ id }) => id).join(", ")}. Take a backup and find the wrong rows before you ` +
+            "correct anything. The journals are append-only, so they still contain the full history."
         }
       }
     })

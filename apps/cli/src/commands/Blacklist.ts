@@ -1,5 +1,5 @@
 /**
- * `tollgate blacklist`: email addresses and domains that cannot sign up as resellers.
+ * `tollgate blacklist`: manages the email addresses and domains that cannot sign up as resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -12,9 +12,9 @@ import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { argument, operatorFor, reason } from "./SharedOptions.ts"
 
-const pattern = argument("pattern", BlacklistPattern, "An email address, or @ and a domain: @example.com.")
+const pattern = argument("pattern", BlacklistPattern, "An email address, or @ followed by a domain, like @example.com.")
 
-const list = reportCommand("list", "List the blocked addresses and domains.", {}, () =>
+const list = reportCommand("list", "List the blocked email addresses and domains.", {}, () =>
   Effect.gen(function* () {
     const entries = yield* Effect.flatMap(Blacklist, ({ list }) => list)
     return {
@@ -35,7 +35,7 @@ const list = reportCommand("list", "List the blocked addresses and domains.", {}
 
 const add = reportCommand(
   "add",
-  "Block an address or a domain from signing up. Existing resellers are not affected.",
+  "Block an email address or a domain from signing up. Existing resellers are not affected.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {
@@ -43,14 +43,14 @@ const add = reportCommand(
       const entry = yield* Effect.flatMap(Blacklist, ({ add }) => add(pattern, operator))
       return {
         document: entryDocument(entry),
-        text: `${subjectOf(entry)} cannot sign up, since ${timestamp(entry.createdAt)}.`
+        text: `${subjectOf(entry)} cannot sign up. Blocked since: ${timestamp(entry.createdAt)}.`
       } satisfies Report
     })
 )
 
 const remove = reportCommand(
   "remove",
-  "Unblock an address or a domain.",
+  "Unblock an email address or a domain.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {
@@ -74,6 +74,6 @@ const entryDocument = ({ createdAt, pattern }: BlacklistEntry) => ({
   listed: true
 })
 
-/** Returns the subject of a sentence about a blacklist entry. */
+/** Names the email addresses that an entry blocks, as the subject of a sentence. */
 const subjectOf = ({ pattern }: BlacklistEntry): string =>
-  pattern.startsWith("@") ? `Any address ${pattern}` : pattern
+  pattern.startsWith("@") ? `Every address that ends with ${pattern}` : pattern

@@ -1,7 +1,6 @@
 /**
- * `tollgate catalog`: models, their prices, routes and tiers, and the providers.
+ * `tollgate catalog`: applies catalog files and shows the catalog.
  */
-
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -20,7 +19,7 @@ const file = Args.text({ name: "file" }).pipe(
 
 const apply = reportCommand(
   "apply",
-  "Apply a catalog file. If the file has an error, nothing is changed.",
+  "Apply a catalog file. If the file contains an error, nothing is changed.",
   { file, reason: Options.optional(reason) },
   ({ file, reason }) =>
     Effect.gen(function* () {

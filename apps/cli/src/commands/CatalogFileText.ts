@@ -32,11 +32,14 @@ export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFil
     )
   })
 
-/** Returns the directory of the user's shell. npm runs a project script in the project root instead. */
+/** Returns the current directory of the user's shell. A script that npm starts runs in the project root instead. */
 const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
 
-/** Returns `undefined` when the file is larger. Does not trust the size in the file system, which is 0 for a pipe. */
+/**
+ * Reads a file of at most `bytes` bytes. Returns `undefined` if the file is larger. Ignores the size that the file system
+ * reports, because it is 0 for a pipe.
+ */
 const readAtMost = async (path: string, bytes: number): Promise<string | undefined> => {
   const handle = await Fs.open(path, "r")
   try {

@@ -116,7 +116,7 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
     table(
       [
         { heading: "provider", cell: (provider) => provider.name },
-        { heading: "address", cell: (provider) => provider.baseUrl },
+        { heading: "url", cell: (provider) => provider.baseUrl },
         { heading: "auth", cell: (provider) => `${provider.auth} from ${provider.apiKeyEnv}` },
         { heading: "protocols", cell: (provider) => provider.protocols.join(" ") },
         { heading: "max concurrency", cell: (provider) => String(provider.maxConcurrency), align: "right" }
@@ -128,7 +128,7 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
 
 const stateOf = (model: Model): string => (model.retired ? "retired" : model.hidden ? "hidden" : "listed")
 
-/** Converts a price without rounding: a price is a whole number of micro-USD per million tokens. */
+/** Returns a price in USD, not rounded, because every price is a whole number of micro-USD per million tokens. */
 const usdPerMillion = (price: PicoPerToken): string => floorToUsd(UsdPico(price * 1_000_000n))
 
 const usdOfCents = (cents: Parameters<typeof toUsdMicro>[0]): string =>

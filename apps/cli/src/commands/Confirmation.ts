@@ -10,7 +10,7 @@ import { CommandFailed } from "../exit/CommandFailed.ts"
 import { printableLine } from "../terminal/Output.ts"
 
 /**
- * Required when stdin is not a terminal, because the question cannot be answered.
+ * The option `--yes`. It is required when stdin is not a terminal, because the command cannot ask the question there.
  * The option is checked before the database is opened.
  */
 export const yes = Options.boolean("yes").pipe(
@@ -38,7 +38,7 @@ export const confirm = (question: string, yes: boolean): Effect.Effect<void, Com
 /** Prints the question to stderr and reads one line from the terminal. The end of the input counts as an empty line. */
 const ask = (question: string): Effect.Effect<string> =>
   Effect.async((resume) => {
-    // Without terminal mode, Ctrl-C still sends SIGINT to the process.
+    // With `terminal: true`, Readline would intercept Ctrl-C; this setting lets it end the process with SIGINT.
     const lines = Readline.createInterface({ input: process.stdin, output: process.stderr, terminal: false })
     lines.once("line", (line) => {
       resume(Effect.succeed(line))

@@ -12,7 +12,7 @@ import { operatorFor, reason, resellerOption, user } from "./SharedOptions.ts"
 
 const link = reportCommand(
   "link",
-  "Make a user a customer of a reseller. The reseller can then create keys for the user and read the balances.",
+  "Make a user a customer of a reseller. The reseller can then create keys for the user and read the user's balances.",
   { reseller: resellerOption, user, reason: Options.optional(reason) },
   (given) =>
     Effect.gen(function* () {

@@ -16,22 +16,22 @@ import type { Report } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 
-/** Defines the command. It opens the database itself, because a failure to open it is the first finding to report. */
+/** Defines the command, which opens the database itself in order to report a failure to open the database as a finding. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
   database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>
 ) =>
-  reportCommand("doctor", "Check everything that the gateway needs; exit 1 when something must be fixed.", {}, () =>
+  reportCommand("doctor", "Check everything that the gateway needs. Exits with 1 if any check fails.", {}, () =>
     Effect.gen(function* () {
       const machine = yield* Effect.provide(machineFindings, settings)
       const payments = yield* Effect.promise(() => import("../diagnosis/PaymentHealth.ts")).pipe(
         Effect.flatMap(({ paymentFindings }) => paymentFindings),
-        findingOnFailure("payments", "Correct these variables; a server with these values does not start."),
+        findingOnFailure("payments", "Correct these variables. A server with these values does not start."),
         Effect.provide(settings)
       )
       const rest = yield* databaseFindings.pipe(
         Effect.provide(database),
-        findingOnFailure("database", "Fix the database first; nothing works without it.")
+        findingOnFailure("database", "Correct this problem first. Nothing works without the database.")
       )
       return reportOf([...machine, ...payments, ...rest])
     })
@@ -60,7 +60,7 @@ export const reportOf = (findings: ReadonlyArray<Finding>): Report => {
   if (failed.length === 0) return report
   return {
     ...report,
-    problem: { code: "unhealthy", message: `Fix first: ${failed.map(({ check }) => check).join(", ")}.` }
+    problem: { code: "unhealthy", message: `These checks failed: ${failed.map(({ check }) => check).join(", ")}.` }
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * `tollgate holds`: lists the holds of open requests and settles those of dead nodes.
+ * `tollgate holds`: lists the holds of open requests, and settles the holds of dead nodes.
  */
 import * as Command from "@effect/cli/Command"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
@@ -20,27 +20,29 @@ const list = reportCommand("list", "List the open holds, oldest first.", {}, () 
         holds.length === 0 ? "No open holds." : holdsTable(holds),
         ...(orphaned === 0
           ? []
-          : [`${belongs(orphaned)}. Running servers settle them. To settle them now, run: tollgate holds sweep`])
+          : [
+              `${belongs(orphaned)}. A running server settles the holds of dead nodes. To settle them now, run: tollgate holds sweep`
+            ])
       ].join("\n\n")
     } satisfies Report
   })
 )
 
-const sweep = reportCommand("sweep", "Settle the holds of dead nodes at their last checkpoint.", {}, () =>
+const sweep = reportCommand("sweep", "Settle each hold of a dead node at the last checkpoint of its request.", {}, () =>
   Effect.gen(function* () {
     const swept = yield* Effect.flatMap(OpenHolds, (holds) => holds.sweep)
     return {
       document: { swept },
       text:
         swept === 0
-          ? "Settled no holds of dead nodes."
+          ? "There are no holds of dead nodes to settle."
           : `Settled ${swept} ${swept === 1 ? "hold" : "holds"} of dead nodes.`
     } satisfies Report
   })
 )
 
 export const holds = Command.make("holds").pipe(
-  Command.withDescription("Manage holds: the amounts that running requests have reserved."),
+  Command.withDescription("Manage holds: the money and tokens set aside for running requests."),
   Command.withSubcommands([list, sweep])
 )
 
@@ -68,7 +70,7 @@ const holdsTable = (holds: ReadonlyArray<OpenHold>): string =>
       { heading: "model", cell: (open) => open.model },
       { heading: "plan tokens", cell: (open) => open.hold.planTokens.toString(), align: "right" },
       { heading: "payg micro-usd", cell: (open) => toExactUsdMicro(open.hold.paygPico), align: "right" },
-      { heading: "delivered", cell: (open) => open.checkpoint.output.toString(), align: "right" },
+      { heading: "delivered output", cell: (open) => open.checkpoint.output.toString(), align: "right" },
       { heading: "node", cell: (open) => (open.orphaned ? "dead" : "alive") }
     ],
     holds

@@ -1,5 +1,5 @@
 /**
- * `tollgate images`: image requests that an operator must review.
+ * `tollgate images`: lists and resolves the image requests that an operator must review.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -23,7 +23,9 @@ const Request = Schema.compose(Schema.Trim, Schema.Lowercase).pipe(
 )
 const request = argument("id", Request, "The image request's id.")
 
-const all = Options.boolean("all").pipe(Options.withDescription("Include resolved requests."))
+const all = Options.boolean("all").pipe(
+  Options.withDescription("Include the image requests that are already waived or charged.")
+)
 
 const list = reportCommand(
   "list",
@@ -39,16 +41,20 @@ const list = reportCommand(
     })
 )
 
-const waive = reportCommand("waive", "Close a review without a charge.", { request, reason }, ({ reason, request }) =>
-  Effect.gen(function* () {
-    const operator = yield* operatorFor("images review waive", Option.some(reason))
-    const reviews = yield* ImageReviews
-    const review = yield* reviews.resolve(request, { _tag: "Waived" }, operator)
-    return {
-      document: reviewDocument(review),
-      text: `Waived the image request ${request} of ${review.email}; nothing was charged.`
-    } satisfies Report
-  })
+const waive = reportCommand(
+  "waive",
+  "Resolve a review without charging the image request.",
+  { request, reason },
+  ({ reason, request }) =>
+    Effect.gen(function* () {
+      const operator = yield* operatorFor("images review waive", Option.some(reason))
+      const reviews = yield* ImageReviews
+      const review = yield* reviews.resolve(request, { _tag: "Waived" }, operator)
+      return {
+        document: reviewDocument(review),
+        text: `Waived the image request ${request} of ${review.email}; nothing was charged.`
+      } satisfies Report
+    })
 )
 
 const charge = reportCommand(
@@ -72,7 +78,7 @@ export const imageReview = Command.make("review").pipe(
   Command.withSubcommands([list, waive, charge])
 )
 
-/** Adds the `review` group, whose ports the caller has already provided. */
+/** Defines `tollgate images`. The caller has already provided the ports of its `review` group. */
 export const images = <Name extends string, R, E, A>(review: Command.Command<Name, R, E, A>) =>
   Command.make("images").pipe(Command.withDescription("Review image requests."), Command.withSubcommands([review]))
 

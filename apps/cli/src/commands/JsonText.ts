@@ -1,5 +1,5 @@
 /**
- * Parses JSON that an operator wrote, and reports an error with its line and column. A member that occurs twice in
+ * Parses JSON that an operator has written, and reports an error with its line and column. A member that occurs twice in
  * one object is an error, because JSON.parse would silently keep only the last value.
  */
 import * as Either from "effect/Either"
@@ -21,7 +21,7 @@ type Found = readonly [offset: number, problem: string]
 const TOKEN =
   /[ \t\r\n]*(?:("(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w))|([[\]{}:,]))/uy
 
-/** The member names read so far in an open object; `undefined` for an open array. */
+/** One entry per open object or array: the member names read so far in an object, or `undefined` for an array. */
 type Open = Array<Set<string> | undefined>
 
 /** The tokens that may come next. */
@@ -30,7 +30,7 @@ type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or clos
 const problems: Readonly<Record<Expected, string>> = {
   value: "a value is missing here",
   "value or ]": "expected a value or ]",
-  name: 'expected a member name in double quotes (no comma before "}")',
+  name: 'expected a member name in double quotes; JSON allows no comma before "}"',
   "name or }": "expected a member name in double quotes, or }",
   ":": "expected : after the member name",
   ", or closing": "expected a comma or a closing bracket",
@@ -48,7 +48,7 @@ const findMistake = (text: string): Found | undefined => {
     if (all === undefined) {
       const rest = from + (/^[ \t\r\n]*/.exec(text.slice(from))?.[0].length ?? 0)
       if (rest < text.length) return [rest, unreadable(text.charAt(rest), expected)]
-      return expected === "nothing" ? undefined : [rest, "the document ends too early"]
+      return expected === "nothing" ? undefined : [rest, "the document is incomplete"]
     }
     const at = TOKEN.lastIndex - (string ?? scalar ?? sign ?? "").length
     const inside = open.at(-1)

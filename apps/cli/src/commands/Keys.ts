@@ -1,5 +1,5 @@
 /**
- * `tollgate keys`: the API keys of users.
+ * `tollgate keys`: creates, lists and revokes the API keys of users.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -21,7 +21,8 @@ import { reportCommand } from "./ReportCommand.ts"
 import { argument, operatorFor, option, reason, user } from "./SharedOptions.ts"
 
 const name = option("name", "NAME", Name, "The key's name.")
-const keyId = argument("key-id", ApiKeyId, "The key's id; keys list shows it.")
+const KeyId = ApiKeyId.annotations({ message: () => "the UUID of an API key" })
+const keyId = argument("key-id", KeyId, "The key's id, as shown by: tollgate keys list")
 
 const create = reportCommand(
   "create",
@@ -75,11 +76,11 @@ const list = reportCommand(
 
 const revoke = reportCommand(
   "revoke",
-  "Revoke a key permanently. Every server refuses it from the next request on.",
+  "Revoke a key permanently. Every server refuses later requests with this key.",
   { keyId, reason: Options.optional(reason), yes },
   ({ keyId, reason, yes }) =>
     Effect.gen(function* () {
-      yield* confirm(`Revoke the key ${keyId}? Its requests are refused from now on.`, yes)
+      yield* confirm(`Revoke the key ${keyId}? Every server will then refuse requests with this key.`, yes)
       const operator = yield* operatorFor("keys revoke", reason)
       const key = yield* Effect.flatMap(ApiKeys, (keys) => keys.revoke(keyId, operator))
       return {
@@ -104,7 +105,7 @@ const keyDocument = (key: ApiKey) => ({
   revoked_at: key.revokedAt === undefined ? null : timestamp(key.revokedAt)
 })
 
-/** Returns a curl command for a first request with a new key, to a chat model that can be called. */
+/** Returns a function from the secret of a new key to a curl command that calls a chat model with this key. */
 const firstRequest = Effect.gen(function* () {
   const serverAddress = localAddress(yield* Settings)
   const stored = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
@@ -115,7 +116,7 @@ const firstRequest = Effect.gen(function* () {
   }
   const model = discoverable(catalog).find(({ publicName }) => Either.isRight(callable(catalog, publicName, "chat")))
   if (model === undefined) {
-    return () => "  The catalog has no chat model yet. Apply one with: tollgate catalog apply FILE"
+    return () => "  The catalog has no chat model yet. Apply a catalog file with: tollgate catalog apply FILE"
   }
   const body = { model: model.publicName, stream: true, messages: [{ role: "user", content: "Say hello." }] }
   return (secret: string) =>

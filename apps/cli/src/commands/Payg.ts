@@ -1,5 +1,5 @@
 /**
- * `tollgate payg`: pay-as-you-go balances.
+ * `tollgate payg`: credits pay-as-you-go balances.
  */
 import * as Command from "@effect/cli/Command"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
@@ -16,7 +16,7 @@ const operationId = option(
   "operation-id",
   "ID",
   OperationId,
-  "Idempotency key of the credit: a repeated command with the same id changes no balance."
+  "Your name for this credit. If the command is repeated with the same id, the balance does not change again."
 )
 
 const credit = reportCommand(
@@ -40,7 +40,7 @@ const credit = reportCommand(
           payg: paygDocument(credited.balancePico)
         },
         text: credited.alreadyApplied
-          ? `The operation ${operationId} was already applied; no balance was changed. The balance of ${user} is ${balance}.`
+          ? `The operation id ${operationId} was already applied, so no balance was changed. The balance of ${user} is ${balance}.`
           : `Credited ${credited.amountUsdMicro} micro-USD to ${user}; the balance is now ${balance}.`
       } satisfies Report
     })

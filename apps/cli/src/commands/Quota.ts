@@ -16,23 +16,30 @@ import { reportCommand } from "./ReportCommand.ts"
 import { operatorFor, option, reason, resellerOption } from "./SharedOptions.ts"
 
 const Change = Schema.String.pipe(
-  Schema.filter((text) => /^-?[0-9]{1,30}$/.test(text) || "digits in micro-USD, with a leading - to deduct"),
+  Schema.filter((text) => /^-?[0-9]{1,30}$/.test(text) || "a whole number of micro-USD, with a leading - to deduct"),
   Schema.compose(Schema.BigInt),
-  Schema.filter((amount) => Either.isRight(QuotaChange.either(amount)) || "not 0, and at most 1000000000 USD"),
+  Schema.filter(
+    (amount) => Either.isRight(QuotaChange.either(amount)) || "an amount other than 0, of at most 1000000000 USD"
+  ),
   Schema.fromBrand(QuotaChange)
 )
 
-const usdMicro = option("usd-micro", "N", Change, "Amount in micro-USD; 1000000 is one USD. -N deducts.")
+const usdMicro = option(
+  "usd-micro",
+  "N",
+  Change,
+  "Amount in micro-USD. 1000000 micro-USD are one USD. A negative amount deducts quota."
+)
 const operationId = option(
   "operation-id",
   "ID",
   OperationId,
-  "Idempotency key of the change: a repeated command with the same id changes no balance."
+  "Your name for this change. If the command is repeated with the same id, the quota does not change again."
 )
 
 const adjust = reportCommand(
   "adjust",
-  "Add quota to a reseller or deduct it, once per operation id. Quota never becomes negative.",
+  "Add quota to a reseller, or deduct quota, once per operation id. Quota never becomes negative.",
   { reseller: resellerOption, usdMicro, operationId, reason },
   (given) =>
     Effect.gen(function* () {
@@ -53,7 +60,7 @@ const adjust = reportCommand(
           balance_usd_micro: adjusted.balanceUsdMicro.toString()
         },
         text: adjusted.alreadyApplied
-          ? `The operation ${operationId} was already applied; no balance was changed. The quota of ${email} is ${balance}.`
+          ? `The operation id ${operationId} was already applied, so no balance was changed. The quota of ${email} is ${balance}.`
           : `${changed(adjusted.change)} ${email}; the quota is now ${balance}.`
       } satisfies Report
     })

@@ -1,5 +1,5 @@
 /**
- * `tollgate rankings`: rebuilds the usage roll-ups that the public rankings show.
+ * `tollgate rankings`: rebuilds the hourly sums of usage that the public rankings show.
  */
 import * as Command from "@effect/cli/Command"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
@@ -9,7 +9,7 @@ import { reportCommand } from "./ReportCommand.ts"
 
 const rebuild = reportCommand(
   "rebuild",
-  "Rebuild the hourly usage roll-ups from the settlements. Servers can keep running.",
+  "Rebuild the hourly sums of usage from the settlements. Servers can run at the same time.",
   {},
   () =>
     Effect.gen(function* () {

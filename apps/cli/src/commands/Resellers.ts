@@ -70,11 +70,15 @@ const reviewing = (move: ReviewMove, description: string, done: string) =>
   )
 
 const approve = reviewing("approve", "Approve a pending or rejected reseller.", "it can log in, top up and mint.")
-const reject = reviewing("reject", "Reject a pending reseller.", "it cannot log in. Undo with: approve")
+const reject = reviewing(
+  "reject",
+  "Reject a pending reseller.",
+  "it cannot log in. Undo with: tollgate resellers approve"
+)
 const suspend = reviewing(
   "suspend",
-  "Suspend an active reseller: its tokens stop working at once. The reseller's customers and their keys are not affected.",
-  "its tokens are void. Undo with: reactivate"
+  "Suspend an active reseller. Its login tokens stop working at once; its customers and their API keys are not affected.",
+  "its login tokens no longer work. Undo with: tollgate resellers reactivate"
 )
 const reactivate = reviewing("reactivate", "Reactivate a suspended reseller.", "it can log in again.")
 

@@ -1,5 +1,5 @@
 /**
- * Arguments and options that several commands share. They are validated before the database is opened.
+ * Defines the arguments and options that several commands share. They are validated before the database is opened.
  */
 import * as Os from "node:os"
 import * as Args from "@effect/cli/Args"
@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** Returns an option with a schema. The error for a wrong value names the option and the expected form. */
+/** Returns an option whose value must match the schema. The error for a wrong value names the expected form. */
 export const option = <A>(
   name: string,
   placeholder: string,
@@ -26,7 +26,7 @@ export const option = <A>(
     Options.mapEffect((text) => Effect.mapError(read(`--${name}`, schema, text), ValidationError.invalidValue))
   )
 
-/** Returns an argument with a schema. */
+/** Returns an argument that must match the schema. */
 export const argument = <A>(name: string, schema: Schema.Schema<A, string>, description: string): Args.Args<A> =>
   Args.text({ name }).pipe(
     Args.withDescription(description),
@@ -36,7 +36,7 @@ export const argument = <A>(name: string, schema: Schema.Schema<A, string>, desc
 const read = <A>(name: string, schema: Schema.Schema<A, string>, text: string) =>
   Effect.mapError(Schema.decodeUnknown(schema)(text), (error) => {
     const issues = ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message }) => message)
-    return HelpDoc.p(`${name}: ${issues.join("; ")}`)
+    return HelpDoc.p(`${name}: expected ${issues.join("; ")}`)
   })
 
 /** Returns an option that accepts one of the given words. */
@@ -46,7 +46,7 @@ export const oneOf = <const Word extends string>(
   description: string
 ): Options.Options<Word> => {
   const Words = Schema.String.pipe(
-    Schema.filter((text) => words.some((word) => word === text) || words.join(", ")),
+    Schema.filter((text) => words.some((word) => word === text) || `one of: ${words.join(", ")}`),
     Schema.compose(Schema.Literal(...words), { strict: false })
   )
   return option(name, name.toUpperCase(), Words, `${description} One of: ${words.join(", ")}.`)
@@ -54,14 +54,14 @@ export const oneOf = <const Word extends string>(
 
 const Reason = Schema.Trim.pipe(
   Schema.filter((text) => (text !== "" && [...text].length <= 500) || "1 to 500 characters"),
-  Schema.filter((text) => !/\p{Cc}/u.test(text) || "one line, no control characters")
+  Schema.filter((text) => !/\p{Cc}/u.test(text) || "one line without control characters")
 )
 
 export const email = argument("email", Email, "The user's email address.")
 export const user = option("user", "EMAIL", Email, "The user's email address.")
-export const reason = option("reason", "TEXT", Reason, "The reason, for the audit log.")
+export const reason = option("reason", "TEXT", Reason, "The reason for the change, which is stored in the audit log.")
 
-/** Returns the operator for the audit log. Without `--reason`, the name of the command is the reason. */
+/** Returns the operator for the audit log. Without `--reason`, the reason is the name of the command. */
 export const operatorFor = (command: string, reason: Option.Option<string>): Effect.Effect<Operator> =>
   Effect.map(userName, (actor) => ({ actor, reason: Option.getOrElse(reason, () => `cli: ${command}`) }))
 
@@ -81,4 +81,6 @@ const Limit = Schema.String.pipe(
   Schema.filter((text) => /^[1-9]\d{0,3}$/.test(text) || "a whole number from 1 to 9999"),
   Schema.compose(Schema.NumberFromString)
 )
-export const limit = option("limit", "N", Limit, "Maximum number of entries.").pipe(Options.withDefault(100))
+export const limit = option("limit", "N", Limit, "Maximum number of entries; 100 by default.").pipe(
+  Options.withDefault(100)
+)

@@ -1,5 +1,5 @@
 /**
- * Formats top-up orders for output: the fields that the reseller API shows, and fields for operators only.
+ * Formats top-up orders for output, with the fields of the reseller API and with fields that only operators see.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
@@ -100,7 +100,7 @@ const receivedText = (order: TopUpOrder): string => {
   return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} in excess` : ""}`
 }
 
-/** Returns the rows that say where the payer sends the money. For a QRIS code: its page, if any. */
+/** Returns where the payer pays: the URL of a QR image or payment page, or the deposit address on each network. */
 const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
   switch (instructions._tag) {
     case "Qris":

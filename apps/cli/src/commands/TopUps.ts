@@ -24,7 +24,7 @@ import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
 const isOrderId = Schema.is(OrderId)
 
-/** The id of an order, or the order number that payers and providers see. */
+/** Reads the id of an order, either as such an id or as the order number that payers and providers see. */
 const OrderName = Schema.String.pipe(
   Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {
@@ -57,7 +57,7 @@ const list = reportCommand(
 
 const show = reportCommand(
   "show",
-  "Show an order as stored, without a request to its provider.",
+  "Show an order as it is stored. The payment provider is not called.",
   { order },
   ({ order }) =>
     Effect.gen(function* () {
@@ -67,11 +67,11 @@ const show = reportCommand(
     })
 )
 
-/** Defines the only command that needs the settings of the payment providers. */
+/** Defines `topups reconcile`, the only `topups` command that calls the payment providers. */
 const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "reconcile",
-    "Refresh one order or all open orders from their providers, and credit the paid ones.",
+    "Refresh one order, or all open orders, from the payment providers, and credit the paid orders.",
     { order: Args.optional(order) },
     ({ order }) =>
       (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
@@ -89,17 +89,19 @@ const reconcileOne = (id: OrderId) =>
     return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
   })
 
-/** Returns the problem to report: the stored order does not show payments since the last refresh. */
+/** Returns the problem to report when the provider did not respond, because the stored order may be out of date. */
 const notRefreshed = (provider: string) => ({
   code: "provider_unavailable",
-  message: `${provider} did not respond; the order is shown as stored. See: tollgate doctor`
+  message: `${provider} did not respond; the order is shown as it is stored. See: tollgate doctor`
 })
 
 const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Report => {
   const failed = attempted - refreshed
   const failures = [
     ...(failed > 0 ? [`no provider responded for ${failed} of ${attempted} orders`] : []),
-    ...(withoutProvider > 0 ? [`the provider of ${withoutProvider} open orders is not configured here`] : [])
+    ...(withoutProvider > 0
+      ? [`the provider of ${withoutProvider} open orders is not configured in this environment`]
+      : [])
   ]
   const shown: Report = {
     document: { looked: attempted, answered: refreshed, unanswered: failed, unasked: withoutProvider, credited },

@@ -34,29 +34,33 @@ const create = reportCommand(
     })
 )
 
-const show = reportCommand("show", "Show a user with the balance and the token plans.", { email }, ({ email }) =>
-  Effect.gen(function* () {
-    const users = yield* Users
-    const user = yield* users.find(email)
-    const { paygPico, plans } = yield* users.balances(user)
-    return {
-      document: { ...userDocument(user), payg: paygDocument(paygPico), token_plans: plans.map(planDocument) },
-      text: [
-        namedValues([
-          ["User", user.email],
-          ["Id", user.id],
-          ["Status", user.status],
-          ["Created", timestamp(user.createdAt)],
-          ["Pay-as-you-go", paygText(paygPico)]
-        ]),
-        plans.length === 0 ? "No token plans." : plansTable(plans)
-      ].join("\n\n")
-    } satisfies Report
-  })
+const show = reportCommand(
+  "show",
+  "Show a user with the pay-as-you-go balance and the token plans.",
+  { email },
+  ({ email }) =>
+    Effect.gen(function* () {
+      const users = yield* Users
+      const user = yield* users.find(email)
+      const { paygPico, plans } = yield* users.balances(user)
+      return {
+        document: { ...userDocument(user), payg: paygDocument(paygPico), token_plans: plans.map(planDocument) },
+        text: [
+          namedValues([
+            ["User", user.email],
+            ["Id", user.id],
+            ["Status", user.status],
+            ["Created", timestamp(user.createdAt)],
+            ["Pay-as-you-go", paygText(paygPico)]
+          ]),
+          plans.length === 0 ? "No token plans." : plansTable(plans)
+        ].join("\n\n")
+      } satisfies Report
+    })
 )
 
 export const users = Command.make("users").pipe(
-  Command.withDescription("Create and show users, who own balances and keys."),
+  Command.withDescription("Create and show users. A user owns balances and API keys."),
   Command.withSubcommands([create, show])
 )
 

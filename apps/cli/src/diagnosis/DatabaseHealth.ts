@@ -1,5 +1,5 @@
 /**
- * Checks the database: its state, the catalog, the holds and the image reviews.
+ * Checks the database server and the schema, the catalog, the holds and the image reviews.
  */
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -13,7 +13,10 @@ import { Settings } from "../runtime/Settings.ts"
 import { type Finding, fail, findingOnFailure, ok, warn } from "./Finding.ts"
 
 const MIN_VERSION = 15
-/** Stored timestamps use the database clock, token lifetimes the server clock. One second is harmless. */
+/**
+ * The database clock sets stored timestamps, and the server clock limits the lifetime of reseller tokens. A difference
+ * of at most one second is harmless.
+ */
 const MAX_CLOCK_SKEW_MILLIS = 1_000
 
 export const databaseFindings: Effect.Effect<
@@ -75,13 +78,21 @@ const catalog = Effect.gen(function* () {
   ]
 })
 
-/** Checks the environment of this command, which may differ from that of the servers. */
+/**
+ * Checks whether the provider's API key is set in the environment of this command. The environment of the servers may
+ * differ.
+ */
 const providerKey = ({ apiKeyEnv, baseUrl, name }: Provider): Finding => {
   const check = `provider ${name}`
   if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
-  // A self-hosted model or the simulated provider of the demo may need no key.
-  if (baseUrl.startsWith("http://")) return ok(check, `${apiKeyEnv} is not set here; ${baseUrl} may need none`)
-  return warn(check, `${apiKeyEnv} is not set here`, `The servers must have ${apiKeyEnv} in their environment.`)
+  // A URL with http:// belongs to a self-hosted model or to the simulated provider of the demo. Both may need no key.
+  if (baseUrl.startsWith("http://"))
+    return ok(check, `${apiKeyEnv} is not set in this shell; the provider at ${baseUrl} may need no key`)
+  return warn(
+    check,
+    `${apiKeyEnv} is not set in this shell`,
+    `The servers must have ${apiKeyEnv} in their environment.`
+  )
 }
 
 const holds = Effect.gen(function* () {
@@ -89,28 +100,28 @@ const holds = Effect.gen(function* () {
   const orphaned = open.filter((hold) => hold.orphaned).length
   return [
     orphaned === 0
-      ? ok("holds", `${open.length} open, none belongs to a dead node`)
+      ? ok("holds", `${open.length} open, none of them on a dead node`)
       : warn(
           "holds",
           `${open.length} open, ${orphaned} on dead nodes`,
-          "A running server settles them, or: tollgate holds sweep"
+          "A running server settles the holds of dead nodes. To settle them now, run: tollgate holds sweep"
         )
   ]
 })
 
-/** The maximum number of queued reviews to count. A longer queue is reported as this number or more. */
+/** The maximum number of waiting reviews to count. If more wait, the finding reports "1000 or more". */
 const MAX_COUNTED = 1_000
 
 const images = Effect.gen(function* () {
   const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MAX_COUNTED))
   const [oldest] = waiting
-  if (oldest === undefined) return [ok("images", "no request waits for a review")]
+  if (oldest === undefined) return [ok("images", "no image request waits for a review")]
   const count = waiting.length < MAX_COUNTED ? `${waiting.length}` : `${MAX_COUNTED} or more`
   return [
     warn(
       "images",
       `waiting for a review: ${count}, the oldest since ${oldest.queuedAt.toISOString()}`,
-      "Waive or charge them: tollgate images review list"
+      "Waive or charge each image request. List them with: tollgate images review list"
     )
   ]
 })

@@ -1,5 +1,5 @@
 /**
- * The result of one check that `tollgate doctor` runs.
+ * Defines a finding: the result of one check that `tollgate doctor` runs.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ export interface Finding {
   /** `fail`: the gateway cannot run, or money is at risk. `warn`: any other problem. */
   readonly status: "ok" | "warn" | "fail"
   readonly detail: string
-  /** The action that corrects the problem; absent when the check is ok. */
+  /** The action that corrects the problem; absent when the status is `ok`. */
   readonly advice?: string
 }
 
@@ -31,7 +31,7 @@ export const fail = (check: string, detail: string, advice: string): Finding => 
   advice
 })
 
-/** Turns an error raised by a check into a finding, so that the doctor runs the remaining checks. */
+/** Turns an error of a check into a finding, so that `tollgate doctor` still runs the remaining checks. */
 export const findingOnFailure =
   (check: string, advice: string) =>
   <R>(

@@ -1,7 +1,6 @@
 /**
- * Checks whether each payment provider responds and accepts its credentials.
+ * Checks whether each payment provider responds and accepts the configured credentials.
  */
-
 import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import {
   type PaymentProvider,
@@ -16,7 +15,7 @@ import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
-  // The checks open no payment, so any deployment name works.
+  // A provider uses the deployment name only to open a simulated payment. The checks open none, so any name works.
   const findings = yield* Effect.provide(probeAll, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
   const simulatorUrl = localSimulatorUrl(simulatorPort)
@@ -54,7 +53,7 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
         : fail(
             check,
             `${provider.label}: ${detail}`,
-            "Check its credentials. Top-ups by this method are refused until then."
+            "Correct the credentials of this provider. Top-ups by this method are refused until the provider accepts them."
           )
   })
 }

@@ -1,5 +1,5 @@
 /**
- * The error of a failed command: a message, a code for programs, and the exit code of the process.
+ * Defines the error of a failed command, which has a message, a code for programs, and the exit code of the process.
  */
 import { causeChainOf, rootMessageOf } from "@tollgate/composition/StartFailed"
 import * as Cause from "effect/Cause"
@@ -14,7 +14,7 @@ export const exitCodes = {
   usage: 2,
   /** A business rule refuses the command, for example because the user already exists. */
   refused: 3,
-  /** Interrupted by Ctrl-C; shells use the same code. */
+  /** Ctrl-C interrupted the command. Shells report the same code. */
   interrupted: 130
 } as const
 
@@ -22,7 +22,7 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly exit: Exclude<keyof typeof exitCodes, "done" | "interrupted">
   /** A stable code for programs. */
   readonly code: string
-  /** Full sentences for people: the failure and the remedy. */
+  /** Full sentences for people, which state the failure and the remedy. */
   readonly message: string
   /** True if the document on stdout already reports the failure. */
   readonly reported?: boolean
@@ -31,7 +31,7 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
 /** Returns the message of the innermost error; the outer errors only wrap it. */
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
-/** Returns whether the database or its connection failed, and not this program. */
+/** Returns whether the cause is a failure of the database or of its connection. Any other defect is a bug of the CLI. */
 export const isDatabaseFailure = (cause: Cause.Cause<unknown>): boolean =>
   causeChainOf(Cause.squash(cause)).some(
     (error) => hasMember(error, "_tag", /^SqlError$/) || hasMember(error, "code", /^(E[A-Z]{3,}|[0-9A-Z]{5})$/)

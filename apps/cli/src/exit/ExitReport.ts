@@ -1,5 +1,5 @@
 /**
- * Reports the end of a command: prints the message of a failure, as text or JSON, and returns the exit code.
+ * Ends a command: prints the message of a failure as text, and on request as JSON, and returns the exit code.
  */
 import { stripVTControlCharacters } from "node:util"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -16,11 +16,11 @@ export type Failure = CommandFailed | Refusal | ValidationError.ValidationError
 
 export interface CommandLine {
   readonly json: boolean
-  /** The command line that shows the help of the intended command. */
+  /** The command line that shows the help for the command that the user probably meant. */
   readonly help: string
 }
 
-/** Reports a failure, and returns the exit code. */
+/** Prints a failure, and returns the exit code. */
 export const reportExit = (exit: Exit.Exit<void, Failure>, { help, json }: CommandLine): Effect.Effect<number> => {
   if (Exit.isSuccess(exit)) return Effect.succeed(exitCodes.done)
   if (Cause.isInterruptedOnly(exit.cause)) return Effect.succeed(exitCodes.interrupted)
@@ -28,7 +28,7 @@ export const reportExit = (exit: Exit.Exit<void, Failure>, { help, json }: Comma
   const isUsage = ValidationError.isValidationError(failure)
   const failed = isUsage ? usageFailed(failure) : failure === undefined ? defect(exit.cause) : commandFailed(failure)
   return Effect.gen(function* () {
-    // @effect/cli has already printed the error in the command line; this hint follows that message.
+    // For a usage error, @effect/cli has already printed the message, so only the hint is missing.
     yield* printNote(isUsage ? `See: ${help}` : failed.message)
     if (json && failed.reported !== true) {
       yield* Console.log(encode({ error: { code: failed.code, message: failed.message } }))

@@ -1,5 +1,5 @@
 /**
- * Maps each domain refusal of a command to a code and a message.
+ * Maps each error with which the domain refuses a command to a code and a message.
  */
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
@@ -53,7 +53,7 @@ const texts: RefusalTexts = {
   CreditConflict: ({ operationId }) => ({
     code: "operation_conflict",
     message:
-      `The operation ${operationId} is already used for another user or another amount. ` +
+      `The operation id ${operationId} is already used for another user or another amount. ` +
       "No balance was changed; use a new operation id for a new credit."
   }),
   CatalogFileInvalid: ({ issues }) => ({
@@ -74,18 +74,18 @@ const texts: RefusalTexts = {
   }),
   PatternNotListed: ({ pattern }) => ({
     code: "pattern_not_listed",
-    message: `${pattern} is not on the blacklist. List it with: tollgate blacklist list`
+    message: `${pattern} is not on the blacklist. Show the blacklist with: tollgate blacklist list`
   }),
   AdjustmentConflict: ({ operationId }) => ({
     code: "operation_conflict",
     message:
-      `The operation ${operationId} is already used for another reseller or another amount. ` +
+      `The operation id ${operationId} is already used for another reseller or another amount. ` +
       "No balance was changed; use a new operation id for a new change."
   }),
   InsufficientQuota: ({ balanceUsdMicro, neededUsdMicro }) => ({
     code: "insufficient_quota",
     message:
-      `The reseller has ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} to deduct. ` +
+      `The reseller has a quota of ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} micro-USD to deduct. ` +
       "No balance was changed: quota never becomes negative."
   }),
   TopUpNotFound: () => ({

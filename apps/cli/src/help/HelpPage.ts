@@ -1,16 +1,19 @@
 /**
- * Formats the help page of a command for a terminal: usage, description, and commands, arguments and options in two
- * columns.
+ * Formats the help page of a command for a terminal. The page has the usage and the description, and then tables of two
+ * columns with the subcommands, arguments and options.
  */
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import type * as Span from "@effect/cli/HelpDoc/Span"
 import * as Usage from "@effect/cli/Usage"
 
 const WIDTH = 100
-/** The maximum width of the first column, in characters. A longer name stands on a separate line. */
+/** The maximum width of the first column, in characters. The explanation of a longer name begins on the next line. */
 const MAX_FIRST_COLUMN = 34
 
-/** Returns the help page. `words` is the command line; the words after the name of the command are its arguments. */
+/**
+ * Returns the help page. `words` is the command line without options: the names of groups and of the command, then any
+ * arguments.
+ */
 export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: HelpDoc.HelpDoc): string => {
   const [name = "", ...parameters] = parametersOf(paragraphs(Usage.getHelp(usage)).join(" "))
   const sections = sectionsOf(doc)
@@ -28,10 +31,12 @@ export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: 
 
 type Row = readonly [name: string, explanation: string]
 
-/** Sentences without information that @effect/cli prints for every option. */
+/** Matches sentences that @effect/cli prints beside many options and that explain nothing. */
 const BOILERPLATE = /^(A user-defined piece of text\.|A true or false value\.|This setting is optional\.)$/
 
-/** Splits the help page of @effect/cli by heading. A section holds sentences, described names or a list of commands. */
+/**
+ * Splits a help page of @effect/cli by heading. The rows of a section are sentences, or names with their explanations.
+ */
 const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row>> => {
   const sections = new Map<string, ReadonlyArray<Row>>()
   let heading = ""
@@ -53,7 +58,7 @@ const described = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): 
 ]
 
 /**
- * Parses a line of the command list. @effect/cli separates a command from its description by at least two spaces, and
+ * Parses a line in the list of commands. @effect/cli separates a command from its description by at least two spaces, and
  * repeats the name of a group that contains another group.
  */
 const listed = (line: string): Row => {

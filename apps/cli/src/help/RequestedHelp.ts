@@ -18,7 +18,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by a business rule.
 Commands use the database in DATABASE_URL. The default is the embedded Postgres in
 DATA_DIR; a command starts this Postgres when no server runs it.`
 
-/** Returns whether the command line asks for help. An empty command line does. */
+/** Returns whether the command line requests help. An empty command line counts as a request. */
 export const isHelpRequest = (args: ReadonlyArray<string>): boolean => {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
   return own.length === 0 || own.includes("--help") || own.includes("-h")
@@ -42,7 +42,7 @@ export const requestedHelp = <Name extends string, R, E, A>(
     return [helpPage(words, help.usage, help.helpDoc), FOOTER].join("\n\n")
   })
 
-/** Returns the command line that shows the help nearest to the arguments. */
+/** Returns a command line with --help for the first argument if it names a command, and for `tollgate` otherwise. */
 export const nearestHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   [first = ""]: ReadonlyArray<string>

@@ -1,5 +1,5 @@
 /**
- * Layers with the ports of the commands, for the database that the environment configures.
+ * Builds the layers that provide the ports of the commands. The environment variables select the database.
  */
 import { operatorKeys, operatorStores } from "@tollgate/composition/OperatorPorts"
 import { fromUrl } from "@tollgate/composition/Postgres"
@@ -26,23 +26,23 @@ const stores = Layer.unwrapEffect(
   })
 )
 
-/** Every store. Building this layer sends no statement to the database. */
+/** Provides every store. Building this layer sends no statement to the database. */
 export const opened = Layer.provideMerge(stores, settings)
 
-/** Every store, after a check that the database responds. */
+/** Provides every store, after checking that the database responds. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
-/** Every store, after a check that the schema of the database is up to date. */
+/** Provides every store, after checking that the schema of the database is up to date. */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 
 const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pipe(
   Layer.mapError(({ message }) => failed("invalid_settings", `The key pepper cannot be used: ${message}`))
 )
 
-/** The same as `ready`, with the API key store. */
+/** Provides the API key store in addition to the stores of `ready`. */
 export const readyForKeys = Layer.provideMerge(keys, ready)
 
-/** The payment providers. The adapters are loaded only for commands that call providers. */
+/** Provides the payment providers. Only commands that call providers load their adapters. */
 export const providers = Layer.unwrapEffect(
   Effect.map(
     Effect.promise(() => import("./Payments.ts")),

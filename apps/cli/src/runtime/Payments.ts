@@ -1,6 +1,6 @@
 /**
- * Builds the payment providers that the environment configures, as the servers do. Only commands that call providers
- * load this module: the adapters are half of the code that a command can load.
+ * Builds the payment providers that the environment variables configure, in the same way as the server. Only commands
+ * that call providers import this module, because its adapters are half of the code that a command can load.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"

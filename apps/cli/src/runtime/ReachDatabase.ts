@@ -20,7 +20,7 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
       message:
         `The database does not respond: ${reason}. ` +
         (DATABASE_URL === undefined
-          ? "It is the embedded Postgres in DATA_DIR; the file log there has the reason."
+          ? "It is the embedded Postgres in DATA_DIR; its log is the file postgres/log in that directory."
           : "Check that Postgres runs and that DATABASE_URL has the right host, user and password.")
     })
   return yield* database.state.pipe(
@@ -36,14 +36,14 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
 const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined =>
   Cause.failures(cause).pipe((failures) => [...failures][0])
 
-/** Fails unless the schema is up to date. Migrates an embedded Postgres, as a development server does. */
+/** Fails if a migration is pending. In development, migrates the embedded Postgres instead, like the server. */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings
   const { pendingMigrations } = yield* reachDatabase
   if (pendingMigrations.length === 0) return
   if (DATABASE_URL === undefined && NODE_ENV !== "production") {
     const applied = yield* Effect.flatMap(Database, (database) => database.migrate)
-    if (applied.length > 0) yield* printNote(`Prepared the database: ${applied.join(", ")}`)
+    if (applied.length > 0) yield* printNote(`Applied migrations to the embedded Postgres: ${applied.join(", ")}`)
     return
   }
   return yield* new CommandFailed({

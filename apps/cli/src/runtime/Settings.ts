@@ -1,5 +1,5 @@
 /**
- * Reads the environment variables that commands use. They have the same names, defaults and meaning as for the server.
+ * Reads the environment variables that commands use. Each has the same name, default and meaning as for the server.
  */
 import { type OperatorSettings, readOperatorSettings } from "@tollgate/composition/OperatorPorts"
 import * as Context from "effect/Context"
@@ -16,7 +16,7 @@ export const unusable = (reasons: ReadonlyArray<string>): CommandFailed =>
   new CommandFailed({
     exit: "failed",
     code: "invalid_settings",
-    message: ["These environment variables cannot be used:", ...reasons.map((reason) => `  ${reason}`)].join("\n")
+    message: ["These environment variables have unusable values:", ...reasons.map((reason) => `  ${reason}`)].join("\n")
   })
 
 export const layer = Layer.effect(
@@ -24,7 +24,9 @@ export const layer = Layer.effect(
   Effect.suspend(() => Either.mapLeft(readOperatorSettings(process.env), unusable))
 )
 
-/** Fails in production without KEY_PEPPER: a key must be created with the pepper that the servers verify it with. */
+/**
+ * Fails in production if KEY_PEPPER is not set: a key works only if it is created with the pepper that the servers use.
+ */
 export const requireKeyPepper = Effect.flatMap(Settings, ({ KEY_PEPPER, NODE_ENV }) =>
   NODE_ENV === "production" && KEY_PEPPER === undefined
     ? new CommandFailed({

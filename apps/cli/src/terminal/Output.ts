@@ -1,6 +1,6 @@
 /**
- * Prints the output of a command: one JSON document for programs, or text for people. Nothing else goes to
- * stdout.
+ * Prints the output of a command: one JSON document for programs, or text for people. Nothing else is printed
+ * to stdout.
  *
  * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of
  * digits and token counts as numbers.
@@ -36,7 +36,7 @@ const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
-/** Returns one line that is safe to print, with line breaks escaped too. */
+/** Escapes unsafe characters, including line breaks, so that the text is one line that is safe to print. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escape)
 
 const printable = (text: string): string => text.split("\n").map(printableLine).join("\n")

@@ -1,5 +1,5 @@
 /**
- * Formats rows under headings, and lists of named values. Each column is as wide as its widest cell.
+ * Formats tables, and lists of named values. Each column is as wide as its widest cell.
  */
 import { printableLine } from "./Output.ts"
 
@@ -31,7 +31,7 @@ export const table = <Row>(columns: ReadonlyArray<Column<Row>>, rows: ReadonlyAr
     .join("\n")
 }
 
-/** Counts characters, not code units: an emoji is one character. */
+/** Returns the number of characters, not of UTF-16 code units: an emoji counts as one character. */
 const widthOf = (text: string): number => [...text].length
 
 /** Formats named values, one per line. */
