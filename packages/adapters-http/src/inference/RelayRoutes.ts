@@ -1,6 +1,6 @@
 /**
- * Lists the routes that the relay serves, and the groups that declare these routes in the OpenAPI document. A new
- * protocol needs one folder and its entries here.
+ * This file lists the routes that the relay serves, and the groups that declare these routes in the OpenAPI document. A
+ * new inference protocol needs one folder beside this file, and entries in this file.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { RouteNotFound } from "@effect/platform/HttpServerError"
@@ -20,7 +20,8 @@ import { ResponsesApi } from "./responses/ResponsesApi.ts"
 import { responsesProtocol } from "./responses/ResponsesProtocol.ts"
 
 /**
- * Creates the routes for one server. They are not shared, because each server limits its own concurrent token counts.
+ * Creates the routes for one server. Each server needs separate routes, because each server limits its concurrent
+ * requests for a token count.
  */
 export const relayRoutes = (): ReadonlyArray<RelayRoute> => [
   relayRoute(chatProtocol),
@@ -35,8 +36,8 @@ export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesAp
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
 /**
- * Handles the requests to these groups that the relay did not take. Their paths only resemble a relayed route (doubled
- * slashes, escapes), so the response is a 404 that names the right path.
+ * Handles the requests that match these groups but were not handled by the relay. Their paths only resemble the path of
+ * a relayed route (doubled slashes, escapes), so the response is a 404 that contains the correct path.
  */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.group(relayGroups, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),

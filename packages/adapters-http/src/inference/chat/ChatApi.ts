@@ -1,6 +1,6 @@
 /**
- * The OpenAPI declaration of `POST /v1/chat/completions`. The relay serves the route and also passes on members that
- * are not declared here.
+ * This file declares `POST /v1/chat/completions` for the OpenAPI document. The relay serves the route. It also passes on
+ * JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -29,7 +29,7 @@ const ChatCompletionRequest = Schema.Struct(
     stream_options: Schema.optional(
       Schema.Struct({
         include_usage: Schema.optional(Schema.Boolean).annotations({
-          description: "If true, the stream ends with one more chunk that has the usage."
+          description: "If true, an additional last chunk of the stream contains the usage."
         })
       })
     )
@@ -72,9 +72,9 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "`data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is sent after every 15 " +
-    "seconds without output. A failure after the first byte is reported by a `data:` line with an `error` object; no " +
-    "`[DONE]` follows.",
+    "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is sent " +
+    "after every 15 seconds without output. A failure after the first byte is reported by a `data:` line with an " +
+    "`error` object; in this case no `[DONE]` follows.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',

@@ -1,22 +1,26 @@
 /**
- * Normalizes one choice of a chat completion: its deltas or its message, its tool calls and its finish reason.
+ * These functions normalize one choice of a chat completion: its deltas or its message, its tool calls and its finish
+ * reason.
  *
- * Members that identify the provider are removed. Members that clients require but some providers omit are added.
+ * JSON members that identify the provider are removed. Members that clients require but some providers omit are added.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 
-/** Normalizes the deltas of one choice, which must be given in order. */
+/** Normalizes the deltas of one choice. The deltas must be passed in the order of the stream. */
 export class ChoiceDeltas {
   readonly #toolCalls = new ToolCallDeltas()
-  /** Whether a delta was passed on. */
+  /** Whether a delta of this choice was passed on to the client. */
   started = false
 
   get hasToolCalls(): boolean {
     return this.#toolCalls.any
   }
 
-  /** Returns the delta to pass on; undefined if it is empty. Only the first delta that is passed on has a role. */
+  /**
+   * Returns the delta to pass on to the client; undefined if it is empty. A role is added to the first delta that is
+   * passed on.
+   */
   normalize(given: JsonObject): JsonObject | undefined {
     let delta = redacted(given)
     if (Array.isArray(delta.tool_calls)) delta = { ...delta, tool_calls: this.#toolCalls.complete(delta.tool_calls) }
@@ -26,7 +30,7 @@ export class ChoiceDeltas {
     return { ...this.start(), ...rest }
   }
 
-  /** Returns the members that the next delta needs besides its content: the role if the delta is the first one. */
+  /** Records that a delta is passed on. Returns the members to add to this delta: a role if it is the first one. */
   start(): JsonObject {
     if (this.started) return {}
     this.started = true
@@ -44,7 +48,8 @@ export const normalizedMessage = (given: JsonObject): JsonObject => {
 const withType = (call: unknown): JsonObject => ({ type: "function", ...withoutProviderMembers(asObject(call) ?? {}) })
 
 /**
- * Removes the provider members. Reasoning details keep all others, because clients send them back in the next request.
+ * Removes the members that identify the provider, also from reasoning details. Their other members are kept, because
+ * clients send reasoning details back in the next request.
  */
 const redacted = (given: JsonObject): JsonObject => {
   const kept = withoutProviderMembers(given)
@@ -61,12 +66,12 @@ const isEmpty = (delta: JsonObject): boolean => {
   return true
 }
 
-/** Maximum number of tool calls that are remembered; no real response has more. */
+/** The maximum number of tool calls whose state is stored for one choice. No real response has more tool calls. */
 const MAX_REMEMBERED_CALLS = 1_000
 
 /**
- * Completes the tool-call deltas of one choice. Clients join the deltas of a call by `index` and require a `type` on
- * the first delta of a call; some providers omit the `index` or the `type`.
+ * Completes the tool-call deltas of one choice. Clients use `index` to join the deltas of a call, and require a `type` in
+ * the first delta of a call. Some providers omit the `index` or the `type`.
  */
 class ToolCallDeltas {
   readonly #indexOfId = new Map<string, number>()
@@ -105,7 +110,7 @@ class ToolCallDeltas {
     return index
   }
 
-  /** Tells whether a delta without an index starts a new call: it has an id or a name, or is the first delta. */
+  /** Returns true if a delta without an index starts a new call: if it has an id or a name, or is the first delta. */
   #startsCall(delta: JsonObject, id: string): boolean {
     return this.#last < 0 || id !== "" || asText(asObject(delta.function)?.name) !== ""
   }
@@ -119,7 +124,7 @@ const callTypeOf = (delta: JsonObject): string => (delta.custom === undefined ? 
 /** The finish reasons in OpenAI's specification. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "function_call"
 
-/** Finish reason for each value that providers send. */
+/** The finish reason for the client, for each value that providers send. */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],
   ["length", "length"],
@@ -138,7 +143,8 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /**
- * Returns the finish reason, `error` for a failure, or undefined for an unfinished choice. An unknown value is `stop`.
+ * Returns the finish reason for the client, `error` if the choice failed, or undefined if the choice is unfinished. An
+ * unknown value becomes `stop`.
  */
 export const finishReasonOf = (given: unknown): FinishReason | "error" | undefined => {
   if (typeof given !== "string" || given === "") return undefined

@@ -1,5 +1,5 @@
 /**
- * Describes the chat-completions protocol to the relay.
+ * `chatProtocol` describes the chat-completions protocol to the relay.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"

@@ -1,6 +1,6 @@
 /**
- * Reads the request for a chat completion. Only the members that routing, metering and billing need are read; every
- * other byte is sent to the provider unchanged.
+ * These functions read the request for a chat completion, and build the request body for a provider. Only the JSON
+ * members that routing, metering and billing need are read; all other bytes are sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
@@ -11,7 +11,7 @@ import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/Bod
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
 
 export interface ChatRequest extends InferenceRequest {
-  /** Whether the client requests the usage in its stream. */
+  /** Whether the client has requested a usage report at the end of the stream. */
   readonly includeUsage: boolean
   readonly body: Buffer
   readonly members: ChatMembers
@@ -57,8 +57,8 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
   })
 
 /**
- * Returns the body for a provider. Only `model` and `stream_options.include_usage` are changed. A streamed request
- * always requests the usage from the provider, because the settlement depends on the usage.
+ * Returns the request body for a provider. Only `model` and `stream_options.include_usage` are changed. A stream is always
+ * requested with a usage report, because the settlement uses the reported usage.
  */
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members
@@ -83,7 +83,7 @@ const replacement = ({ start, end }: ScannedMember, text: string): Splice => ({ 
 
 const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 
-/** Returns the size of the members that a model reads: messages, tools, functions and the response format. */
+/** Returns the total size of the members that a model reads: messages, tools, functions and the response format. */
 const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
@@ -95,8 +95,8 @@ const sizeOf = (
 })
 
 /**
- * Returns the largest output limit, because providers differ in which limit they obey; undefined (no limit) if a limit
- * is below 1, because some providers treat such a limit as no limit.
+ * Returns the largest output limit, because providers differ in the limit that they apply. Returns undefined (no limit)
+ * if a limit is below 1, because some providers ignore such a limit.
  */
 const largest = (limits: ReadonlyArray<number | undefined>): number | undefined => {
   const given = limits.filter((limit) => limit !== undefined)

@@ -1,5 +1,6 @@
 /**
- * Rewrites a whole chat completion for the client, as a body or as the frames of a stream.
+ * These functions rewrite a provider's whole chat completion (not a stream) for the client: as a JSON body, or as the
+ * frames of a stream if the client requested a stream.
  */
 
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
@@ -30,7 +31,7 @@ export const translatedResponse = (
     return Either.right({ body: JSON.stringify(response), content: contentOf(response), usage: reported })
   })
 
-/** Translates a whole completion to the frames of a stream; every message becomes one delta. */
+/** Translates a whole completion to the frames of a stream. The message of each choice becomes one delta. */
 export const responseAsStream = (
   includeUsage: boolean,
   context: ResponseContext,
@@ -46,7 +47,7 @@ export const responseAsStream = (
       : Either.left(finish.end ?? invalidCompletion("the completion has no content"))
   })
 
-/** Accepts a completion if every choice has a message and no choice has failed. */
+/** Rewrites a completion that has at least one choice, if every choice has a message and no choice has failed. */
 const fromCompletion = <A>(
   body: Buffer,
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>

@@ -1,10 +1,10 @@
 /**
- * Translates a provider's stream, chunk by chunk, to the documented format (docs/reference/inference.md#chat-3):
+ * `ChatStream` translates a provider's stream, chunk by chunk, to the format in docs/reference/inference.md#chat-3:
  *
- *     role and content ... ─▶ finish ─▶ usage, if requested and reported ─▶ [DONE]
+ *     role and content ... ─▶ finish reason ─▶ usage, if requested and reported ─▶ [DONE]
  *
- * Frames are written from parsed members and never copied, so an unknown member of a chunk or choice never reaches the
- * client. The charged content is taken from the deltas that are written.
+ * Every frame is built from known members of the provider's chunk. An unknown member of a chunk or choice therefore
+ * never reaches the client. The content that is charged is read from the deltas that are written.
  */
 import type { Turn } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
@@ -19,10 +19,10 @@ import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts
 import { ChatUsage } from "./ChatUsage.ts"
 
 const DONE = "data: [DONE]\n\n"
-/** Maximum number of choices; no provider sends more. */
+/** The maximum number of choices in a stream. No provider sends more choices. */
 const MAX_CHOICES = 1_024
 
-/** Returns the id of the chat completion for a request. */
+/** Returns the id of the chat completion that responds to a request. */
 export const completionIdOf = (requestId: RequestId): string => `chatcmpl-${withoutHyphens(requestId)}`
 
 const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
@@ -30,19 +30,19 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 interface Choice {
   readonly index: number
   readonly deltas: ChoiceDeltas
-  /** Whether content was passed on. */
+  /** Whether content of this choice was passed on to the client. */
   hasContent: boolean
   finished: boolean
 }
 
 export class ChatStream implements StreamTranslator {
-  /** Beginning of every frame: the members that all chunks of the stream share, up to `choices`. */
+  /** The beginning of every frame: the members that are equal in all chunks of the stream, up to `choices`. */
   readonly #head: string
   readonly #includeUsage: boolean
   readonly #usage = new ChatUsage()
   readonly #choices = new Map<number, Choice>()
   #ended = false
-  // Output of the current chunk.
+  // The next three fields collect the output of the current chunk.
   #frames = ""
   #content = ""
   #turns: Array<Turn> = []
@@ -74,7 +74,7 @@ export class ChatStream implements StreamTranslator {
     return this.#ended ? noOutput : this.#complete(false)
   }
 
-  /** Translates one chunk. After a whole completion in the form of one chunk, the caller must call {@link finish}. */
+  /** Translates one chunk. A caller that passes a whole completion as one chunk must then call {@link finish}. */
   chunk(chunk: JsonObject): Translation {
     const usage = this.#usage.add(chunk)
     const failure = refusalIn(chunk) ?? this.#writeChoices(asArray(chunk.choices))
@@ -82,7 +82,7 @@ export class ChatStream implements StreamTranslator {
     return this.#frames === "" && usage === undefined ? noOutput : this.#takeOutput(usage, undefined)
   }
 
-  /** Ends the stream as if the provider had sent the end mark. */
+  /** Ends the stream as if the provider had sent `[DONE]`. */
   finish(): Translation {
     return this.#complete(true)
   }
@@ -144,8 +144,8 @@ export class ChatStream implements StreamTranslator {
   }
 
   /**
-   * Ends the stream. Finish reasons may be missing only if the provider marked the end (`marked`), not if it only
-   * closed its stream.
+   * Ends the stream. `marked` is true if the provider has sent `[DONE]`, and false if it has only closed the stream.
+   * Choices without a finish reason are accepted only if `marked` is true.
    */
   #complete(marked: boolean): Translation {
     const started = [...this.#choices.values()].filter(({ deltas }) => deltas.started)

@@ -1,6 +1,6 @@
 /**
- * Builds the usage member of a chat completion: the counts that the provider reported last, with only the members of
- * OpenAI's specification. The total is always prompt plus completion tokens.
+ * `ChatUsage` builds the `usage` member of a chat completion from the counts that the provider reported last. Only token
+ * counts are passed on. The total is always the sum of the prompt tokens and the completion tokens.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -20,7 +20,7 @@ export class ChatUsage {
   #reported = ReportedUsage.unreported
   #breakdowns: { [Name in (typeof BREAKDOWNS)[number]]?: JsonObject } = {}
 
-  /** Records the usage in a chunk or a whole completion and returns the usage; undefined if there is none. */
+  /** Records and returns the usage that a chunk or a whole completion reports; undefined if it reports no usage. */
   add(frame: JsonObject): ReportedUsage.ReportedUsage | undefined {
     const usage = asObject(frame.usage) ?? asObject(asObject(frame.x_groq)?.usage)
     if (usage === undefined) return undefined
@@ -34,7 +34,7 @@ export class ChatUsage {
     return reported
   }
 
-  /** The usage member; undefined unless both counts were reported, because no count is invented. */
+  /** The `usage` member; undefined if the provider has not reported both the prompt and the completion tokens. */
   get member(): ChatUsageMember | undefined {
     const { prompt, output } = this.#reported
     if (prompt === undefined || output === undefined) return undefined
@@ -49,7 +49,7 @@ export class ChatUsage {
   }
 }
 
-/** Returns only the token counts of a breakdown, because other members may identify the provider. */
+/** Returns only the token counts of a breakdown. Its other members could identify the provider. */
 const countsIn = (breakdown: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(breakdown).filter(([name, count]) => name.endsWith("_tokens") && asCount(count) !== undefined)

@@ -1,5 +1,6 @@
 /**
- * The OpenAPI declaration of `POST /v1/embeddings`. The relay serves the route and passes on more members than are declared.
+ * This file declares `POST /v1/embeddings` for the OpenAPI document. The relay serves the route. It also passes on JSON
+ * members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -14,15 +15,15 @@ const many = <A, I>(item: Schema.Schema<A, I>) => Schema.Array(item).pipe(Schema
 
 const EmbeddingsRequest = Schema.Struct(
   {
-    model: Schema.String.annotations({ description: "The public name of an embedding model of GET /v1/models." }),
+    model: Schema.String.annotations({ description: "The public name of an embedding model, from GET /v1/models." }),
     input: Schema.Union(Text, many(Text), TokenArray, many(TokenArray)).annotations({
-      description: "One text or token array, or up to 2,048 of them, all of one kind."
+      description: "A text, an array of up to 2,048 texts, an array of tokens, or an array of up to 2,048 token arrays."
     }),
     encoding_format: Schema.optional(Schema.String).annotations({
-      description: "`float` or `base64`: little-endian 32-bit floats. Passed on unchanged."
+      description: "`float` or `base64` (little-endian 32-bit floats). This value is passed on unchanged."
     }),
-    dimensions: Schema.optional(Schema.Int).annotations({ description: "Passed on unchanged." }),
-    user: Schema.optional(Schema.String).annotations({ description: "Passed on unchanged." })
+    dimensions: Schema.optional(Schema.Int).annotations({ description: "This value is passed on unchanged." }),
+    user: Schema.optional(Schema.String).annotations({ description: "This value is passed on unchanged." })
   },
   { key: Schema.String, value: Schema.Unknown }
 ).annotations({
@@ -62,7 +63,7 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
     OpenApi.annotations({
       summary: "Create embeddings",
       description:
-        "Charged for the tokens of the input, to the Token Plan for the model first, then to the pay-as-you-go balance.",
+        "The input tokens are charged to the Token Plan for the model first, then to the pay-as-you-go balance.",
       override: requiresApiKey
     })
   )

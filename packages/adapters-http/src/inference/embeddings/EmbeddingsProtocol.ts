@@ -1,5 +1,6 @@
 /**
- * Describes the embeddings protocol to the relay. The protocol has no streams, and only the prompt is charged.
+ * `embeddingsProtocol` describes the embeddings protocol to the relay. The protocol has no streams, and only the prompt
+ * is charged.
  */
 import { usageOf } from "@tollgate/domain/inference/EmbeddingsPrompt"
 import { errorBody } from "../../wire/InferenceErrors.ts"

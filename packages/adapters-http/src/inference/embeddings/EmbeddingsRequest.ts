@@ -1,5 +1,6 @@
 /**
- * An embeddings request: the members that route, meter and bill are read; every other byte is passed on unchanged.
+ * This module reads an embeddings request. Only the JSON members that routing, metering and billing need are read; all
+ * other bytes are sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/EmbeddingsPrompt"
@@ -11,7 +12,7 @@ import { CLOSE_ARRAY, JsonReader, OPEN_ARRAY, QUOTE } from "../../wire/JsonReade
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
 
 export interface EmbeddingsRequest extends InferenceRequest {
-  /** The number of embeddings that the response must have: one for each input. */
+  /** The number of inputs. The response must contain one embedding for each input. */
   readonly inputs: number
   readonly body: Buffer
   readonly members: ScannedBody<keyof typeof members>
@@ -46,12 +47,12 @@ export const readEmbeddingsRequest = (body: Buffer): Either.Either<EmbeddingsReq
     }))
   })
 
-/** The limit that OpenAI documents. The model limits the tokens of one input. */
+/** The maximum number of inputs in one request, as in OpenAI's documentation. */
 const MAX_INPUTS = 2_048
 
 interface Input {
   readonly inputs: number
-  /** The tokens of all token arrays. */
+  /** The number of tokens in all token arrays together; 0 if the input is text. */
   readonly tokens: number
 }
 
@@ -62,15 +63,15 @@ const readInput = (body: Buffer, member: ScannedMember | undefined): Either.Eith
   if (member?.kind === "array" && !member.empty) return new InputArray(body).read(member.start)
   return member?.kind === "string" && member.end - member.start > EMPTY_STRING
     ? Either.right({ inputs: 1, tokens: 0 })
-    : refusal("input", "must be a string or an array, and not empty")
+    : refusal("input", "must be a non-empty string or a non-empty array")
 }
 
-/** The bytes of `""`. */
+/** The length in bytes of an empty JSON string, including both quotes. */
 const EMPTY_STRING = 2
 
 type ItemKind = "string" | "token" | "token array"
 
-/** Reads an `input` array. All its items must be of one kind. The bytes are valid JSON: the scan has read them. */
+/** Reads an `input` array, whose items must all have the same kind. The bytes were already checked to be valid JSON. */
 class InputArray {
   readonly #reader: JsonReader
   #fault: InvalidRequest | undefined
@@ -85,7 +86,7 @@ class InputArray {
   read(open: number): Either.Either<Input, InvalidRequest> {
     this.#reader.items(open, CLOSE_ARRAY, (at) => this.#item(at))
     if (this.#fault !== undefined) return Either.left(this.#fault)
-    // An array of integers is one input.
+    // An array of tokens is one input.
     return Either.right({ inputs: this.#kind === "token" ? 1 : this.#items, tokens: this.#tokens })
   }
 
@@ -97,7 +98,7 @@ class InputArray {
     const param = `input[${this.#items}]`
     if (kind === undefined) return this.#refuse(param, "must be a string, a token (an integer), or an array of tokens")
     if (this.#kind !== undefined && kind !== this.#kind) {
-      return this.#refuse(param, `must be a ${this.#kind}, as the items before it`)
+      return this.#refuse(param, `must be a ${this.#kind}, like the items before it`)
     }
     if (kind === "string" && end - at === EMPTY_STRING) return this.#refuse(param, "must not be empty")
     this.#kind = kind

@@ -1,6 +1,7 @@
 /**
- * The response to an embeddings request. The bytes of each embedding are copied, not parsed: they are megabytes, and no
- * digit of them may change. Everything around them is written anew, without members that identify the provider.
+ * This module rewrites a provider's list of embeddings for the client. The bytes of each embedding are copied and not
+ * parsed, because a response can have megabytes of numbers, and no digit may change. All other members are written by
+ * the gateway, so none of them identifies the provider.
  *
  *     {"object":"list","data":[{"object":"embedding","index":0,"embedding":<copied>}],"model":...,"usage":{...}}
  */
@@ -13,7 +14,7 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE }
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
 
-/** `inputs` is the number of embeddings that the client is owed. */
+/** Rewrites a response. It must contain exactly `inputs` embeddings. */
 export const translatedResponse = (
   { publicName }: ResponseContext,
   inputs: number,
@@ -31,7 +32,7 @@ export const translatedResponse = (
       : `,"usage":{"prompt_tokens":${usage.prompt.input},"total_tokens":${usage.prompt.input}}`
   return Either.right({
     body: `{"object":"list","data":[${response.items.join(",")}],"model":${JSON.stringify(publicName)}${figures}}`,
-    // An embedding has no text: the local count of the output is 0.
+    // An embedding contains no text, so a local token count of the output is 0.
     content: "",
     usage
   })
@@ -39,7 +40,7 @@ export const translatedResponse = (
 
 const invalidList = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
 
-/** The failure of a response that is not a list of embeddings. */
+/** Returns the failure for a response that is not a list of embeddings. */
 const failureIn = (body: Buffer): ResponseFailure => {
   try {
     const response = asObject(JSON.parse(body.toString()))
@@ -49,12 +50,12 @@ const failureIn = (body: Buffer): ResponseFailure => {
   }
 }
 
-/** Reads the members of a response that are kept. */
+/** Reads the members of a response that the client receives. */
 class EmbeddingList {
-  /** Each embedding with its frame, as JSON. */
+  /** The JSON text of each item of the new list: an object with the embedding and its index. */
   readonly items: Array<string> = []
   usage: unknown
-  /** The body is one JSON object with an array of embeddings and without an error. */
+  /** True if the body is one JSON object that has an array of embeddings and no error. */
   readonly isRead: boolean
   readonly #reader: JsonReader
   #hasData = false
@@ -121,10 +122,10 @@ const tableOf = (characters: string): Uint8Array => {
   return table
 }
 const isNumeric = tableOf("0123456789+-.eE,[] \n\r\t")
-// Some encoders write a slash as `\/`.
+// The backslash is allowed because some encoders write a slash as `\/`.
 const isBase64 = tableOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\")
 
-/** An array of numbers, or a base64 string. Both have at least one character between their delimiters. */
+/** Returns true for a non-empty JSON array of numbers and for a non-empty base64 string. */
 const isEmbedding = (bytes: Buffer, start: number, end: number): boolean => {
   const allowed = bytes[start] === OPEN_ARRAY ? isNumeric : bytes[start] === QUOTE ? isBase64 : undefined
   if (allowed === undefined || end - start <= 2) return false

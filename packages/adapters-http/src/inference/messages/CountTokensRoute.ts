@@ -1,7 +1,7 @@
 /**
- * Serves `POST /v1/messages/count_tokens`. API keys, bodies and errors follow the same rules as in the relay, but a
- * count is neither metered nor charged. The count comes from a provider, or from an estimate if no provider returns a
- * count.
+ * This route serves `POST /v1/messages/count_tokens`, which returns the number of tokens in a prompt. API keys, bodies
+ * and errors are handled as in the relay, but the request is neither metered nor charged. The number comes from a
+ * provider; if no provider returns a number, it is estimated.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -32,14 +32,15 @@ import { withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
 import { type MessagesRequest, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
 
 /**
- * Maximum number of concurrent counts. Counts are free, so they must not occupy the connections of charged requests.
+ * The maximum number of concurrent count requests to providers. Counts are free, so they must not use up the connections
+ * that charged requests need.
  */
 const MAX_CONCURRENT_COUNTS = 16
 
-/** Maximum bytes of a provider's response to a count request. */
+/** The maximum size, in bytes, of a provider's response to a count request. */
 const MAX_COUNT_BYTES = 64 * 1024
 
-/** Error for the requests that are still open when the drain ends. */
+/** The error for requests that are still open when the drain ends. */
 const drained = new Overloaded({ retryAfterSeconds: 1 })
 
 export const countTokensRoute = (): RelayRoute => {
@@ -80,7 +81,7 @@ class CountTokens {
     readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
   )
 
-  /** Requests a count from a provider; none if no permit is free, because a count does not wait for a permit. */
+  /** Requests a count from one provider. Returns none immediately if {@link MAX_CONCURRENT_COUNTS} are running. */
   #providerCount(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
     const counting = Effect.suspend(() =>
       upstreamCount(this.#settings.upstreams, {
@@ -138,8 +139,8 @@ class CountTokens {
 }
 
 /**
- * Requests the count from one provider. Not all providers support counts, so every response without a count returns
- * none and is not recorded as a failure of the provider.
+ * Requests a count from one provider. Some providers do not support counts. A response without a count therefore gives
+ * `none` and is not recorded as a failure of the provider.
  */
 const upstreamCount = (
   upstreams: Context.Tag.Service<Upstreams>,

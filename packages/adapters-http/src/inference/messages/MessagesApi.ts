@@ -1,6 +1,6 @@
 /**
- * The OpenAPI declarations of `POST /v1/messages` and `POST /v1/messages/count_tokens`. The routes also pass on members
- * that are not declared here.
+ * This file declares `POST /v1/messages` and `POST /v1/messages/count_tokens` for the OpenAPI document. Both routes also
+ * pass on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -74,9 +74,9 @@ const Message = Schema.Struct(
 
 const stream = withEventStream({
   description:
-    "Events from `message_start` to `message_stop`, each with its `event:` line; `ping` may occur. A comment is " +
-    "sent after every 15 seconds without output. A failure after the first byte is reported by an `error` event; no " +
-    "`message_stop` follows.",
+    "The stream consists of the events from `message_start` to `message_stop`, each with an `event:` line. `ping` " +
+    "events can occur between them. A comment is sent after every 15 seconds without output. A failure after the " +
+    "first byte is reported by an `error` event; in this case no `message_stop` follows.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
       '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
@@ -99,7 +99,7 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
     OpenApi.annotations({
       summary: "Create a message in Anthropic's protocol",
       description:
-        "The headers `anthropic-version` and `anthropic-beta` are passed on. The request is charged to the Token Plan " +
+        "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to the Token Plan " +
         "for the model first, then to the pay-as-you-go balance. A stream is charged only for the content that was " +
         "delivered.",
       override: requiresApiKey,

@@ -1,5 +1,5 @@
 /**
- * Converts a whole message to stream events, for a client that requested a stream.
+ * These functions convert a whole message to stream events, for a client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -27,7 +27,7 @@ const eventsOfBlock = (block: JsonObject, index: number): ReadonlyArray<JsonObje
   { type: "content_block_stop", index }
 ]
 
-/** Returns a block as it is before its deltas. Blocks without deltas stay whole. */
+/** Returns a block as a stream sends it before its deltas. Blocks of a type without deltas are unchanged. */
 const emptied = (block: JsonObject): JsonObject => {
   if (block.type === "text") return { ...block, text: "", citations: undefined }
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" }

@@ -1,5 +1,5 @@
 /**
- * Describes the messages protocol to the relay.
+ * `messagesProtocol` describes the messages protocol to the relay.
  */
 import { noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"

@@ -1,17 +1,18 @@
 /**
- * Removes from messages and their events everything that identifies the provider (docs/reference/inference.md#f15): the
- * upstream model name, the marks of cloud platforms in ids, and the members that every protocol hides. If nothing is
- * removed, the same object is returned, so that its original bytes can be passed on.
+ * These functions remove everything that identifies the provider from messages and their stream events
+ * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids, and the JSON members that
+ * every protocol hides. If a function changes nothing, it returns the same object, so that the caller can pass on the
+ * original bytes.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
-/** The names that replace the provider's names. */
+/** The names that replace names and ids from the provider. */
 export interface PublicNames {
   readonly publicName: string
-  /** Id for a message whose own id does not begin with `msg_`. */
+  /** The id that replaces a message id that does not begin with `msg_`. */
   readonly messageId: string
 }
 
@@ -44,7 +45,7 @@ export const redactedMessage = (given: JsonObject, names: PublicNames): JsonObje
 
 /** Redacts a content block. Tool inputs and tool results belong to the conversation, so they stay unchanged. */
 const redactedBlock = (given: JsonObject, names: PublicNames): JsonObject => {
-  // A fallback block names the models before and after the fallback, at any depth.
+  // A fallback block contains the names of the models before and after the fallback, at any depth.
   if (given.type === "fallback") return redactedMembers(given, names)
   let redacted = shallow(given, names)
   for (const name of ["id", "tool_use_id"]) {
@@ -59,7 +60,7 @@ const shallow = (given: JsonObject, { publicName }: PublicNames): JsonObject => 
   return typeof redacted.model === "string" ? withMember(redacted, "model", publicName) : redacted
 }
 
-/** Redacts at every depth; only for parts that contain no conversation content. */
+/** Redacts at every depth. Used only for values that contain no content of the conversation. */
 const deep = (value: unknown, names: PublicNames): unknown =>
   Array.isArray(value) ? each(value, (item) => deep(item, names)) : ifObject(value, redactedMembers, names)
 
@@ -87,8 +88,8 @@ const withMember = (object: JsonObject, name: string, value: unknown): JsonObjec
   object[name] === value ? object : { ...object, [name]: value }
 
 /**
- * Removes the platform mark from an id. Clients send the ids of tool calls back; without the mark, ids stay unique, and
- * the id of a call stays equal to the id in its result.
+ * Removes the cloud platform's mark from an id, for example `toolu_bdrk_01` becomes `toolu_01`. Ids remain unique without
+ * the mark. Clients send the id of a tool call back with its result, and both ids lose the mark in the same way.
  */
 const plainId = (id: string): string => id.replace(PLATFORM_MARK, "$1_")
 

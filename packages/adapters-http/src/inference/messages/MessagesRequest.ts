@@ -1,6 +1,6 @@
 /**
- * Reads the request for a message or for its token count. Only the members that routing, metering and billing need are
- * read; every other byte is sent to the provider unchanged.
+ * These functions read the request for a message or for its token count, and build the headers for a provider. Only the
+ * JSON members that routing, metering and billing need are read; all other bytes are sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
@@ -35,7 +35,7 @@ const scan = scanner({ members, media: { members: ["data"], types: ["image", "do
 export const readMessagesRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
 
-/** Reads a request for a token count, which has no `max_tokens`. */
+/** Reads a request for a token count. Unlike a request for a message, it has no `max_tokens`. */
 export const readCountRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
   read(body, () => undefined)
 
@@ -62,15 +62,15 @@ const read = (
   })
 
 /**
- * Refuses a request that names a second model, as a fallback or as an advisor. The provider would run the second model
- * on the gateway's account, outside the catalog and at a different price from the price that the client is charged.
+ * Refuses a request that selects a second model, as a fallback or as an advisor. The provider would run the second model
+ * and charge the gateway for it, but the customer would be charged the price of the first model.
  */
 const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
   return tools !== undefined && hasAdvisor(body.subarray(tools.start, tools.end)) ? namesOtherModel("tools") : undefined
 }
 
-/** Parses the long tool definitions only if they contain the prefix, or an escape that may hide the prefix. */
+/** Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if their bytes may contain it. */
 const hasAdvisor = (tools: Buffer): boolean =>
   (tools.includes("advisor_") || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asText(asObject(tool)?.type).startsWith("advisor_"))
@@ -78,11 +78,11 @@ const hasAdvisor = (tools: Buffer): boolean =>
 const namesOtherModel = (param: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })
 
-/** Returns the size of the members that a model reads: system prompt, messages, tools and the output format. */
+/** Returns the total size of the members that a model reads: system prompt, messages, tools and output format. */
 const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesMembers) =>
   sizeOfMembers([system, messages, tools, output_config, output_format])
 
-/** Protocol version that is sent to the provider if the client sends none. */
+/** The value of `anthropic-version` for the provider if the client does not send this header. */
 const DEFAULT_VERSION = "2023-06-01"
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Rewrites a whole message for the client, as a body or as the events of a stream.
+ * These functions rewrite a provider's whole message (not a stream) for the client: as a JSON body, or as the events of
+ * a stream if the client requested a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -27,7 +28,8 @@ export const translatedResponse = (
   })
 
 /**
- * Builds the events that a provider would have streamed for the message, and translates them like a provider's stream.
+ * Builds the events that a provider would have streamed for the message, and translates these events like the events of
+ * a provider's stream.
  */
 export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromMessage(body, (message) => {
@@ -64,7 +66,8 @@ const isContent = (content: unknown): boolean =>
 const scan = scanner({ members: { content: {} }, media: { members: [], types: [] } })
 
 /**
- * Encodes the message with the original bytes of its content, because re-encoding can change numbers in tool inputs.
+ * Encodes the message as JSON, but copies the original bytes of its content: parsing and encoding could change numbers
+ * in tool inputs.
  */
 const withContentOf = (body: Buffer, message: JsonObject): string => {
   const scanned = scan(body)

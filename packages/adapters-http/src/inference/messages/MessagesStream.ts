@@ -1,12 +1,12 @@
 /**
- * Passes on the events of a message. Members that identify the provider are redacted, and missing members that clients
- * require are added:
+ * `MessagesStream` passes on the events of a streamed message, in this order:
  *
  *     message_start ─▶ content_block_start, _delta, _stop ... ─▶ message_delta ─▶ message_stop
  *
- * Anthropic's clients read the `event:` line, so it is always written. Events outside the protocol, such as the end
- * marks of other protocols, are dropped because clients fail on them. The charged content is taken from the events that
- * are written.
+ * JSON members that identify the provider are redacted, and missing members that clients require are added. Anthropic's
+ * clients read the `event:` line, so it is always written. Events that are not in this protocol, such as the end mark
+ * of another protocol, are dropped because clients fail on them. The content that is charged is read from the events
+ * that are written.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -38,7 +38,7 @@ export class MessagesStream implements StreamTranslator {
   readonly #names: PublicNames
   #figures: Figures = noFigures
   #started = false
-  /** Whether the stop reason was passed on, so that only `message_stop` may still be missing. */
+  /** Whether a stop reason was passed on. After a stop reason, `message_stop` is added if the provider omits it. */
   #stopped = false
   #ended = false
 
@@ -58,7 +58,7 @@ export class MessagesStream implements StreamTranslator {
     try {
       return this.#event(type, given, event.data)
     } catch {
-      return this.#fail(failure("an event is nested too deep"))
+      return this.#fail(failure("an event has too many nested levels"))
     }
   }
 
@@ -71,7 +71,7 @@ export class MessagesStream implements StreamTranslator {
 
   #event(type: string, given: JsonObject, data: string): Translation {
     if (type === "ping" && !this.#started) return noOutput
-    if ((type === "message_start") === this.#started) return this.#fail(failure(`${type} out of order`))
+    if ((type === "message_start") === this.#started) return this.#fail(failure(`the event ${type} is out of order`))
     const typed = given.type === type ? given : { ...given, type }
     const event = redactedEvent(complete(typed), this.#names)
     const known = this.#figures
@@ -104,11 +104,11 @@ const read = (data: string): JsonObject | undefined => {
   }
 }
 
-/** Tells whether an event is the end mark of the chat protocol or has a type outside this protocol. */
+/** Returns true for the end mark of the chat protocol, and for an event whose type is not in this protocol. */
 const isForeign = ({ event, data }: SseEvent): boolean =>
   data.startsWith("[DONE]") || (event !== "" && event !== "error" && !EVENTS.has(event))
 
-/** Adds the members that clients require. Usage that was not reported becomes 0, which is not used for the charge. */
+/** Adds the members that clients require. A missing usage is added as 0; the charge does not use this 0. */
 const complete = (event: JsonObject): JsonObject => {
   if (event.type === "message_start") return { ...event, message: startOf(asObject(event.message) ?? {}) }
   const lacksUsage = event.type === "message_delta" && asObject(event.usage) === undefined
@@ -123,7 +123,7 @@ const startOf = (message: JsonObject): JsonObject => ({
   usage: asObject(message.usage) ?? { input_tokens: 0, output_tokens: 0 }
 })
 
-/** Joins the lines of JSON. Line breaks in JSON occur only between JSON tokens, where a space is equivalent. */
+/** Joins the lines of a JSON text. It has line breaks only between JSON tokens, where a space means the same. */
 const inOneLine = (data: string): string => (data.includes("\n") ? data.replaceAll("\n", " ") : data).trim()
 
 const failure = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

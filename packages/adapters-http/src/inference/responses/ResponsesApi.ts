@@ -1,6 +1,6 @@
 /**
- * The OpenAPI declaration of `POST /v1/responses`. The relay serves the route and also passes on members that are not
- * declared here.
+ * This file declares `POST /v1/responses` for the OpenAPI document. The relay serves the route. It also passes on JSON
+ * members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -78,9 +78,9 @@ const response = (status: string, rest: string): string =>
 
 const stream = withEventStream({
   description:
-    "`response.*` events, each with its `event:` line, up to `response.completed` or `response.incomplete`. A " +
-    "comment is sent after every 15 seconds without output. A failure after the first byte is reported by a " +
-    "`response.failed` event and then an `error` event.",
+    "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` or " +
+    "`response.incomplete`. A comment is sent after every 15 seconds without output. A failure after the first byte is " +
+    "reported by a `response.failed` event, then by an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
     event(

@@ -1,5 +1,6 @@
 /**
- * Reads the errors that a provider sends in the responses protocol, and writes the errors that end a stream.
+ * These functions read the errors that a provider sends in the responses protocol, and build the frames that end a
+ * client's stream with an error.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -9,7 +10,7 @@ import type { ResponseContext, ResponseFailure } from "../relay/RelayProtocol.ts
 import { frameOf } from "./ResponsesEvents.ts"
 import { responseIdOf } from "./ResponsesRedaction.ts"
 
-/** Provider codes for permanent faults in a request. Clients know these codes and act on some of them. */
+/** A provider's error codes for faults in the request. They are passed on, because clients react to some of them. */
 const REQUEST_FAULTS: ReadonlySet<string> = new Set([
   "bio_policy",
   "context_length_exceeded",
@@ -32,11 +33,11 @@ const REQUEST_FAULTS: ReadonlySet<string> = new Set([
 
 export interface ResponsesRefusal {
   readonly error: ResponseFailure
-  /** The provider's code if the request is at fault. */
+  /** The provider's error code if the request has a fault; otherwise undefined. */
   readonly fault: string | undefined
 }
 
-/** Returns the refusal in an event, which is an error by its `type` or its `event:` line, or has a failed response. */
+/** Returns the refusal in an event: an error by its `type` or its `event:` line, or an event with a failed response. */
 export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
   const response = asObject(event.response)
   const inResponse = response && refusalInResponse(response)
@@ -46,7 +47,7 @@ export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusa
   return error && withFault(error, asObject(event.error) ?? event)
 }
 
-/** Returns the refusal in a response that failed or was cancelled, or in an error object sent instead of a response. */
+/** Returns the refusal if a response failed or was cancelled, or if it is an error object instead of a response. */
 export const refusalInResponse = (response: JsonObject): ResponsesRefusal | undefined => {
   const error = refusalIn(response)
   if (error !== undefined) return withFault(error, asObject(response.error))
@@ -65,16 +66,16 @@ export interface SentStream {
   readonly response: JsonObject
   /** Whether the first event was sent. */
   readonly started: boolean
-  /** Sequence number of the next event. */
+  /** The sequence number of the next event. */
   readonly nextNumber: number
 }
 
 /**
  * Returns the frames that end a stream with an error: `response.failed`, then `error`.
  *
- * Some clients read `response.failed` and some read `error`. In `error`, some read the members of the event and some
- * the `error` object inside it. Without these frames, most clients would treat the closed stream as complete. `fault`
- * is the provider's code if the request is at fault.
+ * Some clients read only `response.failed`, and others read only `error`. Clients find the error code either in the
+ * `error` event itself or in the `error` object inside this event, so it contains both. Without these frames, most
+ * clients would treat the closed stream as complete. `fault` is the provider's error code if the request has a fault.
  */
 export const failureFrames = (
   { response, started, nextNumber }: SentStream,

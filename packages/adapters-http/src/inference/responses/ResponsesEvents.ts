@@ -1,6 +1,6 @@
 /**
- * Encodes the events of a responses stream as frames, and converts a whole response to events for a client that
- * requested a stream.
+ * These functions encode the events of a responses stream as frames. They also convert a whole response to events, for a
+ * client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -11,7 +11,8 @@ export interface ResponseEvent extends JsonObject {
 export const frameOf = (event: ResponseEvent): string => frameWith(event.type, JSON.stringify(event))
 
 /**
- * Encodes `data`, which is JSON, as one line. Line breaks occur only between JSON tokens, where a space is equivalent.
+ * Builds a frame from the JSON text `data`, which becomes one line. JSON has line breaks only between tokens, where a
+ * space means the same.
  */
 export const frameWith = (type: string, data: string): string =>
   `event: ${type}\ndata: ${data.includes("\n") ? data.replaceAll("\n", " ") : data}\n\n`
@@ -40,13 +41,17 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
   ]
 }
 
-/** Per item type: the member that a stream sends in deltas, and the prefix of the types of these events. */
+/**
+ * For each type of item: the member whose value a stream sends in deltas, and the common prefix of the types of the
+ * events with these deltas.
+ */
 const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   function_call: ["arguments", "response.function_call_arguments"],
   mcp_call: ["arguments", "response.mcp_call_arguments"],
   custom_tool_call: ["input", "response.custom_tool_call_input"],
   code_interpreter_call: ["code", "response.code_interpreter_call_code"]
 }
+/** The same as `CALLS`, for each type of content part. */
 const PARTS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   output_text: ["text", "response.output_text"],
   refusal: ["refusal", "response.refusal"],
@@ -78,7 +83,7 @@ const textEvents = (event: string, at: JsonObject, member: string, given: unknow
   return text === "" ? [done] : [delta, done]
 }
 
-/** Returns an item as it is before its first delta. */
+/** Returns an item as a stream sends it before its first delta. */
 const emptied = (item: JsonObject): JsonObject => {
   const [member] = CALLS[asText(item.type)] ?? []
   return {

@@ -1,5 +1,5 @@
 /**
- * Describes the responses protocol to the relay.
+ * `responsesProtocol` describes the responses protocol to the relay.
  */
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import { errorBody } from "../../wire/InferenceErrors.ts"

@@ -1,7 +1,7 @@
 /**
- * Removes from response objects everything that identifies the provider, the provider's internals or the price that the
- * gateway pays (docs/reference/inference.md#f15), and replaces the upstream model by the public name. An item that
- * needs no change is returned as the same object.
+ * These functions remove everything from response objects that identifies the provider, or shows its internals or the
+ * price that the gateway pays (docs/reference/inference.md#f15). They replace the upstream model name by the public name.
+ * An item or part that needs no change is returned as the same object.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -10,7 +10,8 @@ import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
 /**
- * Members of a response object about the gateway's account at the provider and the results of the provider's filters.
+ * The members of a response object that contain the billing of the gateway's account with the provider and the results
+ * of the provider's content filters.
  */
 const PROVIDER_RESPONSE_MEMBERS: ReadonlySet<string> = new Set(["billing", "content_filters"])
 
@@ -27,15 +28,15 @@ export const redactedResponse = (given: JsonObject, context: ResponseContext): J
 }
 
 /**
- * Returns the id for the client. An id that begins with `resp_` is kept, because clients send ids back to continue a
- * response. Other ids can identify the provider, so they are replaced.
+ * Returns the response id for the client. An id that begins with `resp_` is kept, because clients send this id back to
+ * continue a conversation. Any other id could identify the provider, so it is replaced.
  */
 const idOf = (given: unknown, context: ResponseContext): string =>
   typeof given === "string" && given.startsWith("resp_") ? given : responseIdOf(context)
 
 export const responseIdOf = ({ requestId }: ResponseContext): string => `resp_${withoutHyphens(requestId)}`
 
-/** Redacts an item of the output. */
+/** Redacts an item of the response's `output`. */
 export const redactedItem = (given: unknown, context: ResponseContext): unknown => {
   const item = redactedPart(given, context)
   const content = asObject(item)?.content
@@ -44,7 +45,7 @@ export const redactedItem = (given: unknown, context: ResponseContext): unknown 
   return redacted.every((part, i) => part === content[i]) ? item : { ...asObject(item), content: redacted }
 }
 
-/** Redacts a part of an item's content. */
+/** Redacts a part of an item's `content`. */
 export const redactedPart = (given: unknown, { publicName }: ResponseContext): unknown => {
   const part = asObject(given)
   if (part === undefined) return given
@@ -52,7 +53,7 @@ export const redactedPart = (given: unknown, { publicName }: ResponseContext): u
   return typeof redacted.model === "string" ? { ...redacted, model: publicName } : redacted
 }
 
-/** Returns only the token counts and their breakdowns. If both counts are known, the total is input plus output. */
+/** Returns only the token counts and their breakdowns. Recomputes the total if input and output were both reported. */
 const usageCounts = (given: unknown): unknown => {
   const usage = asObject(given)
   if (usage === undefined) return null

@@ -1,6 +1,6 @@
 /**
- * Reads the request for a response. Only the members that routing, metering and billing need are read; every other byte
- * is sent to the provider unchanged.
+ * This module reads a request in the responses protocol. Only the JSON members that routing, metering and billing need
+ * are read; all other bytes are sent to the provider unchanged.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
@@ -31,7 +31,7 @@ const members = {
 const scan = scanner({
   members,
   media: {
-    // Encrypted reasoning does not count as text, because some models read it and some ignore it.
+    // Encrypted reasoning is not counted as text, because some models ignore it.
     members: ["image_url", "file_data", "data", "result", "encrypted_content"],
     types: ["input_image", "input_file", "input_audio", "computer_screenshot", "image_generation_call"]
   }
@@ -43,14 +43,14 @@ export const readResponsesRequest = (body: Buffer): Either.Either<ResponsesReque
     const model = values.name(members.model, "model")
     if (!isInput(members.input)) values.fault ??= invalid("input", "must be a non-empty string or a non-empty array")
     const streamed = values.flag(members.stream, "stream")
-    // Clients cannot fetch a background response, but the provider would still generate it and charge the gateway.
+    // A client could never fetch a background response, but the provider would generate it and charge the gateway.
     if (values.flag(members.background, "background")) {
       values.fault ??= invalid("background", "must not be true: this service does not store responses")
     }
     values.fault ??= imageTool(body, members.tools)
     const limit = values.integer(members.max_output_tokens, "max_output_tokens")
     if (values.fault !== undefined) return Either.left(values.fault)
-    // Some providers treat a limit below 1 as no limit.
+    // Some providers ignore a limit below 1, so such a limit counts as no limit.
     const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
     return Either.right({
       model,
@@ -65,8 +65,8 @@ export const readResponsesRequest = (body: Buffer): Either.Either<ResponsesReque
 const IMAGE_TOOL = "image_generation"
 
 /**
- * Refuses the tool that generates images. The provider would run an image model on the gateway's account, outside the
- * catalog and at a different price from the price that the client is charged.
+ * Refuses the tool that generates images. The provider would run an image model and charge the gateway for it, but the
+ * customer would be charged the price of the text model.
  */
 const imageTool = (body: Buffer, tools: ScannedMember | undefined): InvalidRequest | undefined =>
   tools !== undefined && hasImageTool(body.subarray(tools.start, tools.end))
@@ -76,7 +76,7 @@ const imageTool = (body: Buffer, tools: ScannedMember | undefined): InvalidReque
       )
     : undefined
 
-/** Parses the long tool definitions only if they contain the tool's name, or an escape that may hide the name. */
+/** Returns true if the tools contain the image tool. Parses the tools only if their bytes may contain its name. */
 const hasImageTool = (tools: Buffer): boolean =>
   (tools.includes(IMAGE_TOOL) || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asObject(tool)?.type === IMAGE_TOOL)
@@ -87,6 +87,6 @@ const isInput = (member: ScannedMember | undefined): boolean =>
 const invalid = (param: string, must: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' ${must}.`, param })
 
-/** Returns the size of the members that a model reads: input, instructions, tools and the text format. */
+/** Returns the total size of the members that a model reads: input, instructions, tools and text format. */
 const sizeOf = ({ input, instructions, tools, text }: ResponsesMembers) =>
   sizeOfMembers([input, instructions, tools, text?.inside.format])

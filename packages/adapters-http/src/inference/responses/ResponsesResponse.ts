@@ -1,5 +1,6 @@
 /**
- * Rewrites a whole response for the client, as a body or as the events of a stream.
+ * These functions rewrite a provider's whole response (not a stream) for the client: as a JSON body, or as the events of
+ * a stream if the client requested a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -31,7 +32,7 @@ export const responseAsStream = (context: ResponseContext, body: Buffer): Either
     }
   })
 
-/** Accepts a response that has ended, complete or incomplete, and has not failed. */
+/** Rewrites a response that has ended as complete or incomplete. Refuses a failed or unfinished response. */
 const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
     const response = asObject(JSON.parse(body.toString()))

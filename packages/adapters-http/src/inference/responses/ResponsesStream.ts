@@ -1,10 +1,10 @@
 /**
- * Passes on the events of a responses stream. Events are changed only to replace the model name and to remove members
- * that identify the provider:
+ * `ResponsesStream` passes on the `response.*` events of a stream:
  *
  *     response.created ... ─▶ response.completed | response.incomplete
  *
- * Events of other types are dropped, such as pings and events that only the provider's own clients understand.
+ * The model name is replaced, members that identify the provider are removed, and everything else is unchanged. Events
+ * of other types are dropped, such as pings and events that only the provider's own clients understand.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -17,7 +17,7 @@ import { failureFrames, refusalInEvent, startedResponse } from "./ResponsesError
 import { frameOf, frameWith } from "./ResponsesEvents.ts"
 import { redactedItem, redactedPart, redactedResponse } from "./ResponsesRedaction.ts"
 
-/** Allows only these characters in a type, because a line break in a type could start a second line of the frame. */
+/** The allowed event types. A type with a line break could add another line to the frame. */
 const EVENT_TYPE = /^response\.[\w.-]+$/
 const COMPLETE: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"])
 
@@ -25,9 +25,9 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 
 export class ResponsesStream implements StreamTranslator {
   readonly #context: ResponseContext
-  /** First response object that was sent, without its long members. */
+  /** The first response object that was sent, without its long members. */
   #response: JsonObject | undefined
-  /** Sequence number of the last event that was sent; -1 before the first event. */
+  /** The sequence number of the last event that was sent; -1 before the first event. */
   #number = -1
   #started = false
   #hasContent = false
@@ -77,7 +77,7 @@ export class ResponsesStream implements StreamTranslator {
     const response = asObject(redacted.response)
     if (response === undefined) return this.#fail(new UpstreamFailed({ cause: `${type} has no response` }))
     this.#ended = true
-    // A stream without deltas delivers its content in the final response.
+    // A stream without deltas delivers its content only in the response object of the last event.
     return { frames, content: this.#hasContent ? "" : contentOfResponse(response), usage, end: "complete" }
   }
 
@@ -86,7 +86,7 @@ export class ResponsesStream implements StreamTranslator {
     return content
   }
 
-  /** Returns the redacted event; the same object if nothing was changed. */
+  /** Returns the redacted event. Returns the same object if nothing was changed. */
   #redacted(event: JsonObject): JsonObject {
     let redacted = withoutProviderMembers(event)
     const response = asObject(event.response)
