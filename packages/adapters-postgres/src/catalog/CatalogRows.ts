@@ -75,14 +75,17 @@ export interface StoredProvider extends Provider {
   readonly retired: boolean
 }
 
-/** The stored catalog and its retired providers: a catalog file can reactivate a retired provider by its name. */
+/**
+ * The stored catalog and its retired providers. A catalog file can reactivate a retired provider, so they are needed to
+ * compare the file with the stored catalog.
+ */
 export interface WholeCatalog extends StoredCatalog {
   readonly providers: ReadonlyArray<StoredProvider>
 }
 
 /**
- * Reads the catalog with several statements. The caller's transaction keeps them consistent with each other, by a lock
- * or by its isolation level.
+ * Reads the catalog with several statements. The caller's transaction must ensure that all statements read the same
+ * state, through a lock or through its isolation level.
  */
 export const readCatalog = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -209,7 +212,8 @@ export const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
       retired: false,
       price_id: priceId
     })
-    // A model and its price refer to each other; the database checks the foreign key at the end of the transaction.
+    // A model and its price refer to each other; the database checks the foreign key of the model at the end of the
+    // transaction.
     yield* sql`INSERT INTO model ${row} ON CONFLICT (id) DO UPDATE SET
       display_name = excluded.display_name, author = excluded.author, kind = excluded.kind,
       discovery_rank = excluded.discovery_rank, hidden = excluded.hidden, capabilities = excluded.capabilities,
@@ -236,7 +240,7 @@ const findPrice = (modelId: string, { input, cacheWrite, cacheRead, output }: Pr
   })
 
 /**
- * Writes the tiers of a model. A tier is identified by its price. A tier that is no longer for sale keeps its row,
+ * Writes the tiers of a model. A tier of a model is identified by its price. A tier that is not for sale keeps its row,
  * because mints refer to that row.
  */
 const writeTiers = (modelId: string, tiers: ReadonlyArray<TierTerms>) =>

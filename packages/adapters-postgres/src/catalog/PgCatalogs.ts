@@ -1,6 +1,6 @@
 /**
- * Stores the catalog in Postgres. A catalog file is applied as a whole, and only one file at a time. Only entries that
- * differ from the stored entries are written.
+ * Stores the catalog in Postgres. A catalog file is applied in one transaction, and only one file is applied at a time.
+ * The transaction writes only the models and providers that differ from the stored ones.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -79,9 +79,9 @@ interface Upsert<Terms, Stored> {
 }
 
 interface Changes<Terms, Stored> {
-  /** Entries to write: new, changed, or retired until now. */
+  /** Entries to write: they are new, differ from the stored entry, or are stored as retired. */
   readonly upserts: ReadonlyArray<Upsert<Terms, Stored>>
-  /** Stored entries to retire: active until now, and missing from the file. */
+  /** Stored entries to retire: they are active and missing from the file. */
   readonly retirements: ReadonlyArray<Stored>
 }
 
@@ -140,7 +140,7 @@ const sameProvider = (terms: Provider, { retired, ...stored }: StoredProvider): 
 
 const sameModel = (terms: TermsOfModel, stored: Model, tiers: ReadonlyArray<StoredTier>): boolean => {
   const inFile = new Set(terms.tiers.map(({ tierUsdCents }) => tierUsdCents))
-  // A stored tier that is not for sale and not in the file does not count as a difference.
+  // Ignores stored tiers that are neither for sale nor in the file.
   const compared = tiers.filter(
     (tier) => tier.publicName === stored.publicName && (tier.forSale || inFile.has(tier.tierUsdCents))
   )

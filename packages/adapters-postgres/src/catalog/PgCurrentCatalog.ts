@@ -1,6 +1,7 @@
 /**
- * The catalog snapshot that this process serves. The snapshot is read again after each change notification, and
- * periodically in case a notification was lost. While the database is unavailable, the last snapshot stays in use.
+ * Provides the catalog snapshot that this process serves. The snapshot is read again after each notification of a
+ * catalog change, and periodically in case a notification was lost. While the database is unavailable, the last
+ * snapshot stays in use.
  */
 import { Catalogs, CurrentCatalog, type StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
@@ -31,7 +32,7 @@ export const layer = ({
       const requests = yield* Queue.sliding<void>(1)
       const requestRefresh = () => void requests.unsafeOffer(undefined)
 
-      // Subscribe before the first read, so that no change is missed between the two.
+      // Subscribe before the first read, so that a change after the read is not missed.
       yield* notifications.subscribe(CATALOG_CHANNEL, { notified: requestRefresh, missed: requestRefresh })
       let current = fromStored(yield* catalogs.load)
 
@@ -39,14 +40,14 @@ export const layer = ({
         const next = fromStored(yield* Effect.timeout(catalogs.load, LOAD_TIMEOUT))
         if (next.version === current.version) return
         current = next
-        yield* Effect.logInfo("serving a new version of the catalog").pipe(
+        yield* Effect.logInfo("the server now uses a new version of the catalog").pipe(
           Effect.annotateLogs({ version: next.version })
         )
       })
       yield* Queue.take(requests).pipe(
         Effect.zipRight(refresh),
         Effect.catchAllCause((cause) =>
-          Effect.logWarning("the catalog could not be read; serving the last version", cause).pipe(
+          Effect.logWarning("the catalog could not be read; the server still uses the last version", cause).pipe(
             Effect.zipRight(Effect.sleep(RETRY_AFTER)),
             Effect.zipRight(Effect.sync(requestRefresh))
           )

@@ -1,5 +1,5 @@
 /**
- * A bounded map whose entries expire. A full map drops its oldest entries.
+ * Implements a bounded map with entries that expire. When the map is full, a new entry removes the oldest entry.
  */
 interface Entry<Value> {
   readonly value: Value

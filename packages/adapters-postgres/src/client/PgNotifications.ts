@@ -1,9 +1,9 @@
 /**
- * Notifications between nodes through LISTEN and NOTIFY, over one dedicated connection.
+ * Receives Postgres notifications from other nodes through LISTEN, over one dedicated connection.
  *
- * A notification only tells a subscriber to read the current state again. Postgres does not repeat notifications for a
- * listener that was disconnected, so subscribers are also called when the connection is lost and when a new connection
- * listens. The connection is probed every few seconds, because it can fail without an error.
+ * A notification only causes a subscriber to read the current state again. Postgres does not repeat notifications for a
+ * listener that was disconnected. Subscribers are therefore also called when the connection is lost, and when a new
+ * connection starts to listen. The connection is probed every few seconds, because it can fail without an error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -58,7 +58,7 @@ const make = ({ probeMillis, retryMillis }: NotificationsOptions) =>
     const listen = Effect.gen(function* () {
       const client = yield* Effect.acquireRelease(
         Effect.sync(() => new Pg.Client({ ...settings, query_timeout: probeMillis })),
-        // The server may be unreachable, so closing the connection is not awaited.
+        // The server may be unreachable, so the finalizer does not wait until the connection is closed.
         (client) => Effect.sync(() => void client.end().catch(() => {}))
       )
       const lost = Effect.async<never, unknown>((resume) => {

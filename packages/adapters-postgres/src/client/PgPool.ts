@@ -1,5 +1,5 @@
 /**
- * The connection pool that the stores share: Effect's SQL client over node-postgres.
+ * Provides the connection pool that all stores share: Effect's SQL client over node-postgres.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -14,12 +14,13 @@ export interface PgPoolOptions {
 }
 
 /**
- * Time after which an idle connection is closed. A new session must load the system catalog entries of every table, so
- * this time is longer than the minute between two rankings builds.
+ * Time after which an idle connection is closed. A new connection must load the system catalog entries of every table
+ * that it reads. This time is longer than the minute between two computations of the rankings, so the computations
+ * reuse open connections.
  */
 const IDLE_MILLIS = 5 * 60_000
 
-/** Opens the first connection at the first statement, so a server can start while its database is down. */
+/** Opens the first connection at the first statement, so a server can start while the database is down. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
 ): Layer.Layer<PgClient.PgClient | SqlClient, never, PgSettings> =>

@@ -1,8 +1,8 @@
 /**
- * Settings of every database connection of this process, pooled or dedicated.
+ * Builds the settings of every database connection of this process, pooled or dedicated.
  *
  * 64-bit integers are read as bigint, never as number, and times are read as Date. The password is a function, so
- * printing the settings does not show it.
+ * printing the settings does not show the password.
  */
 import * as Context from "effect/Context"
 import * as Either from "effect/Either"

@@ -30,13 +30,13 @@ const LOCK_NOT_AVAILABLE = "55P03"
 /** SQLSTATE raised by the SQL function `refuse_stale`. */
 const STALE_DECISION = "TG001"
 
-/** SQLSTATE class 40: the transaction was rolled back because of a concurrent one. */
+/** SQLSTATE class 40: the transaction was rolled back because of a concurrent transaction. */
 const TRANSACTION_ROLLBACK = "40"
 const OPERATOR_INTERVENTION = "57"
 
 /**
- * SQLSTATE classes of errors that another connection can avoid: connection (08), cached plans of an older schema (0A),
- * transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
+ * SQLSTATE classes of errors that may not occur on another connection: connection (08), cached plans of an older schema
+ * (0A), transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
  * privileges and schema (42), resources (53), object state (55), operator intervention (57), system (58).
  */
 const CONNECTION_CLASSES = new Set([
@@ -73,8 +73,8 @@ export const isRepeatable = (error: unknown): boolean => {
 }
 
 /**
- * Returns whether nothing was written because a row of the decision has changed, or because another session holds its
- * lock.
+ * Returns whether nothing was written because a row that the decision is based on has changed, or is locked by another
+ * session.
  */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 
@@ -82,7 +82,8 @@ export const isStale = (error: unknown): boolean => serverState(error) === STALE
 export const isLocked = (error: unknown): boolean => serverState(error) === LOCK_NOT_AVAILABLE
 
 /**
- * Returns whether another connection may succeed: to a server that took over, or in a session with the current schema.
+ * Returns whether the work may succeed on another connection, such as a connection to a promoted standby or a session
+ * with the current schema.
  */
 export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (CONNECTION_CLASSES.has(classOf(error)) && !isStale(error))
@@ -94,7 +95,9 @@ export const isConnectionLost = (error: unknown): boolean =>
 export const mayHaveCommitted = (error: unknown): boolean =>
   !(error instanceof Pg.DatabaseError) || classOf(error) === OPERATOR_INTERVENTION
 
-/** Returns a text for the log, without the `detail` of a database error, which contains row values. */
+/**
+ * Returns a text for the log. The text omits the `detail` of a database error, because the detail contains row values.
+ */
 export const describe = (error: unknown): string => {
   if (error instanceof Pg.DatabaseError) {
     const where = error.constraint ?? error.table

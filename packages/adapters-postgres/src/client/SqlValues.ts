@@ -12,8 +12,9 @@ export const nextUuidV7: Effect.Effect<string> = Effect.map(Clock.currentTimeMil
 )
 
 /**
- * Returns a Postgres array literal. Elements are not escaped, because the driver's escaping costs more than the rest of
- * a statement. Callers pass only ids, numbers and names from a fixed set, which contain neither quotes nor backslashes.
+ * Returns a Postgres array literal. Elements are not escaped, because the driver's escaping takes more time than the
+ * rest of a statement. Callers pass only ids, numbers and names from a fixed set, which contain neither quotes nor
+ * backslashes.
  */
 export const arrayOf = (values: ReadonlyArray<unknown>): string => {
   let text = "{"
@@ -28,7 +29,7 @@ export const arrayOf = (values: ReadonlyArray<unknown>): string => {
 /** Maps each column name to its database type and to a function that returns its value for a row. */
 export type Columns<Row> = Readonly<Record<string, readonly [type: string, value: (row: Row) => unknown]>>
 
-/** Passes any number of rows with one array parameter per column. */
+/** Passes any number of rows to a statement, with one array parameter per column. */
 export interface RowArrays<Row> {
   /** Comma-separated column names, for an INSERT or a table alias. */
   readonly names: string

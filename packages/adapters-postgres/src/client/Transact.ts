@@ -1,10 +1,10 @@
 /**
  * Runs the transactions of the stores: either all statements of the body take effect or none.
  *
- * A transaction that fails because of a concurrent one (serialization failure, deadlock) is repeated as a whole up to 8
- * times, so its body must have no side effects besides its statements. Every other database error is a defect; the
- * remaining failures are domain errors. When the connection is lost during the commit, the outcome is unknown, so work
- * that must not happen twice carries a unique id.
+ * A transaction that fails because of a concurrent transaction (serialization failure, deadlock) is repeated as a whole
+ * up to 8 times, so its body must have no side effects besides its statements. Every other database error becomes a
+ * defect, so `transact` fails only with the domain errors of the body. When the connection is lost during the commit,
+ * the outcome is unknown, so work that must not happen twice carries a unique id.
  */
 
 import { randomInt } from "node:crypto"
@@ -43,7 +43,7 @@ export const transact = <A, E, R>(
     return Context.get(context, SqlClient.SqlClient)
       .withTransaction(body)
       .pipe(
-        // The client reports a failed COMMIT as a defect.
+        // The SQL client reports a failed COMMIT as a defect.
         Effect.catchSomeDefect((defect) =>
           defect instanceof SqlError ? Option.some(Effect.fail(defect)) : Option.none()
         ),

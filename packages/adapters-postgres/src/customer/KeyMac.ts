@@ -1,9 +1,9 @@
 /**
- * The stored form of an API key: the HMAC-SHA-256 of its public id and secret part, with a pepper that is not in the
- * database.
+ * Computes and verifies the stored form of an API key: the HMAC-SHA-256 of its public id and secret part. The secret of
+ * the HMAC is a pepper, which is not in the database.
  *
- * Peppers are numbered by version. New keys are stored with the current pepper. The other peppers only verify older
- * keys.
+ * Peppers are numbered by version. New API keys are stored with the current pepper. The other peppers only verify older
+ * API keys.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"
@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 export interface KeyMacOptions {
-  /** Prefix of every API key, such as `tg`. */
+  /** Prefix of the text of every API key, such as `tg`. */
   readonly prefix: string
   readonly peppers: ReadonlyMap<number, Redacted.Redacted<string>>
   /** Version of the pepper that new keys use; one of the versions in `peppers`. */
@@ -31,7 +31,8 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
     /** Returns the MAC of a new key for storage. */
     readonly seal: (key: KeyMaterial) => StoredMac
     /**
-     * Returns whether this is the stored key. The duration depends neither on the stored MAC nor on whether one exists.
+     * Returns whether the key matches the stored MAC. The check takes the same time for every stored MAC, and also when
+     * there is none.
      */
     readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
   }

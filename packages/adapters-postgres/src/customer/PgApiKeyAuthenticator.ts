@@ -1,10 +1,11 @@
 /**
  * Authenticates API keys, with a cache so that most requests do not wait for the database.
  *
- * A cache entry is found by the digest of its key, never by the key itself. A notification removes the entries of one
- * key, and a lost connection removes all entries. The entry of a valid key expires after 30 seconds while notifications
- * arrive, and after one second while they do not. Unknown keys are cached for two seconds in a separate small cache, so
- * that they cannot displace valid keys.
+ * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
+ * notification about a key removes the entries of that key, and a loss of the notification connection removes all
+ * entries. The entry of a valid key expires after 30 seconds while that connection is open, and after one second while
+ * it is not. Unknown keys are cached for two seconds in a separate small cache, so that they cannot displace valid
+ * keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,9 +24,12 @@ import { KeyMac } from "./KeyMac.ts"
 
 export interface KeyCacheOptions {
   readonly capacity: number
-  /** Lifetime of a valid key's entry while notifications arrive. */
+  /** Lifetime of the entry of a valid key while the notification connection is open. */
   readonly ttlMillis: number
-  /** Lifetime of a valid key's entry while notifications of revocations cannot arrive. */
+  /**
+   * Lifetime of the entry of a valid key while the notification connection is lost, because revocations are then not
+   * notified.
+   */
   readonly ttlWithoutNotificationsMillis: number
   readonly unknownKeysCapacity: number
   readonly unknownKeyTtlMillis: number
@@ -95,7 +99,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
           row !== undefined && genuine
             ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
             : UNKNOWN
-        // A notification that arrived during the read may make the row outdated, so the row is not cached.
+        // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
           (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
         return yield* result

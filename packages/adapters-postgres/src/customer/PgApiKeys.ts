@@ -1,5 +1,5 @@
 /**
- * API keys in Postgres, created and revoked by an operator or by a customer's reseller.
+ * Stores API keys in Postgres. Operators and the customer's resellers create and revoke them.
  *
  * Creation and revocation write the audit log in the same transaction, and notify the authenticators of all nodes.
  */
@@ -47,7 +47,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = 
   })
 )
 
-/** Provides the API key operations of resellers. Keys and customers of another reseller are reported as not found. */
+/** Provides the API key operations of resellers. Keys and customers of other resellers are reported as not found. */
 export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   CustomerKeys,
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Reads the balances of customers from Postgres. One statement reads the reseller link, the accounts and the time, so
- * all of them belong to one snapshot.
+ * Reads the balances of customers from Postgres. One statement reads the accounts, the time, and the link between
+ * customer and reseller, so all of them belong to one snapshot.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Balances, type BalancesStatement } from "@tollgate/application/customer/Balances"
@@ -20,7 +20,7 @@ interface CustomerRow {
   readonly as_of: Date
 }
 
-/** One row per account, or a single row without an account when the customer has none. */
+/** One row per account, or a single row with null columns when the customer has no account. */
 type Row = CustomerRow & (BalanceRow | { readonly id: null })
 
 export const layer: Layer.Layer<Balances, never, SqlClient.SqlClient> = Layer.effect(

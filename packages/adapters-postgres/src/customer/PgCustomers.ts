@@ -26,7 +26,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** Finds the user with this email, and whether the reseller is linked to the user. */
+    /** Finds the user with this email address, and reads whether the reseller is linked to the user. */
     const findCustomer = (resellerId: ResellerId, email: Email) =>
       Effect.map(
         sql<CustomerRow & { linked: boolean }>`
@@ -36,7 +36,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         ([row]) => row && ({ customer: toCustomer(row), owner: row.linked ? "customer" : "unlinked_user" } as const)
       )
 
-    /** Creates a user; returns undefined when a user with this email already exists. */
+    /** Creates a user; returns undefined when a user with this email address already exists. */
     const createUser = (email: Email) =>
       Effect.gen(function* () {
         const [row] = yield* sql<CustomerRow>`INSERT INTO app_user (id, email) VALUES (${yield* nextUuidV7}, ${email})
@@ -45,7 +45,8 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
       })
 
     /**
-     * Links a user to a reseller. A new link gets an entry in the audit log, because it gives rights over a balance.
+     * Links a user to a reseller. A new link gets an entry in the audit log, because it allows the reseller to create
+     * API keys that spend the user's balance.
      */
     const linkTo = (resellerId: ResellerId, { userId, email }: Customer, operator: Operator) =>
       Effect.gen(function* () {

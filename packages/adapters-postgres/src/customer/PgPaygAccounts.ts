@@ -66,7 +66,8 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
             amount: creditPico
           } as const
           if (!(yield* bookOnce(booking, operator.actor))) {
-            // Another session has booked this operation for another account since the read, so the credit is decided again.
+            // Another session has booked this operation id for another account since the read, so the credit is decided
+            // again.
             yield* decideCredit(request, yield* earlierCredit(operationId))
             return { ...repeated, balancePico: UsdPico(account.remaining) }
           }

@@ -1,11 +1,13 @@
 /**
- * Reads settled usage from Postgres, up to a horizon: no settlement with an earlier timestamp can be written any more.
+ * Reads settled usage from Postgres, up to a horizon. The horizon is an instant before which no further settlement can
+ * appear.
  *
  * A settlement gets its timestamp when its row is inserted, after its transaction has acquired the write lock on the
- * table. So when the locks are read, a settlement with an earlier timestamp is either committed, or its transaction
- * holds the lock and began before that timestamp. The horizon is the start time of the oldest transaction that holds
- * the lock. The rows are read after the horizon, so they include every committed settlement before the horizon.
- * Transactions that only read, such as a backup, do not delay the horizon.
+ * table. At the time when a query reads the locks, there are thus two kinds of settlements with an earlier timestamp.
+ * Either the settlement is committed, or its transaction still holds the lock and began before that timestamp. The
+ * horizon is the start time of the oldest transaction that holds the lock. The rows are read after the horizon is
+ * known, so they include every settlement before the horizon. Transactions that only read, such as a backup, do not
+ * delay the horizon.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
@@ -33,8 +35,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // The start time of another role's transaction is hidden, and that of a prepared transaction is unknown. No
-    // transaction of this program lasts for a minute, so the time one minute ago is used instead.
+    // The start time of a transaction is hidden if another role runs it, and unknown if it is prepared. The query then
+    // uses the time one minute ago, because no transaction of this program that writes settlements lasts for a minute.
     const horizon = Effect.flatMap(
       sql<{ micros: bigint }>`
         SELECT (extract(epoch FROM least(statement_timestamp(), min(
@@ -51,7 +53,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
 
     /**
      * Returns the condition for rows older than the given position, or older than the horizon when there is no
-     * position. Rows older than a position that was already returned cannot change, so a position needs no horizon.
+     * position. No row can appear before a position that was already returned, so a position needs no horizon.
      */
     const below = (after: UsagePosition | undefined) =>
       after === undefined
@@ -66,9 +68,9 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
           const inRange = yield* below(after)
           const used = sql.literal("s.charged_input + s.charged_cache_write + s.charged_cache_read + s.charged_output")
           const newestFirst = sql.literal("ORDER BY settled_at DESC, request_id DESC")
-          // Finding the newest item of each customer is cheap. With customers sorted by their newest items, a page of N
-          // items contains nothing older than the newest item of the N-th customer, so the query reads the history of
-          // at most N customers.
+          // The newest item of each customer is cheap to find. When the customers are sorted by their newest items, the
+          // first N customers have at least N items. A page of N items thus contains no item older than the newest item
+          // of the N-th customer, and the query reads the history of at most N customers.
           const rows = yield* sql<UsageRow>`
             WITH latest AS MATERIALIZED (
               SELECT c.user_id, newest.settled_at FROM reseller_customer c CROSS JOIN LATERAL (

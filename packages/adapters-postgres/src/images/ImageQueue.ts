@@ -1,10 +1,10 @@
 /**
- * Queues the image requests of one node, each in its own transaction. One queue begins requests and another finishes
- * them, so requests that wait to begin do not delay settlements.
+ * Queues the image requests of one node. Each request begins in one transaction and finishes in another. One queue
+ * begins requests and a second queue finishes them, so requests that wait to begin do not delay settlements.
  *
- * Both are group commit queues with a batch size of 1. If a request begins after its caller was refused, or if its
- * commit outcome is unknown, the request is released on the connection that began it. A new connection first terminates
- * its predecessor, so the outcome of the earlier commit is then certain.
+ * Both are group commit queues with a batch size of 1. A request can begin although its caller was refused meanwhile,
+ * or although the commit outcome is unknown. The first queue then releases the request on the connection that began it.
+ * A new connection first terminates the previous one, so the outcome of the earlier commit is certain at that time.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -30,11 +30,14 @@ import type { QueueEvent } from "../ledger/QueueEvent.ts"
 import { abandonExpired, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
 
 export interface ImageQueueLimits {
-  /** Lease of a request. It is longer than a request may take, so a lease expires only when its node is dead. */
+  /**
+   * Duration of the lease of a request. It is longer than a request may take, so a lease expires only when the node of
+   * the request is dead.
+   */
   readonly leaseSeconds: number
   /** Maximum number of requests that wait to begin. */
   readonly waiting: number
-  /** Deadline for beginning a request, also while the database is unavailable. */
+  /** Time after which a request that waits to begin is refused, also while the database is unavailable. */
   readonly beginMillis: number
 }
 
@@ -64,7 +67,7 @@ export class ImageQueue {
   readonly #connections: ImageConnections
   readonly #begins: Queue
   readonly #finishes: Queue
-  /** The reaper and the queue that finishes requests take turns on one connection. */
+  /** The sweep of expired requests and the queue that finishes requests use one connection, one after the other. */
   readonly #finisherTurns = new Turns()
 
   constructor(
@@ -115,8 +118,8 @@ export class ImageQueue {
   }
 
   /**
-   * Refuses further requests, and finishes running requests until the flush timeout. Returns the number of unfinished
-   * requests.
+   * Refuses further requests, and waits up to `flushMillis` until running requests are finished. Returns the number of
+   * unfinished requests.
    */
   async close(flushMillis: number): Promise<number> {
     const takenBack = this.#begins.close(flushMillis)

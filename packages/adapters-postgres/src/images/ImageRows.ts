@@ -1,8 +1,9 @@
 /**
- * Statements for image request rows. A row is inserted when a request begins, and ended once.
+ * Builds and runs the statements for image request rows. A row is inserted when a request begins, and the request ends
+ * once.
  *
  * A transaction locks image requests before holds and accounts. Transactions that begin requests of the same user run
- * one after the other, so each transaction sees the rows that the previous one wrote.
+ * one after the other, so each transaction reads the rows that the previous transaction wrote.
  */
 import { createHash } from "node:crypto"
 import type { ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -23,7 +24,7 @@ export interface RelatedImage {
   readonly sameKey: boolean
 }
 
-/** Returns the stored form of an idempotency key, its SHA-256 digest; null without a key. */
+/** Returns the stored form of an idempotency key, its SHA-256 digest; null when the request has no key. */
 const digestOf = (idempotencyKey: string | undefined): Buffer | null =>
   idempotencyKey === undefined ? null : createHash("sha256").update(idempotencyKey).digest()
 
@@ -60,7 +61,7 @@ const LOCK_RELATED: Statement = {
     FOR UPDATE`
 }
 
-/** Locks a request and reads its state. */
+/** Locks a request and returns its state; undefined when there is no such request. */
 export const lockState = async (query: Query, requestId: RequestId): Promise<ImageState | undefined> => {
   const [row] = await query(LOCK_STATE, [requestId])
   return row?.[0] as ImageState | undefined
@@ -71,7 +72,9 @@ const LOCK_STATE: Statement = {
   text: "SELECT state FROM image_request WHERE request_id = $1::uuid FOR UPDATE"
 }
 
-/** Locks requests with an expired lease, except the excluded requests and those that another session has locked. */
+/**
+ * Locks requests with an expired lease, except the excluded requests and the requests that another session has locked.
+ */
 export const lockExpired = async (
   query: Query,
   excluded: ReadonlyArray<RequestId>,

@@ -1,7 +1,8 @@
 /**
- * The transactions of image requests: one begins a request, one finishes a request, and one abandons expired requests.
+ * Defines the three transactions of image requests: one begins a request, one finishes a request, and one abandons
+ * expired requests.
  *
- * Rows are locked in the order image request, hold, accounts. The domain rules make the decisions.
+ * Each transaction locks rows in the order image request, hold, accounts. The domain rules make the decisions.
  */
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -25,11 +26,12 @@ import { beginImage, endImages, lockExpired, lockRelated, lockState } from "./Im
 export type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
 
 /**
- * `begin again`: the transaction abandoned an expired request of the account, so the new request must be tried again.
+ * `begin again`: the transaction abandoned an expired request of the user, so the transaction must be repeated to begin
+ * the new request.
  */
 export type Begun = Admitted<BeginRefusal> | "begin again"
 
-/** Retry delay for a client whose account already runs an image request. */
+/** Retry delay for a client when the user already has a running image request. */
 const RETRY_AFTER_SECONDS = 5
 
 const HELD: Begun = Either.right("held")
@@ -77,7 +79,7 @@ const READ_KEY: Statement = { name: "valid_image_key", text: validKeys("$1") }
 
 /**
  * Finishes and settles a request. The result is undefined when the request was already abandoned. `maybeCommitted` is
- * the result of an earlier attempt with an unknown commit outcome.
+ * the result of an earlier attempt whose commit outcome is unknown.
  */
 export const finish = async (
   query: Query,
@@ -91,7 +93,7 @@ export const finish = async (
   const owner = ownerOf(admission)
   const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
   const hold = holds.get(requestId)
-  // The node of the request was judged dead, so the hold has been settled without a charge.
+  // A sweep took the node of the request for dead, and settled the hold without a charge.
   if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
   const result = outcome()
   const { charge, dispatched, ending } = result
@@ -154,5 +156,5 @@ const abandoned = (requestId: RequestId) => ({
   dispatched: CLIENT_GONE.dispatched
 })
 
-/** The time of the node's death is unknown, so no duration is recorded. */
+/** Measurement of an abandoned request. The time of the node's death is unknown, so the duration is 0. */
 const NOTHING: Measured = { ending: "failed", charge: CLIENT_GONE.charge, ttftMillis: undefined, durationMillis: 0 }

@@ -1,5 +1,6 @@
 /**
- * Image requests in Postgres: at most one running request per account on all nodes. Each request is settled once.
+ * Stores image requests in Postgres. A user has at most one running request on all nodes, and each request is settled
+ * once.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
@@ -71,15 +72,15 @@ const closed = (queue: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
       left === 0
         ? Effect.void
         : Effect.logError(
-            "stopped with unfinished image requests; they will be abandoned when their leases expire"
+            "the server stopped with unfinished image requests; a sweep will abandon them when their leases expire"
           ).pipe(Effect.annotateLogs({ left }))
   )
 
 const FORGET_BATCH_SIZE = 1_000
 
 /**
- * Deletes idempotency key digests after 90 days, batch by batch, each batch in its own transaction. Returns their
- * number.
+ * Deletes the digests of idempotency keys after 90 days, batch by batch, each batch in its own transaction. Returns the
+ * number of deleted digests.
  */
 const forgetKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,

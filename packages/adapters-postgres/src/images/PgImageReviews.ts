@@ -1,8 +1,8 @@
 /**
- * Reviews of image requests by an operator, in Postgres.
+ * Stores the reviews of image requests in Postgres, and resolves them on behalf of an operator.
  *
- * The review is locked before the balance. When two operators resolve the same review, the second one waits and is then
- * refused.
+ * The transaction locks the review before the pay-as-you-go account. When two operators resolve the same review, the
+ * second transaction waits and is then refused.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

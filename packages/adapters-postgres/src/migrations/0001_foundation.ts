@@ -1,5 +1,5 @@
 /**
- * Users, API keys, the catalog, the ledger, holds and settlements.
+ * Creates the tables for users, API keys, the catalog, the ledger, holds and settlements.
  *
  * The constraints reject impossible states: a negative balance, a stored balance of a system account, a transfer
  * between units, a charge that differs from the sum of its parts, a change to a journal. The domain makes the
@@ -20,7 +20,7 @@ CREATE TABLE api_key (
   public_id text NOT NULL UNIQUE CHECK (public_id ~ '^[0-9A-Za-z]{16}$'),
   user_id uuid NOT NULL REFERENCES app_user,
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-  -- HMAC-SHA-256 of the key, with the pepper of this version; the key itself is not stored.
+  -- HMAC-SHA-256 of the API key, with the pepper of this version as secret. The API key itself is not stored.
   secret_mac bytea NOT NULL CHECK (octet_length(secret_mac) = 32),
   pepper_version smallint NOT NULL CHECK (pepper_version > 0),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -69,8 +69,8 @@ CREATE TABLE model (
   CHECK ((kind = 'image') = (cardinality(capabilities) > 0))
 );
 
--- Pico-USD per token, the same integer as micro-USD per million tokens. A price row never changes: a new price is a new
--- row, and a model that returns to an earlier price uses the earlier row.
+-- Prices in pico-USD per token, the same integer as micro-USD per million tokens. A price row never changes: a new price
+-- is a new row, and a model that returns to an earlier price uses the earlier row.
 CREATE TABLE price (
   id uuid PRIMARY KEY,
   model_id uuid NOT NULL REFERENCES model,
@@ -104,7 +104,7 @@ CREATE TABLE tier (
 
 -- The ledger ----------------------------------------------------------------------------------------------------
 
--- The fillfactor leaves room for heap-only updates: no index covers a column that changes.
+-- The fillfactor leaves room for heap-only updates. They are possible because no index covers a column that changes.
 CREATE TABLE account (
   id uuid PRIMARY KEY,
   kind text NOT NULL,
@@ -119,7 +119,7 @@ CREATE TABLE account (
   CONSTRAINT account_shape CHECK (CASE kind
     WHEN 'payg' THEN unit = 'usd_pico' AND user_id IS NOT NULL AND model_id IS NULL
     WHEN 'plan' THEN unit = 'token' AND user_id IS NOT NULL AND model_id IS NOT NULL AND credits_posted <= 9007199254740991
-    -- System accounts store no balance, because every transfer would have to lock that row.
+    -- System accounts store no balance, because every transfer would have to lock the row of its system account.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END)
@@ -133,7 +133,8 @@ INSERT INTO account (id, kind, unit) VALUES
   ('00000000-0000-0000-0000-000000000003', 'system', 'token'),     -- token issuance
   ('00000000-0000-0000-0000-000000000004', 'system', 'usd_pico');  -- pay-as-you-go funding
 
--- A transfer of an amount between two accounts with the same unit, at most once per business event and code.
+-- A transfer of an amount between two accounts with the same unit. `ref` identifies the event that caused the transfer,
+-- such as a mint; an event has at most one transfer of each code.
 CREATE TABLE transfer (
   id uuid PRIMARY KEY,
   code text NOT NULL CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust')),
@@ -162,7 +163,8 @@ CREATE TABLE gateway_node (
   left_at timestamptz
 );
 
--- A request between admission and settlement. Deleting the row grants the right to settle the request.
+-- One row per request between admission and settlement: the money and tokens that are set aside for the request.
+-- The transaction that deletes the row settles the request.
 CREATE TABLE inference_hold (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -184,7 +186,7 @@ CREATE TABLE inference_hold (
 ) WITH (fillfactor = 60);
 CREATE INDEX inference_hold_of_node ON inference_hold (node_id);
 
--- The journal of inference: one row per request, written once.
+-- The journal of inference requests: one row per request, written once.
 CREATE TABLE settlement (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -199,7 +201,7 @@ CREATE TABLE settlement (
   charged_cache_write bigint NOT NULL CHECK (charged_cache_write BETWEEN 0 AND 1000000000),
   charged_cache_read bigint NOT NULL CHECK (charged_cache_read BETWEEN 0 AND 1000000000),
   charged_output bigint NOT NULL CHECK (charged_output BETWEEN 0 AND 1000000000),
-  -- What the provider is known to have consumed, charged or not.
+  -- Tokens that the provider is known to have used, charged or not.
   consumed_input bigint NOT NULL CHECK (consumed_input BETWEEN 0 AND 1000000000),
   consumed_cache_write bigint NOT NULL CHECK (consumed_cache_write BETWEEN 0 AND 1000000000),
   consumed_cache_read bigint NOT NULL CHECK (consumed_cache_read BETWEEN 0 AND 1000000000),

@@ -1,5 +1,5 @@
 /**
- * A function that aborts a transaction whose decision was made over cached rows that differ from the stored rows.
+ * Creates the SQL function that aborts a transaction when its decision was based on rows that have changed since.
  */
 export const staleDecisions = /* sql */ `
 CREATE FUNCTION refuse_stale(as_decided boolean) RETURNS boolean LANGUAGE plpgsql AS $$

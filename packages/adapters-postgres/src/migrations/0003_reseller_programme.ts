@@ -1,10 +1,11 @@
 /**
- * Resellers, their quota, top-up orders, mints and customers.
+ * Creates the tables for resellers and for their quota, top-up orders, mints and customers.
  *
  * The constraints keep the payment instructions of an order unchanged, allow only the defined status changes, and
  * reject an order or a mint that refers to a missing transfer. The audit checks the invariants that span several rows.
  */
 export const resellerProgramme = /* sql */ `
+-- Refuses a change. The argument of the trigger is the last part of the error text.
 CREATE FUNCTION refuse_because() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% %: %', TG_TABLE_NAME, OLD.id, TG_ARGV[0] USING ERRCODE = 'restrict_violation';
@@ -26,27 +27,30 @@ CREATE TABLE reseller (
 CREATE INDEX reseller_by_time ON reseller (created_at DESC, id DESC);
 CREATE INDEX reseller_by_status ON reseller (status, created_at DESC, id DESC);
 
+-- The id, the email address and the creation time of a reseller never change.
 CREATE TRIGGER identity_stays BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN ((NEW.id, NEW.email, NEW.created_at) IS DISTINCT FROM (OLD.id, OLD.email, OLD.created_at))
   EXECUTE FUNCTION refuse_because('a reseller stays who it is');
+-- The status of a reseller changes only in these ways.
 CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
     ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
   EXECUTE FUNCTION refuse_because('its status does not move this way');
--- The token version never decreases; otherwise tokens from before a suspension would become valid again.
+-- The token version never decreases, and a suspension increases it. Otherwise tokens that were issued before a suspension
+-- would become valid again.
 CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.token_version < OLD.token_version
     OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))
   EXECUTE FUNCTION refuse_because('its token version grows, with every suspension at least');
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON reseller FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- An email address, or @ followed by a domain.
+-- A pattern is an email address, or @ followed by a domain.
 CREATE TABLE email_blacklist (
   pattern text PRIMARY KEY CHECK (pattern = lower(pattern) AND length(pattern) BETWEEN 3 AND 254 AND pattern LIKE '%@_%'),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- A link lets the reseller create keys that spend the user's balance.
+-- A row allows the reseller to create API keys that spend the user's balance.
 CREATE TABLE reseller_customer (
   reseller_id uuid NOT NULL REFERENCES reseller,
   user_id uuid NOT NULL REFERENCES app_user,
@@ -59,7 +63,7 @@ CREATE INDEX reseller_customer_by_user ON reseller_customer (user_id);
 CREATE UNLOGGED TABLE login_window (
   key text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 400),
   hits timestamptz[] NOT NULL DEFAULT '{}' CHECK (cardinality(hits) <= 1000),
-  -- Time after which no attempt in this row counts any more.
+  -- Time after which no attempt in this row counts.
   counts_until timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
 CREATE INDEX login_window_by_end ON login_window (counts_until);
@@ -76,7 +80,7 @@ ALTER TABLE account
     -- A mint debits the quota immediately, so no quota is ever pending.
     WHEN 'reseller_quota' THEN unit = 'usd_micro' AND user_id IS NULL AND model_id IS NULL AND reseller_id IS NOT NULL
       AND debits_pending = 0
-    -- System accounts store no balance, because every transfer would have to lock that row.
+    -- System accounts store no balance, because every transfer would have to lock the row of its system account.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL AND reseller_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END);
@@ -90,7 +94,7 @@ CREATE TRIGGER only_grows BEFORE UPDATE ON account FOR EACH ROW
     OR NEW.reseller_id IS DISTINCT FROM OLD.reseller_id)
   EXECUTE FUNCTION refuse_shrinking();
 
--- An order and a mint reference the transfer of their amount.
+-- The tables topup_order and mint refer to this key.
 ALTER TABLE transfer ADD UNIQUE (code, ref, amount);
 
 -- Top-ups -------------------------------------------------------------------------------------------------------
@@ -110,7 +114,7 @@ CREATE TABLE topup_order (
   token_kind text CHECK (token_kind IN ('usdt', 'usdc')),
   quota_usd_micro bigint NOT NULL CHECK (quota_usd_micro > 0),
   deposit_index int UNIQUE CHECK (deposit_index > 0),
-  -- In whole milliseconds, like every time that a decision about an order uses.
+  -- Time in whole milliseconds, like every time that a decision about an order uses.
   created_at timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
 
   provision_state text NOT NULL DEFAULT 'creating' CHECK (provision_state IN ('creating', 'ready', 'abandoned')),
@@ -121,7 +125,7 @@ CREATE TABLE topup_order (
   expires_at timestamptz,
 
   status text CHECK (status IN ('pending', 'crediting', 'credited', 'expired', 'failed')),
-  -- As wide as a 256-bit word of the chain, so every amount that a chain or a provider reports can be stored.
+  -- 78 digits are enough for a 256-bit number, so every amount that a chain or a provider reports can be stored.
   received_raw numeric(78, 0) CHECK (received_raw >= 0),
   received_usd_micro numeric(78, 0) CHECK (received_usd_micro >= 0),
   evidence jsonb NOT NULL DEFAULT '{"transactions": [], "remarks": []}',
@@ -152,7 +156,7 @@ CREATE TABLE topup_order (
   CONSTRAINT topup_credited CHECK (status IS NULL OR (status = 'credited') = (credited_at IS NOT NULL)),
   CONSTRAINT topup_done CHECK (credited_at IS NULL OR next_look_at IS NULL),
 
-  -- A credited order has the transfer of its quota.
+  -- These columns refer to the transfer of the quota. They are null until the order is credited.
   credited_code text GENERATED ALWAYS AS (CASE WHEN status = 'credited' THEN 'topup' END) STORED,
   credited_ref text GENERATED ALWAYS AS (CASE WHEN status = 'credited' THEN id::text END) STORED,
   CONSTRAINT topup_transferred FOREIGN KEY (credited_code, credited_ref, quota_usd_micro)
@@ -166,12 +170,14 @@ CREATE INDEX topup_order_by_status ON topup_order (status, created_at DESC, id D
 CREATE INDEX topup_order_due ON topup_order (next_look_at) WHERE next_look_at IS NOT NULL;
 CREATE INDEX topup_order_creating ON topup_order (created_at) WHERE provision_state = 'creating';
 
+-- The terms of an order never change: the reseller, the payment method and the amounts.
 CREATE TRIGGER terms_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN ((NEW.id, NEW.reseller_id, NEW.method, NEW.provider, NEW.simulated, NEW.amount_idr, NEW.fee_idr, NEW.total_idr,
       NEW.token_kind, NEW.quota_usd_micro, NEW.deposit_index, NEW.created_at)
     IS DISTINCT FROM (OLD.id, OLD.reseller_id, OLD.method, OLD.provider, OLD.simulated, OLD.amount_idr, OLD.fee_idr,
       OLD.total_idr, OLD.token_kind, OLD.quota_usd_micro, OLD.deposit_index, OLD.created_at))
   EXECUTE FUNCTION refuse_because('what was ordered never changes');
+-- The payment instructions of an order never change after the order is ready or abandoned.
 CREATE TRIGGER instructions_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (OLD.provision_state <> 'creating'
     AND (NEW.provision_state, NEW.abandoned_because, NEW.provider_payment_id, NEW.instructions, NEW.provider_state,
@@ -179,12 +185,14 @@ CREATE TRIGGER instructions_stay BEFORE UPDATE ON topup_order FOR EACH ROW
     IS DISTINCT FROM (OLD.provision_state, OLD.abandoned_because, OLD.provider_payment_id, OLD.instructions,
       OLD.provider_state, OLD.expires_at))
   EXECUTE FUNCTION refuse_because('what is to be paid, and where, never changes');
+-- The status of an order changes only in these ways. A draft has no status.
 CREATE TRIGGER status_moves BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NEW.status IS DISTINCT FROM OLD.status
     AND (coalesce(OLD.status, 'draft'), coalesce(NEW.status, 'draft')) NOT IN (('draft', 'pending'),
       ('pending', 'crediting'), ('pending', 'expired'), ('pending', 'failed'),
       ('expired', 'crediting'), ('failed', 'crediting'), ('crediting', 'credited')))
   EXECUTE FUNCTION refuse_because('its status does not move this way');
+-- The received amounts never decrease. The times of payment and credit never change.
 CREATE TRIGGER received_grows BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (coalesce(NEW.received_raw, -1) < coalesce(OLD.received_raw, -1)
     OR coalesce(NEW.received_usd_micro, -1) < coalesce(OLD.received_usd_micro, -1)
@@ -196,11 +204,12 @@ CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON topup_order FOR EACH STATEMENT 
 -- Tiers and mints -----------------------------------------------------------------------------------------------
 
 ALTER TABLE tier ADD UNIQUE (id, model_id);
+-- The model and the price of a tier never change.
 CREATE TRIGGER identity_stays BEFORE UPDATE ON tier FOR EACH ROW
   WHEN ((NEW.id, NEW.model_id, NEW.tier_usd_cents) IS DISTINCT FROM (OLD.id, OLD.model_id, OLD.tier_usd_cents))
   EXECUTE FUNCTION refuse_because('a tier stands for one model at one price');
 
--- The result of each mint as it was returned, written once.
+-- One row per mint, with the result that the reseller received. A row never changes.
 CREATE TABLE mint (
   id uuid PRIMARY KEY,
   reseller_id uuid NOT NULL REFERENCES reseller,
@@ -226,7 +235,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint FOR EACH 
 
 -- Usage ---------------------------------------------------------------------------------------------------------
 
--- The usage list of resellers. A request without charged tokens is not usage and is not in the index.
+-- The index for the usage list of resellers. The list and the index omit requests without charged tokens.
 DROP INDEX settlement_of_user;
 CREATE INDEX settlement_usage ON settlement (user_id, settled_at DESC, request_id DESC)
   WHERE charged_input + charged_cache_write + charged_cache_read + charged_output > 0;

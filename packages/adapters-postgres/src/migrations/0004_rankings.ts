@@ -1,14 +1,16 @@
 /**
- * The sums that rankings are computed from: tokens per model and hour, speeds of the last days, and the served
- * documents.
+ * Creates the tables for rankings: tokens per model and hour, speeds of the last days, and the rankings documents that
+ * the server returns. Migration 0007 replaces the tables of tokens and speeds.
  *
- * All these rows are derived from the settlements and can be recounted. A settlement inserts its own rows
- * (`usage_delta`), so concurrent transactions share no row. A background task folds these rows into the hours later.
+ * All these rows are derived from the settlements and can be recounted. Each settlement inserts its own rows into
+ * `usage_delta`, so concurrent transactions never write the same row. A background task later adds these rows to the
+ * sums per hour.
  */
 export const rankings = /* sql */ `
--- Speeds on a logarithmic scale: bucket b holds the whole numbers from 1.01^b to below 1.01^(b + 1), and -1 holds
--- zero. The middle of a bucket represents all its numbers: the error is below 1 %, and zero below 100. No power of 1.01
--- is so near to a whole number that floating point confuses them.
+-- Speeds are counted in buckets on a logarithmic scale. Bucket b contains the whole numbers from 1.01^b to below
+-- 1.01^(b + 1), and bucket -1 contains zero. The middle of a bucket represents all its numbers. The error is below 1 %,
+-- and numbers below 100 have no error. No power of 1.01 is so near to a whole number that a floating-point error could
+-- select the wrong bucket.
 CREATE FUNCTION speed_bucket(speed bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN speed < 1 THEN -1 ELSE floor(ln(speed::double precision) / ln(1.01::double precision)) END::smallint
 $$;
@@ -35,7 +37,7 @@ CREATE TABLE usage_hour (
   PRIMARY KEY (hour, model_id)
 ) WITH (fillfactor = 80);
 
--- Only the last days are kept.
+-- Rows older than some days are deleted.
 CREATE TABLE speed_hour (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL REFERENCES model,
@@ -45,18 +47,18 @@ CREATE TABLE speed_hour (
   PRIMARY KEY (hour, model_id, measure, bucket)
 ) WITH (fillfactor = 80);
 
--- The last document of each window, for all nodes.
+-- The last rankings document of each window. All nodes read and write these rows.
 CREATE TABLE rankings_document (
   period text PRIMARY KEY CHECK (period IN ('day', 'week', 'month', 'all')),
   generated_at timestamptz NOT NULL,
   document jsonb NOT NULL
 );
 
--- The hours at the edges of a window are read from the settlements, mostly the newest. Without this setting the newest
--- rows are in no range of the index until the next vacuum, and every query reads all of them.
+-- The hours at the edges of a window are read from the settlements, mostly from the newest ones. Without this setting,
+-- the index does not cover the newest rows until the next vacuum, and every query reads all these rows.
 ALTER INDEX settlement_by_time SET (autosummarize = on);
 
--- Settlements from before the roll-ups existed.
+-- Counts the settlements that exist before this migration.
 INSERT INTO usage_hour (hour, model_id, tokens)
 SELECT date_bin('1 hour', settled_at, 'epoch'), model_id, sum(consumed_input + consumed_cache_write + consumed_output)
 FROM settlement GROUP BY 1, 2 HAVING sum(consumed_input + consumed_cache_write + consumed_output) > 0;

@@ -1,24 +1,27 @@
 /**
- * Image requests, at most one running per account, and the queue of requests that an operator reviews.
+ * Creates the tables for image requests and for their reviews by an operator. A user has at most one running image
+ * request.
  *
- * As for every request, the amounts of an image request are in a hold and then in a settlement. These tables contain
- * only its state, not the prompt or the image.
+ * Like every request, an image request has a hold and then a settlement, and they contain its amounts. These tables
+ * contain only the state of the request, neither the prompt nor the image.
  */
 export const images = /* sql */ `
 CREATE TABLE image_request (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES app_user,
-  -- SHA-256 of the idempotency key, kept for 90 days; null without a key or when nothing was dispatched.
+  -- SHA-256 of the idempotency key, kept for 90 days. Null when the request has no key, or when it has ended and nothing
+  -- was sent to a provider.
   key_digest bytea CHECK (octet_length(key_digest) = 32),
   state text NOT NULL DEFAULT 'running' CHECK (state IN
     ('running', 'settled', 'unmetered', 'declined', 'timeout', 'withheld', 'failed', 'abandoned')),
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- A request that still runs after this time is abandoned. Its node is dead, or learns of it when it finishes.
+  -- A request that is still running after this time is abandoned. If its node is not dead, the node reads this state when
+  -- it finishes the request.
   lease_until timestamptz NOT NULL CHECK (lease_until > started_at),
   finished_at timestamptz CHECK (finished_at >= started_at),
   CHECK ((state = 'running') = (finished_at IS NULL))
 );
--- At most one running request per account on all nodes, enforced by the database.
+-- This index allows at most one running request per user on all nodes.
 CREATE UNIQUE INDEX image_request_running ON image_request (user_id) WHERE state = 'running';
 CREATE UNIQUE INDEX image_request_key ON image_request (user_id, key_digest) WHERE key_digest IS NOT NULL;
 CREATE INDEX image_request_lease ON image_request (lease_until) WHERE state = 'running';
@@ -52,6 +55,7 @@ CREATE TABLE image_review (
 CREATE INDEX image_review_waiting ON image_review (queued_at, request_id) WHERE resolution IS NULL;
 CREATE INDEX image_review_by_time ON image_review (queued_at, request_id);
 
+-- A review is resolved once. Its request, its reason and its creation time never change.
 CREATE FUNCTION refuse_second_resolution() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the review of % is resolved', OLD.request_id USING ERRCODE = 'restrict_violation';
@@ -61,7 +65,7 @@ CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
   EXECUTE FUNCTION refuse_second_resolution();
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_review FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- A charge by an operator for a reviewed image.
+-- The code image_charge is a charge by an operator for a reviewed image.
 ALTER TABLE transfer DROP CONSTRAINT transfer_code_check, ADD CONSTRAINT transfer_code_check
   CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust', 'image_charge'));
 `

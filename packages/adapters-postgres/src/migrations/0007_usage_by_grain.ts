@@ -2,15 +2,16 @@
  * Stores usage per minute, hour and day instead of only per hour.
  *
  * Windows end at whole minutes. With sums per hour, the partial hours at the ends of a window had to be read from the
- * settlements. Every window ends in the current hour, so a busy server read millions of rows per minute. With three
- * grains, any span of whole minutes is a sum of cells, and a long span consists mostly of days.
+ * settlements. Every window ends in the current hour, so a busy server read millions of rows per minute. A grain is one
+ * of the three lengths of time, and a cell is the sum of one minute, hour or day. Any span of whole minutes is a sum of
+ * cells, and a long span consists mostly of days.
  *
  * The migration recounts everything from the settlements.
  */
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;
 
--- The start of the cell of this instant. Days are days in Jakarta (UTC+7 all year).
+-- Returns the start of the cell that contains the instant. Days begin at midnight in Jakarta (UTC+7 all year).
 CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT date_bin(
     CASE grain WHEN 'minute' THEN interval '1 minute' WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' END,
@@ -27,7 +28,7 @@ CREATE TABLE usage_delta (
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- Days are kept permanently, hours and minutes only as long as a window can end in one.
+-- Sums per day are kept permanently. Sums per hour and minute are kept as long as a window can begin or end in them.
 CREATE TABLE usage_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -37,7 +38,7 @@ CREATE TABLE usage_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- A histogram: the number of samples in each bucket. Kept for the last days only.
+-- Histograms: the number of samples in each bucket. Rows older than some days are deleted.
 CREATE TABLE speed_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -49,7 +50,7 @@ CREATE TABLE speed_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- Only rebuilds and the audit still read settlements, by day.
+-- Only rebuilds and the audit read settlements by time. Both read whole days, so they do not need this setting.
 ALTER INDEX settlement_by_time RESET (autosummarize);
 
 INSERT INTO usage_rollup (grain, start, model_id, tokens)

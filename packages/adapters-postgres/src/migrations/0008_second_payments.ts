@@ -1,9 +1,9 @@
 /**
- * Second payments: money that arrives at the deposit address of an order that is already paid.
+ * Stores second payments: payments that arrive at the deposit address of an order that is already paid.
  *
- * After its credit, an order whose method can receive further payments stays due for a while. A provider may record a
- * second payment as a separate payment that refers to the first one. The order is found by the first payment, and
- * stores the second one.
+ * After its credit, an order whose method can receive further payments stays due for refreshes for a while. A provider
+ * may record a second payment as a separate payment that refers to the first payment. The server then finds the order
+ * by the id of the first payment, and stores the id of the second payment.
  */
 export const secondPayments = /* sql */ `
 ALTER TABLE topup_order
@@ -15,11 +15,12 @@ ALTER TABLE topup_order
 CREATE INDEX topup_order_payment ON topup_order USING gin (string_to_array(provider_payment_id, ','))
   WHERE method = 'crypto';
 
+-- An id is never removed from the repeated payments of an order.
 CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
   EXECUTE FUNCTION refuse_because('what repeated a payment is not forgotten');
 
--- Orders credited in the last week have not been refreshed since their credit.
+-- Makes orders that were credited in the last week due, because they were not refreshed after their credit.
 UPDATE topup_order SET next_look_at = clock_timestamp()
   WHERE method IN ('crypto', 'crypto_bep20') AND credited_at > clock_timestamp() - interval '7 days';
 `

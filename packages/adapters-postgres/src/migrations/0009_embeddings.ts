@@ -1,8 +1,8 @@
 /**
- * Embedding models, and the embeddings protocol.
+ * Allows embedding models and the embeddings protocol.
  *
- * Every stored row satisfies the narrower checks of before, so the check of the settlements, a large table, is not
- * validated again.
+ * Every stored row satisfies the narrower checks that these checks replace. The new check of `settlement`, a large
+ * table, is therefore not validated for the stored rows.
  */
 export const embeddings = /* sql */ `
 ALTER TABLE provider

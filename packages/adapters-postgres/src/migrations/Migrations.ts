@@ -1,9 +1,9 @@
 /**
- * Migrates a database to the schema of this version of the program. Migrations only go forward; each is applied once,
- * in order.
+ * Migrates a database to the schema of this version of the program. Each migration is applied once, in order, and is
+ * never reverted.
  *
  * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at the same time,
- * one migrates; the other waits and then finds nothing left to do.
+ * one node migrates. The other node waits for the lock, and then finds no missing migration.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,8 @@ export interface Migration {
 }
 
 /**
- * All migrations in the order of application. The SQL of a migration that was applied to any database is never changed.
+ * All migrations in the order of application. The SQL of a migration that was applied to any database is never changed,
+ * and neither are its error texts. Only SQL comments may change.
  */
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },

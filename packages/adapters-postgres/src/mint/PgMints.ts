@@ -1,9 +1,10 @@
 /**
- * Mints and tiers in Postgres. A mint exchanges quota for a customer's tokens in one transaction.
+ * Stores mints and reads tiers in Postgres. A mint exchanges quota of a reseller for tokens of a customer, in one
+ * transaction.
  *
  * The transaction first locks the reseller's quota account, so the mints of one reseller run one after the other on all
- * nodes. Each mint sees the balance after the earlier mints, whether its operation id was used before, and how many
- * mints the reseller made recently.
+ * nodes. Each mint therefore reads the balance after the earlier mints, whether its operation id was used before, and
+ * how many mints the reseller made recently.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
@@ -138,7 +139,7 @@ const toMint = (row: MintRow): Mint => ({
   mintedAt: row.minted_at
 })
 
-/** The tiers that resellers can mint. */
+/** Provides the tiers of all models, including tiers that are not for sale. */
 export const tiersLayer: Layer.Layer<Tiers, never, SqlClient.SqlClient> = Layer.effect(
   Tiers,
   Effect.map(SqlClient.SqlClient, (sql) => ({

@@ -1,8 +1,9 @@
 /**
- * The invariants of accounts, transfers, top-ups and mints. Each invariant has a sentence and a query that counts the
- * rows that violate it.
+ * Lists the invariants of accounts, transfers, top-ups and mints. Each invariant has a sentence, and a query that
+ * counts the rows that violate the invariant.
  *
- * The queries recompute balances from the journals (transfers and settlements), because balances are derived from them.
+ * The queries recompute balances from the journals (transfers and settlements), because every balance is derived from
+ * journal rows.
  */
 export interface Invariant {
   readonly id: string

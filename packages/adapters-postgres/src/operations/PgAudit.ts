@@ -1,5 +1,5 @@
 /**
- * Audits the ledger in Postgres: checks every invariant against one snapshot, while the service runs.
+ * Audits the ledger in Postgres: checks every invariant against one snapshot. The service can run meanwhile.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -65,12 +65,13 @@ const figures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
-    // Orders that are paid and not credited yet. More than a few of them for longer than a moment mean that the top-up
-    // refresh does not run.
+    // Orders that are paid and not credited yet. A number that stays above zero means that the top-up refresh does not
+    // run.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
     { name: "written_off_usd", value: usd(row.written_off_pico) },
-    // Cost of tokens that providers used and that no customer was charged for, at the prices of their settlements.
+    // Cost of the tokens that providers used and that were not charged to a customer, at the prices of their
+    // settlements.
     { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }
   ]
 })
@@ -113,8 +114,9 @@ const BATCH_SIZE = 5_000
 const LOWEST_UUID = "00000000-0000-0000-0000-000000000000"
 
 /**
- * Counts the settlements for which the domain computes a different cost or plan value. The invariants check the cost
- * with SQL, so two implementations must produce the same result. Settlements are read in batches to bound the memory.
+ * Counts the settlements for which the domain computes a different cost or plan value. Another invariant computes the
+ * cost in SQL, so two implementations must produce the same result. Settlements are read in batches to bound the
+ * memory.
  */
 const countDisagreements: Effect.Effect<bigint, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

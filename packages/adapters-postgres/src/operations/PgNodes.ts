@@ -1,5 +1,5 @@
 /**
- * Registers this process among the running servers, in a row with the time of its last heartbeat by the database clock.
+ * Registers this process as a node, in a row that stores the time of its last heartbeat by the database clock.
  *
  * A node without a row counts as dead, so old rows can be deleted.
  */

@@ -1,8 +1,8 @@
 /**
- * The invariants of holds, settlements, image requests and usage roll-ups. Each invariant has a sentence and a query
- * that counts the rows that violate it.
+ * Lists the invariants of holds, settlements, image requests and usage roll-ups. Each invariant has a sentence, and a
+ * query that counts the rows that violate the invariant.
  *
- * Roll-ups contain no money. `tollgate rankings rebuild` corrects them.
+ * Roll-ups contain no money. The command `tollgate rankings rebuild` corrects them.
  */
 import { wrongSpeeds, wrongTokens } from "../rankings/UsageCells.ts"
 import type { Invariant } from "./AccountInvariants.ts"
@@ -57,7 +57,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "holders-are-owners",
-    invariant: "A hold reserves only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
+    invariant: "A hold sets aside only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
     violations: `SELECT count(*) FROM inference_hold h
       LEFT JOIN account plan ON plan.id = h.plan_account AND plan.kind = 'plan'
         AND plan.user_id = h.user_id AND plan.model_id = h.model_id
@@ -75,7 +75,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "held-or-settled",
-    invariant: "No request is both held and settled.",
+    invariant: "No request has both a hold and a settlement.",
     violations: "SELECT count(*) FROM inference_hold JOIN settlement USING (request_id)"
   },
   {
@@ -150,7 +150,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   {
     id: "usage-is-settled",
     invariant:
-      "For every model, minute, hour and day, the counted tokens, folded or not, equal those of the settlements.",
+      "For every model, minute, hour and day, the counted tokens equal the tokens of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongTokens({
         settled: "true",
@@ -161,7 +161,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   {
     id: "speeds-are-settled",
     invariant:
-      "For every model, minute, hour and day of the last week, the counted speeds equal those of the settlements.",
+      "For every model, minute, hour and day of the last week, the counted speeds equal the speeds of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongSpeeds({
         settled: `settled_at >= ${SPEEDS_FROM}`,

@@ -1,9 +1,10 @@
 /**
  * Caches the rankings of the current minute in Postgres, with one row per window, for all nodes.
  *
- * A node that finds no rows takes an advisory lock, reads the rows again, and computes them if they are still missing.
- * The lock ends with its transaction, so a node that dies releases the lock. Each node runs at most one computation, so
- * that it uses at most two connections. The computation continues when the request that started it is interrupted.
+ * A node that finds no rows takes an advisory lock, reads the rows again, and computes the rankings if the rows are
+ * still missing. The lock ends with its transaction, so a node that dies releases the lock. Each node runs at most one
+ * computation, so that it uses at most two connections. The computation continues when the request that started it is
+ * interrupted.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -32,7 +33,7 @@ interface Row {
   readonly documents: ReadonlyArray<unknown>
 }
 
-/** Documents in memory, which expire at the end of their minute, measured with the monotonic clock of this process. */
+/** Documents in memory. They expire at the end of their minute, measured with the monotonic clock of this process. */
 interface CachedRankings {
   readonly rankings: RankingsByWindow
   readonly expiresAtNanos: bigint
@@ -50,8 +51,8 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     )
 
     /**
-     * Caches the documents in memory until the minute of `now` ends. They may expire early but never late, because
-     * `askedAtNanos` is not later than the moment when the database read `now`.
+     * Caches the documents in memory until the minute of `now` ends. The documents may expire early but never late,
+     * because `askedAtNanos` is not later than the moment when the database read `now`.
      */
     const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {
       const leftMillis = minuteOf(now).getTime() + MINUTE_MILLIS - now.getTime()
@@ -77,16 +78,16 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     })
 
     /**
-     * Computes the documents under the advisory lock, unless another node has stored them. The computation reads on
-     * another connection than the one that holds the lock.
+     * Computes the documents under the advisory lock, unless another node has stored them. The computation uses a
+     * second connection, because this connection holds the lock.
      */
     const computeOnce = <E>(
       compute: (now: Date) => Effect.Effect<RankingsByWindow, E>
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          // This transaction is idle while the computation reads on another connection. The transaction holds no row
-          // locks during that time.
+          // This transaction is idle while the computation uses the second connection. It holds no row locks during
+          // that time.
           yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
           const { askedAtNanos, now, rankings } = yield* stored

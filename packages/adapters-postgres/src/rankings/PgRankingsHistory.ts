@@ -1,9 +1,9 @@
 /**
- * Reads the usage history from Postgres: the sums per minute, hour and day, and the rows that are not folded yet, in
- * one snapshot.
+ * Reads the usage history from Postgres, in one snapshot: the sums per minute, hour and day, and the `usage_delta` rows
+ * that are not yet added to the sums.
  *
- * Token counts are exact. Speeds come from a histogram in which each bucket is 1 % wider than the one before. The error
- * of a median is below 1 %, and medians below 100 (10 tokens per second, 100 ms) are exact.
+ * Token counts are exact. Speeds come from a histogram in which each bucket is 1 % wider than the previous bucket. The
+ * error of a median is below 1 %, and medians below 100 (10 tokens per second, 100 ms) are exact.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
@@ -23,7 +23,7 @@ export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = L
     read: (minute, ask) =>
       Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // Parallel workers would take processors from requests.
+        // Parallel workers would take processor time from requests.
         yield* sql`SET LOCAL max_parallel_workers_per_gather = 0`
         const firstUse = yield* readFirstUse(minute)
         const query = ask(firstUse)
@@ -55,8 +55,8 @@ const readFirstUse = (minute: Date) =>
 
 const RANKED = `JOIN model ON model.id = model_id AND model.kind IN (${rankedKinds.map((kind) => `'${kind}'`).join(", ")})`
 
-// The days are kept permanently, but the minutes are deleted after some time. The result is the first minute of use, or
-// the first day when its minutes have been deleted.
+// Sums per day are kept permanently, but sums per minute are deleted after some weeks. The result is the first minute
+// of use, or the first day of use if the minutes of that day have been deleted.
 const FIRST_USE = `
   WITH used AS (
     SELECT min(day) AS day FROM (

@@ -1,10 +1,11 @@
 /**
- * Stores usage in cells: sums per model and minute, hour and day. A fold adds the rows that settlements have inserted
- * to these cells. A rebuild recounts all cells from the settlements.
+ * Stores usage in cells. A cell is the usage of one model in one minute, hour or day. Each settlement inserts rows into
+ * `usage_delta`; a fold adds these rows to the cells. A rebuild recounts all cells from the settlements.
  *
- * A fold deletes rows and adds them to their cells in one statement, so a crash loses and doubles nothing. Only one
- * node folds at a time. A rebuild blocks folds and reads one snapshot, which contains settlements and exactly the rows
- * that these settlements have inserted.
+ * A fold deletes rows and adds them to their cells in one statement, so a crash neither loses a row nor adds it twice.
+ * Only one node folds at a time. A rebuild deletes the cells and the `usage_delta` rows of a day, and recounts the
+ * settlements of that day. It blocks folds and reads one snapshot, so the deleted rows belong exactly to the recounted
+ * settlements.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
@@ -41,14 +42,17 @@ const foldBatch: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.gen(
   return row?.folded ?? 0
 }).pipe(transact)
 
-/** Adds tokens to cells. Reads the columns minute, model_id and tokens of `used`. */
+/** Adds tokens to cells. Reads the columns `minute`, `model_id` and `tokens` of the table expression `used`. */
 const TOKENS_INTO_CELLS = `
     INSERT INTO usage_rollup AS kept (grain, start, model_id, tokens)
     SELECT grain, start, model_id, sum(tokens)
     FROM (SELECT grain, cell_of(grain, minute) AS start, model_id, tokens FROM used CROSS JOIN ${GRAINS}) AS cells
     WHERE NOT (${IS_OLD}) GROUP BY 1, 2, 3 HAVING sum(tokens) > 0`
 
-/** Adds speed samples to cells. Reads the columns minute, model_id, measure, bucket and samples of `measured`. */
+/**
+ * Adds speed samples to cells. Reads the columns `minute`, `model_id`, `measure`, `bucket` and `samples` of the table
+ * expression `measured`.
+ */
 const SAMPLES_INTO_CELLS = `
     INSERT INTO speed_rollup AS kept (grain, start, model_id, measure, buckets, samples)
     SELECT grain, start, model_id, measure, array_agg(bucket ORDER BY bucket), array_agg(samples ORDER BY bucket)
@@ -144,5 +148,5 @@ const COUNT_SPEEDS = `
     FROM settlement CROSS JOIN LATERAL ${SAMPLES} WHERE ${inDay("settled_at")} AND ${IS_SAMPLE} GROUP BY 1, 2, 3, 4)
   ${SAMPLES_INTO_CELLS}`
 
-/** A rebuild takes longer than the statement timeout of requests. */
+/** Disables the statement timeout, because a rebuild takes longer than the timeout of requests. */
 const withoutStatementTimeout = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SET LOCAL statement_timeout = 0`)

@@ -1,6 +1,7 @@
 /**
- * Usage cells: sums per minute, hour and day. A time span of whole minutes needs only a few cells: the full days in the
- * span, the full hours in the partial days at its ends, and the minutes in the partial hours at its ends.
+ * Builds the SQL for usage cells. A cell is the usage of one model in one minute, hour or day. A time span of whole
+ * minutes needs only a few cells: the full days in the span, the full hours in the partial days at its ends, and the
+ * minutes in the partial hours at its ends.
  *
  *     span          |----------------------------------------|
  *     days      ·····[        day        ][        day       ]·····
@@ -11,24 +12,25 @@ import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 
-/** SQL rows of all grains. The SQL function `cell_of` returns the start of a cell. */
+/** SQL rows of all grains. A grain is the length of a cell; the SQL function `cell_of` returns the start of a cell. */
 export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 
 /**
- * Condition for cells that are deleted. The longest window and the period before it last 60 days together, so no window
- * ends inside these cells.
+ * Condition for cells that a fold deletes. The longest window and its comparison period cover 60 days together, so
+ * neither begins or ends inside these cells.
  */
 export const IS_OLD = "grain IN ('minute', 'hour') AND start < now() - interval '62 days'"
 
 /**
- * Condition for speed cells that are deleted. Medians cover seven days, and the first of these days can begin in the
- * middle of a calendar day.
+ * Condition for speed cells that a fold deletes. Medians cover seven days, and these days can begin in the middle of a
+ * calendar day.
  */
 export const SPEED_IS_OLD = "grain IN ('minute', 'hour', 'day') AND start < now() - interval '9 days'"
 
 /**
- * Returns a query for these columns of the cells between the first cut and the last. The table has the columns `grain`
- * and `start`. The cells cover each instant once, and no cell has a cut inside it.
+ * Returns a query for these columns of the cells between the first cut and the last cut. A cut is an instant at which
+ * the history is divided. The table must have the columns `grain` and `start`. The selected cells cover each instant
+ * once, and no cut lies inside a cell.
  */
 export const cellsBetween = (cuts: ReadonlyArray<Date>, columns: string, table: string): string => {
   const days = bucketsSplitBy(cuts, "day")
@@ -50,11 +52,14 @@ const isIn = ({ from, to }: Interval): string => `start >= ${instant(from)} AND 
 const isNone = (cells: ReadonlyArray<Interval>): string =>
   cells.length === 0 ? "true" : `start NOT IN (${cells.map(({ from }) => instant(from)).join(", ")})`
 
-/** SQL conditions that select the compared rows. Together they must select each cell completely or not at all. */
+/**
+ * SQL conditions that select the compared rows. Together they must select the usage of each cell completely or not at
+ * all.
+ */
 interface Compared {
   /** Condition on `settled_at` of settlements. */
   readonly settled: string
-  /** Condition on `minute` of rows that are not folded yet. */
+  /** Condition on `minute` of `usage_delta` rows. */
   readonly added: string
   /** Condition on `grain` and `start` of cells. */
   readonly cells: string

@@ -1,5 +1,5 @@
 /**
- * The blacklist in Postgres: email addresses and domains that may not sign up.
+ * Stores the blacklist in Postgres: email addresses and domains that may not sign up as resellers.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,5 +1,6 @@
 /**
- * Counts recent login attempts in Postgres, with one row per counter, such as an email or a client address.
+ * Counts recent login attempts in Postgres, with one row per counter. For example, an email address and a client IP
+ * address each have a counter.
  *
  * An attempt locks all its rows in the order of their keys before it reads them. Attempts that share a row therefore
  * run one after the other and cannot deadlock.
@@ -12,7 +13,10 @@ import * as Layer from "effect/Layer"
 import { arrayOf } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
-/** Number of expired rows that each attempt deletes: more than one attempt can add, so that the table does not grow. */
+/**
+ * Number of expired rows that each attempt deletes. An attempt adds fewer rows than this, so the table does not grow
+ * without limit.
+ */
 const PRUNE_BATCH_SIZE = 10
 
 export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Layer.effect(
@@ -21,7 +25,7 @@ export const layer: Layer.Layer<LoginAttempts, never, SqlClient.SqlClient> = Lay
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** Inserts the missing rows and locks the existing ones, in the given order. */
+    /** Inserts the missing rows and locks the existing rows, in the given order. */
     const lockWindows = (windows: ReadonlyArray<LoginWindow>) =>
       Effect.map(
         sql<{ key: string; hits: ReadonlyArray<Date> }>`

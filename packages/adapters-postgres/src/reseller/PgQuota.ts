@@ -1,5 +1,5 @@
 /**
- * The prepaid quota of resellers in Postgres: its balance, and adjustments by an operator.
+ * Reads the prepaid quota of resellers in Postgres, and adjusts it on behalf of an operator.
  *
  * The transaction locks the account row before it reads the transfers, so repeated adjustments for one reseller run one
  * after the other. The unique index of the `transfer` table detects an operation id that is repeated for another
@@ -58,7 +58,7 @@ export const layer: Layer.Layer<Quota, never, SqlClient.SqlClient> = Layer.effec
           const { quota, booking } = yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
           if (booking === undefined) return adjusted(quota, true)
           if (!(yield* bookOnce(booking, operator.actor))) {
-            // Another session has booked this operation for another reseller since the read, so the adjustment is
+            // Another session has booked this operation id for another reseller since the read, so the adjustment is
             // decided again.
             yield* decideAdjustment(adjustment, before, yield* earlierAdjustment(operationId))
             return adjusted(before, true)

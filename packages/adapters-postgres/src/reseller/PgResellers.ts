@@ -1,5 +1,6 @@
 /**
- * Resellers and their reviews in Postgres. Nothing is cached, so a suspension takes effect at the next request.
+ * Stores resellers in Postgres, and changes their status when an operator reviews them. Nothing is cached, so a
+ * suspension takes effect at the next request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"

@@ -1,8 +1,8 @@
 /**
- * Stores top-up orders in Postgres, and credits their quota.
+ * Stores top-up orders in Postgres, and credits the quota of paid orders.
  *
- * A transaction locks the order row before its decision. To credit the order, the transaction then also locks the quota
- * account. Reads return only `ready` orders.
+ * A transaction locks the order row before it decides. To credit the order, the transaction then also locks the quota
+ * account. Reads return only orders in the state `ready`, which have payment instructions.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -156,8 +156,8 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 
 /**
  * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. The
- * first transaction that changes its row decides which; a second transaction finds that the row is no longer
- * `creating`.
+ * first transaction that changes the row decides which of the two, because each transaction changes only a row in the
+ * state `creating`.
  */
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -200,7 +200,7 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
               AND created_at < clock_timestamp() - make_interval(secs => ${Duration.toSeconds(olderThan)})
             ORDER BY created_at LIMIT ${ABANDON_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
           UPDATE topup_order o SET provision_state = 'abandoned',
-            abandoned_because = 'its request ended before the payment was created'
+            abandoned_because = 'the request ended before the payment was created'
           FROM stale, reseller r WHERE o.id = stale.id AND r.id = o.reseller_id
           RETURNING ${sql.literal(DRAFT)}, ${sql.literal(PAYER)}`,
         (rows) => rows.map((row) => ({ draft: toDraft(row), payer: toPayer(row) }))

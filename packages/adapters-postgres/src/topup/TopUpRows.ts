@@ -61,7 +61,7 @@ export const DRAFT = `o.id, o.reseller_id, o.method, o.provider, o.simulated, o.
   o.token_kind, o.quota_usd_micro, o.deposit_index, o.created_at`
 export const ORDER = `${DRAFT}, o.provider_payment_id, o.instructions, o.expires_at, o.status, o.received_raw,
   o.received_usd_micro, o.evidence, o.paid_at, o.credited_at, o.checked_at`
-/** Columns of the order's reseller, under the alias `r`. */
+/** Columns of the reseller of the order, under the alias `r`. */
 export const PAYER = "r.name AS payer_name, r.email AS payer_email"
 export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
 
