@@ -69,8 +69,8 @@ CREATE TABLE model (
   CHECK ((kind = 'image') = (cardinality(capabilities) > 0))
 );
 
--- Prices in pico-USD per token, the same integer as micro-USD per million tokens. A price row never changes: a new price
--- is a new row, and a model that returns to an earlier price uses the earlier row.
+-- Prices in pico-USD per token, the same integer as micro-USD per million tokens. A price row never changes: a new
+-- price is a new row, and a model that returns to an earlier price uses the earlier row.
 CREATE TABLE price (
   id uuid PRIMARY KEY,
   model_id uuid NOT NULL REFERENCES model,
@@ -133,8 +133,8 @@ INSERT INTO account (id, kind, unit) VALUES
   ('00000000-0000-0000-0000-000000000003', 'system', 'token'),     -- token issuance
   ('00000000-0000-0000-0000-000000000004', 'system', 'usd_pico');  -- pay-as-you-go funding
 
--- A transfer of an amount between two accounts with the same unit. `ref` identifies the event that caused the transfer,
--- such as a mint; an event has at most one transfer of each code.
+-- A transfer of an amount between two accounts with the same unit. The ref identifies the event that caused the
+-- transfer, such as a mint; an event has at most one transfer of each code.
 CREATE TABLE transfer (
   id uuid PRIMARY KEY,
   code text NOT NULL CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust')),

@@ -36,8 +36,8 @@ CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
     ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
   EXECUTE FUNCTION refuse_because('its status does not move this way');
--- The token version never decreases, and a suspension increases it. Otherwise tokens that were issued before a suspension
--- would become valid again.
+-- The token version never decreases, and a suspension increases it. Otherwise tokens that were issued before a
+-- suspension would become valid again.
 CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.token_version < OLD.token_version
     OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))

@@ -9,14 +9,14 @@ export const images = /* sql */ `
 CREATE TABLE image_request (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES app_user,
-  -- SHA-256 of the idempotency key, kept for 90 days. Null when the request has no key, or when it has ended and nothing
-  -- was sent to a provider.
+  -- SHA-256 of the idempotency key, kept for 90 days. Null when the request has no key, or when it has ended and
+  -- nothing was sent to a provider.
   key_digest bytea CHECK (octet_length(key_digest) = 32),
   state text NOT NULL DEFAULT 'running' CHECK (state IN
     ('running', 'settled', 'unmetered', 'declined', 'timeout', 'withheld', 'failed', 'abandoned')),
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- A request that is still running after this time is abandoned. If its node is not dead, the node reads this state when
-  -- it finishes the request.
+  -- A request that is still running after this time is abandoned. If its node is not dead, the node reads the state
+  -- 'abandoned' when it finishes the request.
   lease_until timestamptz NOT NULL CHECK (lease_until > started_at),
   finished_at timestamptz CHECK (finished_at >= started_at),
   CHECK ((state = 'running') = (finished_at IS NULL))

@@ -57,7 +57,8 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "holders-are-owners",
-    invariant: "A hold sets aside only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
+    invariant:
+      "A hold sets aside only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
     violations: `SELECT count(*) FROM inference_hold h
       LEFT JOIN account plan ON plan.id = h.plan_account AND plan.kind = 'plan'
         AND plan.user_id = h.user_id AND plan.model_id = h.model_id
@@ -149,8 +150,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   },
   {
     id: "usage-is-settled",
-    invariant:
-      "For every model, minute, hour and day, the counted tokens equal the tokens of the settlements.",
+    invariant: "For every model, minute, hour and day, the counted tokens equal the tokens of the settlements.",
     violations: `SELECT count(*) FROM (
       ${wrongTokens({
         settled: "true",
