@@ -425,7 +425,7 @@ describe("a provider that returns no image", () => {
     second.head(200).data("{")
     expect(await refusal(stalled)).toBe("502 upstream_error")
     expect([first.verdict, second.verdict, upstreams.exchanges.length]).toEqual(["failed", "failed", 2])
-    expect(gateway.logged.join()).toMatch(/not done within 150 ms.*silent for 60 ms/s)
+    expect(gateway.logged.join()).toMatch(/no complete response within 150 ms.*no data received for 60 ms/s)
   })
 })
 

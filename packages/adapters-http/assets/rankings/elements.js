@@ -1,5 +1,5 @@
 /**
- * Creates elements. Text is set as text and never as markup, because model names are untrusted.
+ * Creates HTML elements. Strings are inserted as text and never as markup, because model names are untrusted.
  *
  * @typedef {Node | string | null | undefined} Child
  */
@@ -21,18 +21,22 @@ export const element = (tag, attributes = {}, ...children) => {
 /** @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 
-/** A bar of a size; hidden from screen readers, which get the number. @param {number} part @param {string} mark */
+/**
+ * Creates a bar that is filled to `part`. Screen readers skip the bar, because they read the number beside it.
+ * @param {number} part from 0 to 1
+ * @param {string} mark the CSS class of the colour
+ */
 export const track = (part, mark = "") => {
   const filled = element("i", mark === "" ? {} : { class: mark })
   filled.style.width = `${Math.max(0, Math.min(1, part)) * 100}%`
   return element("span", { class: "track", "aria-hidden": "true" }, filled)
 }
 
-/** @param {string} mark */
+/** @param {string} mark the CSS class of the colour */
 export const swatch = (mark = "") => element("span", { class: `swatch ${mark}`, "aria-hidden": "true" })
 
 /**
- * The change of a figure: an arrow and a colour, and a word for screen readers.
+ * Creates an element that shows the change of a figure with an arrow and a colour, and with a word for screen readers.
  * @param {{ change_pct: number | null, is_new: boolean }} moved
  */
 export const change = ({ change_pct: percent, is_new: isNew }) => {

@@ -1,5 +1,5 @@
 /**
- * Reads the rankings feed, and types the members that this page uses.
+ * Reads the rankings document from `/api/rankings`, and declares the types of the members that the page uses.
  *
  * @typedef {"day" | "week" | "month" | "all"} Window
  * @typedef {{ rank: number, public_name: string, display_name: string, author: string, listed: boolean, tokens: number,
@@ -18,7 +18,7 @@
  *   fastest: ReadonlyArray<Speed> }} Rankings
  */
 
-/** This deployment does not publish rankings. */
+/** Error for a deployment that does not publish rankings. */
 export class Disabled extends Error {}
 
 const TIMEOUT_MILLIS = 15_000
@@ -28,7 +28,7 @@ export const addressOf = (window) => `/api/rankings?window=${window}`
 
 /**
  * @param {Window} window
- * @param {AbortSignal} aborted aborts when the reader chooses another window
+ * @param {AbortSignal} aborted aborts the request when the user selects another window
  * @param {RequestCache} cache
  * @returns {Promise<Rankings>}
  */

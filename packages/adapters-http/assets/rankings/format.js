@@ -1,6 +1,6 @@
 /**
- * Formats of numbers and times on this page. Days are days in Jakarta, as in the feed, independent of the reader's time
- * zone.
+ * Formats the numbers and times of the rankings page. The hours and days of the chart are shown in Jakarta time, as in
+ * the rankings document, whatever the user's time zone is.
  */
 const ZONE = "Asia/Jakarta"
 
@@ -29,13 +29,13 @@ export const percentOf = (basisPoints) => `${(basisPoints / 100).toFixed(2)}%`
 export const seconds = (milliseconds) =>
   milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(2)} s`
 
-/** A time in the reader's time zone. @param {string} instant */
+/** Formats a time in the user's time zone. @param {string} instant */
 export const localTime = (instant) => localClock.format(new Date(instant))
 
-/** A calendar date of the feed. @param {string} calendar */
+/** Formats a date of the form YYYY-MM-DD. @param {string} calendar */
 export const calendarDate = (calendar) => date.format(new Date(`${calendar}T00:00:00Z`))
 
-/** A label under the chart. @param {"hour" | "day" | "week"} bucket @param {string} start */
+/** Formats a label under the chart. @param {"hour" | "day" | "week"} bucket @param {string} start */
 export const tick = (bucket, start) => (bucket === "hour" ? clock : day).format(new Date(start))
 
 /** @param {"hour" | "day" | "week"} bucket @param {{ start: string, partial: boolean }} point */

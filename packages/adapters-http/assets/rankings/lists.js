@@ -1,5 +1,5 @@
 /**
- * The tables and lists of the page. Each function redraws one of them from a rankings document.
+ * Draws the tables and lists of the page. Each exported function redraws one table or list from a rankings document.
  */
 import { byId, change, element, swatch, track } from "./elements.js"
 import { about, bucketName, exactly, percentOf, seconds } from "./format.js"
@@ -12,9 +12,9 @@ const LEADERS_AT_FIRST = 15
 const FASTEST_AT_FIRST = 8
 
 /**
- * The first few items of a list, and a button that shows all. The choice survives a redraw.
- * @param {string} id of the button
- * @param {number} atFirst
+ * Limits a list to its first items, and offers a button that shows all items. A redraw keeps the user's choice.
+ * @param {string} id the id of the button
+ * @param {number} atFirst the number of items that are shown first
  */
 const foldable = (id, atFirst) => {
   let open = false
@@ -79,7 +79,10 @@ export const showLeaders = (rankings, colourClassOf) => {
   leadersFold.offer(leaderboard.length, () => showLeaders(rankings, colourClassOf))
 }
 
-/** The colour of an author depends on its place: the colours of the chart belong to models. @param {Rankings} rankings */
+/**
+ * Shows the authors. The style sheet colours an author by rank, because the colours in the chart are those of models.
+ * @param {Rankings} rankings
+ */
 export const showAuthors = ({ authors }) => {
   byId("authors-bar").replaceChildren(
     ...authors.map(({ share_bp }) => {
@@ -149,7 +152,13 @@ export const showFastest = (rankings) => {
   fastestFold.offer(fastest.length, () => showFastest(rankings))
 }
 
-/** The figures beside the chart: those of one column, or of the whole window. @param {Rankings} rankings @param {ColourClassOf} colourClassOf @param {number | null} index @param {string} whole */
+/**
+ * Shows the figures beside the chart.
+ * @param {Rankings} rankings
+ * @param {ColourClassOf} colourClassOf
+ * @param {number | null} index the column whose figures are shown, or null for the whole window
+ * @param {string} whole the name of the whole window
+ */
 export const showReadout = ({ series, leaderboard, totals }, colourClassOf, index, whole) => {
   const { keys, points, bucket } = series
   const names = new Map(leaderboard.map(({ public_name, display_name }) => [public_name, display_name]))

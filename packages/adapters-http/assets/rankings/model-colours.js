@@ -1,5 +1,6 @@
 /**
- * Assigns a colour to each model. A model keeps its colour while the page is open, in every window.
+ * Assigns a colour to each model. A model keeps its colour when another window is selected, unless too many other
+ * models need a colour while this model is not shown.
  */
 const COLOURS = 8
 export const OTHER = "mark-other"
@@ -10,7 +11,10 @@ export class ModelColours {
   /** @type {Map<string, string>} */
   #shown = new Map()
 
-  /** Assigns a colour to each name; if none is free, a model that is not shown loses its colour. @param {ReadonlyArray<string>} names */
+  /**
+   * Assigns a colour to each name. If no colour is free, a model that is not shown loses its colour.
+   * @param {ReadonlyArray<string>} names
+   */
   show(names) {
     const wanted = names.slice(0, COLOURS)
     const taken = new Set(wanted.flatMap((name) => this.#assigned.get(name) ?? []))
@@ -27,7 +31,7 @@ export class ModelColours {
     this.#assigned.set(name, colour)
   }
 
-  /** The CSS class of a model's colour. @param {string} name */
+  /** Returns the CSS class of a model's colour. @param {string} name */
   classOf(name) {
     return this.#shown.get(name) ?? OTHER
   }

@@ -1,5 +1,6 @@
 /**
- * The rankings page: shows the chosen window, and refreshes it every minute while the page is visible.
+ * Runs the rankings page: shows the rankings of the selected window, and refreshes them every minute while the page is
+ * visible.
  */
 import { byId, change } from "./elements.js"
 import { addressOf, Disabled, read } from "./feed.js"
@@ -86,7 +87,7 @@ const show = (rankings) => {
     )
     return
   }
-  // Set before the chart is drawn: the chart takes its size from the page.
+  // The state is set before the chart is drawn, because it changes the layout, from which the chart takes its size.
   setState("ready")
   showLeaders(rankings, colourClassOf)
   showAuthors(rankings)
@@ -120,9 +121,9 @@ const announce = ({ totals, window, leaderboard: [first] }) => {
 }
 
 /**
- * Reads and shows the chosen window, and schedules the next refresh.
- * @param {boolean} announced whether to announce the new figures to screen readers
- * @param {RequestCache} cache whether a response in the browser's cache may be used
+ * Reads and shows the rankings of the selected window, and schedules the next refresh.
+ * @param {boolean} announced true if the new figures are announced to screen readers
+ * @param {RequestCache} cache states whether a response from the browser's cache may be used
  */
 const refresh = async (announced, cache = "no-cache") => {
   clearTimeout(timer)

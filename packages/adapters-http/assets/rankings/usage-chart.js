@@ -1,6 +1,7 @@
 /**
- * The stacked columns. Each series is drawn as a bar of the running total, the largest first; the next bar covers all but
- * the part of its own series.
+ * Draws the chart of stacked columns. In each column, the bars are the running totals of the series. The largest bar is
+ * drawn first, and each smaller bar covers the lower part of the larger bar before it. Therefore only the part of the
+ * larger bar that belongs to its own series stays visible.
  */
 import { tick } from "./format.js"
 
@@ -44,7 +45,7 @@ export class UsageChart {
     this.#draw()
   }
 
-  /** The index of the selected column, or null. */
+  /** The index of the selected column, or null if no column is selected. */
   get selected() {
     return this.#selected
   }
@@ -65,7 +66,7 @@ export class UsageChart {
     this.#plot?.destroy()
     this.#plot = null
     const series = this.#series
-    // Without the chart library the rest of the page works, and the table has the same figures.
+    // If the chart library is not loaded, only the chart is hidden. The table shows the same figures.
     this.#frame.hidden = !("uPlot" in window)
     if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
@@ -173,20 +174,27 @@ export class UsageChart {
   }
 }
 
-/** One row per key from the bottom up, and a last row with the totals. @param {Series} series */
+/**
+ * Returns one row of running totals for each key, and a last row with the totals of all models.
+ * @param {Series} series
+ */
 const runningTotals = ({ keys, points }) => {
   const below = points.map(() => 0)
   const rows = keys.map((key) => points.map((point, i) => (below[i] = (below[i] ?? 0) + (point.values[key] ?? 0))))
   return [...rows, points.map((point, i) => (below[i] ?? 0) + point.other)]
 }
 
-/** Evenly spaced columns, as many as have room for a label. @param {number} count @param {number} room */
+/**
+ * Returns the indexes of evenly spaced columns that get a label.
+ * @param {number} count the number of columns
+ * @param {number} room the number of labels for which there is space
+ */
 const spread = (count, room) => {
   const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(room))))
   return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
 }
 
-/** A bucket that is only partly inside the window is drawn paler, because its full value is larger. */
+/** Makes the columns of partial buckets paler, because the usage outside the window is missing in them. */
 const shadePartial = (/** @type {uPlot} */ plot, /** @type {Series} */ { points }, /** @type {string} */ surface) => {
   const { ctx, bbox } = plot
   ctx.save()

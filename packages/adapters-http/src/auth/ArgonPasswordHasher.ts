@@ -1,9 +1,9 @@
 /**
- * Hashes passwords with argon2id, stored as PHC strings with their parameters.
+ * Hashes passwords with argon2id. A hash is stored as a PHC string, which contains the hash and its parameters.
  *
- * Each hash occupies memory and a CPU core. Therefore the number of running and of waiting hashes is limited and
- * further requests are refused, so that password hashing cannot starve the rest of the service. For an unknown account,
- * the password is verified against a random hash, so that the response takes as long as for a known account.
+ * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited,
+ * and further requests are refused: password hashing cannot starve the rest of the service. If no reseller has the
+ * given email, the password is verified against a random hash, so that the response takes as long as for a known email.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -25,7 +25,7 @@ export interface ArgonOptions {
   readonly waiting: number
 }
 
-/** Default size of Node's thread pool. */
+/** Default size of Node's thread pool. Each running hash occupies one thread of the pool. */
 const MAX_THREADS = 4
 
 export const defaults: ArgonOptions = {
@@ -37,7 +37,9 @@ export const defaults: ArgonOptions = {
 }
 
 const RETRY_AFTER_SECONDS = 1
-/** Value of the library's const enum `Algorithm`, which does not exist at run time. */
+/**
+ * Value of `Algorithm.Argon2id`. The library declares `Algorithm` as a const enum, which does not exist at run time.
+ */
 const ARGON2ID = 2
 
 export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context.Tag.Service<PasswordHasher>> =>
@@ -53,7 +55,10 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
     const slots = yield* Effect.makeSemaphore(running)
     let requests = 0
 
-    /** Runs `work` in a slot until it ends, even if the request is interrupted, because the thread stays busy. */
+    /**
+     * Runs `work` in one of the limited slots. The slot is released only when `work` ends, even if the request is
+     * interrupted before, because the thread is busy until then.
+     */
     const inSlot = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
       Effect.suspend(() => {
         if (requests >= running + waiting)
@@ -84,5 +89,5 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
 export const layer = (options: Partial<ArgonOptions> = {}): Layer.Layer<PasswordHasher> =>
   Layer.effect(PasswordHasher, make(options))
 
-/** Returns random bytes in the encoding of PHC strings: base64 without padding. */
+/** Returns this number of random bytes as base64 without padding, which is the encoding in PHC strings. */
 const phc = (bytes: number): string => randomBytes(bytes).toString("base64").replaceAll("=", "")

@@ -1,5 +1,6 @@
 /**
- * Encodes cursors as `<text>.<HMAC>`, both in base64url. Clients can read a cursor, but cannot make or change one.
+ * Encodes paging cursors as `<text>.<HMAC>`, with both parts in base64url. Clients can read a cursor, but cannot create
+ * or change a cursor, because only the server can compute the HMAC.
  */
 import { CursorSealer } from "@tollgate/application/customer/SettledUsage"
 import type * as Context from "effect/Context"

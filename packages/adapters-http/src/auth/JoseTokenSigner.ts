@@ -1,6 +1,6 @@
 /**
- * Signs and verifies reseller tokens as JSON Web Tokens (docs/reference/reseller.md#b4). Only HS256 is accepted,
- * whatever algorithm the token's header names. The `kid` only selects one of the configured secrets.
+ * Signs and verifies reseller tokens as JSON Web Tokens (docs/reference/reseller.md#b4). Only the algorithm HS256 is
+ * accepted. The token's `kid` header is the name of the configured secret that signed the token.
  */
 import { randomUUID } from "node:crypto"
 import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
@@ -66,7 +66,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
       Effect.flatMap(Clock.currentTimeMillis, (millis) =>
         Effect.tryPromise({
           try: () => claimsOf(Redacted.value(token), millis),
-          // The reason is dropped: clients must not learn why a token is refused.
+          // The reason is not passed on, because clients must not learn why a token is refused.
           catch: () => new InvalidCredentials()
         })
       ).pipe(Effect.map(({ sub, ver }) => ({ resellerId: sub, tokenVersion: ver })))

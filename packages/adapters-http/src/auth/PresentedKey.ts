@@ -2,8 +2,8 @@
  * Reads the API key of an inference request from `Authorization: Bearer` or `x-api-key`
  * (docs/reference/inference.md#b1).
  *
- * Clients send one of these headers or both. Equal values count as one key; different values are an error. The raw
- * headers are read, because Node merges repeated headers and keeps only the first `authorization` header.
+ * Clients send one of these headers or both. Equal keys count as one key; different keys are an error. The raw headers
+ * are read, because Node joins repeated `x-api-key` headers and keeps only the first `authorization` header.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -17,9 +17,9 @@ import * as Redacted from "effect/Redacted"
 const BEARER = /^bearer(?:\s+(.*))?$/is
 
 /**
- * Returns the key in the alternating names and values of `IncomingMessage.rawHeaders`. If `connection` is given, all
- * its requests with the same key share one `Redacted` value, because `Redacted` values are expensive for the garbage
- * collector.
+ * Returns the API key in `rawHeaders`, an array in which header names and values alternate. If `connection` (the
+ * socket) is given, consecutive requests of that connection with the same key share one `Redacted` value, because
+ * `Redacted` values are expensive for the garbage collector.
  */
 export const presentedKey = (
   rawHeaders: ReadonlyArray<string>,
@@ -51,7 +51,7 @@ export const presentedKey = (
 
 type Wrapped = Either.Either<Redacted.Redacted<string>, never>
 
-/** Last valid key of each connection. */
+/** Last well-formed key that was presented on each connection. */
 const lastKeys = new WeakMap<object, Wrapped>()
 
 const wrapped = (key: string, connection: object | undefined): Wrapped => {
@@ -62,7 +62,7 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
   return first
 }
 
-/** Authenticates a request to a route that the relay does not serve, and returns the owner of its API key. */
+/** Authenticates a request to a route that the relay does not serve, and returns the customer that owns the API key. */
 export const caller: Effect.Effect<
   Principal,
   InvalidApiKey | Overloaded,

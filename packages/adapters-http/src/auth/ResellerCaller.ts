@@ -13,13 +13,13 @@ import { resellerResponse } from "../http/ApiResponse.ts"
 import type { ResellerFailure } from "../wire/ResellerErrors.ts"
 
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
-/** Maximum characters of a token; the tokens that this service issues have about 350. */
+/** Maximum length of the header value in characters. The tokens that this service issues have about 350 characters. */
 const MAX_LENGTH = 4_096
 
 /**
- * Returns the token in the alternating names and values of `IncomingMessage.rawHeaders`; undefined if it is missing,
- * malformed, or sent twice with different values. The raw headers are read, because Node keeps only the first of
- * several `authorization` headers.
+ * Returns the token in `rawHeaders`, an array in which header names and values alternate. Returns undefined if the
+ * token is missing, malformed, or sent twice with different values. The raw headers are read, because Node keeps only
+ * the first of several `authorization` headers.
  */
 export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacted<string> | undefined => {
   let presented: string | undefined
@@ -39,7 +39,8 @@ const caller = Effect.gen(function* () {
 })
 
 /**
- * Authenticates the reseller, then runs `body` and encodes its result. The token is checked before the body is read.
+ * Authenticates the reseller, then runs `body` and encodes its result as the response. `body` reads the request body,
+ * so the token is checked first.
  */
 export const forReseller = <A, E extends ResellerFailure, R>(
   body: (reseller: Reseller) => Effect.Effect<A, E, R>,

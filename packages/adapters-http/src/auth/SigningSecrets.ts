@@ -1,20 +1,20 @@
 /**
- * The secrets that sign tokens, cursors and links.
+ * Prepares the secrets that sign reseller tokens, paging cursors and QR image URLs.
  *
- * Each secret has a name. The current secret signs. The other secrets only verify older signatures, so that a secret
- * can be rotated without logging resellers out.
+ * Each secret has a name. The current secret signs. The other secrets only verify older signatures, so that the
+ * operator can replace a secret without logging resellers out.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
 export interface SigningSecrets {
-  /** Secrets by name. Names are public; each secret has at least 32 UTF-8 bytes. */
+  /** Secrets by name, each of at least 32 UTF-8 bytes. The names are public, because each token contains one. */
   readonly secrets: ReadonlyMap<string, Redacted.Redacted<string>>
   /** Name of the secret that signs. */
   readonly current: string
 }
 
-/** Returns the settings of a deployment that has one secret. */
+/** Returns the settings of a deployment that has only one secret. */
 export const onlySecret = (secret: Redacted.Redacted<string>): SigningSecrets => ({
   secrets: new Map([["1", secret]]),
   current: "1"
@@ -35,7 +35,8 @@ export const keysOf = ({ secrets, current }: SigningSecrets): ReadonlyMap<string
 }
 
 /**
- * Computes and checks seals for one purpose. Keys are derived per purpose, so a seal for another purpose is invalid.
+ * Computes and checks seals (HMACs) for one purpose, such as cursors. Each purpose has its own derived keys, so a seal
+ * that was computed for another purpose is invalid.
  */
 export interface Seals {
   readonly seal: (text: string) => Uint8Array

@@ -1,9 +1,9 @@
 /**
- * Finds the client's IP address (docs/reference/reseller.md#b7): the peer of the socket or, behind a trusted proxy, the
- * address that the proxy forwards.
+ * Finds the client's IP address (docs/reference/reseller.md#b7). This is the peer address of the socket or, if the peer
+ * is a trusted proxy, the address that the proxy forwards.
  *
- * `X-Forwarded-For` is read from right to left, because each proxy appends on the right, and reading stops at the first
- * address that is not trusted. Entries forged by a client are further left and are never reached.
+ * Each proxy appends an address on the right of `X-Forwarded-For`. Therefore the header is read from right to left, up
+ * to the first address that is not a trusted proxy. Addresses forged by a client are further left and are not read.
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
@@ -40,7 +40,7 @@ export const none: Service = { trusts: () => false }
 
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
-/** Returns the address by which rate limits are counted: an IPv4 address or an IPv6 /64 network. */
+/** Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")
@@ -55,10 +55,13 @@ export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: S
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
-/** An address with a port, which some proxies append. */
+/** Matches an address that is followed by a port, because some proxies append the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 
-/** Returns the address in its canonical short form, a mapped IPv4 address as IPv4; undefined for any other text. */
+/**
+ * Returns the canonical short form of an IP address, or undefined if the text is not an IP address. An IPv4 address
+ * that is mapped into IPv6 (`::ffff:192.0.2.1`) is returned as IPv4.
+ */
 const plainAddress = (text: string): string | undefined => {
   const [, bracketed, bare] = WITH_PORT.exec(text) ?? []
   const [address = ""] = (bracketed ?? bare ?? text).split("%")
@@ -70,7 +73,10 @@ const plainAddress = (text: string): string | undefined => {
 const GROUPS = 8
 const GROUPS_OF_A_NETWORK = 4
 
-/** Returns the /64 network of an IPv6 address. A client controls all of its /64 network, so it counts as one client. */
+/**
+ * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address. One client usually controls a whole /64
+ * network, so the network counts as one client.
+ */
 const networkOf = (address: string): string => {
   if (isIP(address) === 4) return address
   const [head = "", tail] = address.split("::")

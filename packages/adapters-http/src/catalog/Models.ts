@@ -1,7 +1,9 @@
 /**
- * The model catalog (docs/reference/inference.md#model-2), served from the snapshot in memory.
+ * Lists the models that can be called and reads one of them (docs/reference/inference.md#model-2). The responses are
+ * built from the catalog in memory.
  *
- * Public names may contain slashes that some clients do not escape, so the whole path after `/v1/models/` is the name.
+ * Some clients do not escape the slashes in a public name. Therefore the whole path after `/v1/models/` is taken as the
+ * public name.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -37,7 +39,8 @@ const readModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .annotateContext(
     OpenApi.annotations({
       summary: "List the available models",
-      description: "Models are ordered by discovery rank, highest first, then by public name.",
+      description:
+        "Models are ordered by the discovery rank that the operator sets, highest first, then by public name.",
       override: requiresApiKey
     })
   )

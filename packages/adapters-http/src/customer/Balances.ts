@@ -1,5 +1,5 @@
 /**
- * Reads a customer's balances, which are the pay-as-you-go balance and the token plans
+ * Reads a customer's balances: the pay-as-you-go balance and the token plans
  * (docs/reference/balances-and-usage.md#bal-1).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -21,7 +21,7 @@ const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const userId = uuid("The customer's id.", USER)
-const keyId = uuid("The id of the API key, which may be revoked.", KEY)
+const keyId = uuid("The id of the API key. The key may be revoked.", KEY)
 
 const balances = {
   customer_user_id: userId,
@@ -32,14 +32,14 @@ const balances = {
   token_plans: Schema.Array(
     Schema.Struct({
       model: text("The public name of the model that the tokens are for.", "gpt-5-mini"),
-      purchased_tokens: integer("All tokens that were ever added to the plan.", 2_000_000),
-      used_tokens: integer("Tokens used so far.", 150_000),
-      remaining_tokens: integer("Purchased minus used tokens.", 1_850_000),
+      purchased_tokens: integer("The number of tokens added to the plan in total.", 2_000_000),
+      used_tokens: integer("The number of tokens of the plan that are used.", 150_000),
+      remaining_tokens: integer("The purchased tokens minus the used tokens.", 1_850_000),
       status: Schema.Literal("active", "exhausted").annotations({
         description: "`active` while tokens remain, else `exhausted`."
       })
     }).annotations({ identifier: "TokenPlan" })
-  ).annotations({ description: "One plan per model." }),
+  ).annotations({ description: "The token plans; at most one for each model." }),
   as_of: timestamp("The time at which the balances were read.", AT)
 }
 
@@ -73,8 +73,8 @@ const readKeyBalances = HttpApiEndpoint.get("keyBalances", "/api/reseller/keys/:
   .addSuccess(KeyBalancesBody)
   .annotateContext(
     documented({
-      summary: "Read the balances of a key's owner",
-      description: "Also works for a revoked key.",
+      summary: "Read the balances of the customer who owns an API key",
+      description: "The key may be revoked.",
       errors: ["NotFound", "ValidationFailed"]
     })
   )

@@ -1,5 +1,5 @@
 /**
- * Lists and resolves a reseller's customers, and creates and revokes their API keys
+ * Lists a reseller's customers, finds or creates a customer by email, and creates and revokes the API keys of customers
  * (docs/reference/reseller.md#customers-and-their-keys).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -33,7 +33,7 @@ const CustomerList = Schema.Struct({
       identifier: "Customer",
       examples: [{ user_id: USER, email: EMAIL }]
     })
-  ).annotations({ description: "Ordered by email." })
+  ).annotations({ description: "The customers, ordered by email." })
 }).annotations({ identifier: "CustomerList" })
 
 const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof CustomerRequest>, unknownMembers).annotations({
@@ -58,14 +58,14 @@ const CreatedKeyBody = Schema.Struct({
   key_id: keyId,
   name: text("The name of the key.", "laptop"),
   secret: text(
-    "The API key itself. Only this response contains it; the service does not store it.",
+    "The API key. Only this response contains the key, because the service does not store it.",
     "tg_3vQx0sYb7HkLw2Zp_Q0mJ1sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3"
   )
 }).annotations({ identifier: "CreatedKey" })
 
 const RevokedKeyBody = Schema.Struct({
   key_id: keyId,
-  revoked: Schema.Literal(true).annotations({ description: "Always true: requests with the key are refused." }),
+  revoked: Schema.Literal(true).annotations({ description: "Always true: requests with this key are refused." }),
   revoked_at: timestamp("The time of the first revocation.", AT)
 }).annotations({
   identifier: "RevokedKey",
@@ -84,7 +84,7 @@ const findOrCreateCustomer = HttpApiEndpoint.post("resolveCustomer", "/api/resel
       summary: "Find a user by email, or create one",
       description:
         "A created user becomes a customer of the reseller. An existing user is returned, but becomes a customer only if " +
-        "the operator allows it, because a reseller can create keys that spend the balances of its customers.",
+        "the operator allows it: a reseller can create keys that spend the balances of its customers.",
       errors: bodyErrors
     })
   )
@@ -102,7 +102,7 @@ const revokeKey = HttpApiEndpoint.del("revokeCustomerKey", "/api/reseller/keys/:
     documented({
       summary: "Revoke an API key of a customer",
       description:
-        "Every server refuses the key from the next request on. A repeated revocation returns the same response.",
+        "Every server refuses the next request with the key. A repeated revocation returns the same response.",
       errors: ["NotFound"]
     })
   )

@@ -39,7 +39,10 @@ const example = {
 const UsageItemBody = Schema.Struct({
   user_id: uuid("The customer's id.", USER),
   model: text("The public name of the model.", example.model),
-  total_tokens: integer("The charged tokens: input, cached or not, plus output.", example.total_tokens),
+  total_tokens: integer(
+    "The number of charged tokens: all input tokens, cached or not, plus all output tokens.",
+    example.total_tokens
+  ),
   display_cost_usd_micro: text(
     "The exact list price of the request in micro-USD, as decimal digits with an optional fraction.",
     example.display_cost_usd_micro
@@ -48,7 +51,7 @@ const UsageItemBody = Schema.Struct({
 }).annotations({ identifier: "UsageItem", examples: [example] })
 
 const UsagePageBody = Schema.Struct({
-  data: Schema.Array(UsageItemBody).annotations({ description: "Newest first." }),
+  data: Schema.Array(UsageItemBody).annotations({ description: "The usage items, newest first." }),
   next_cursor: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {
       type: ["string", "null"],

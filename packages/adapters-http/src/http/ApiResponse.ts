@@ -1,5 +1,6 @@
 /**
- * Builds the responses of routes that Effect's router serves: JSON, or an error in the format of the surface.
+ * Builds the responses of the routes that Effect's router serves: a JSON body, or an error in the error format of the
+ * called API.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -12,7 +13,7 @@ import { pathOf, type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 
 type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest>
 
-/** Returns the body as JSON, or an inference error in OpenAI's format. */
+/** Returns the result of `body` as JSON, or an inference error in OpenAI's format. */
 export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>): Response<R> =>
   Effect.matchEffect(body, {
     onSuccess: (value) => Effect.orDie(HttpServerResponse.json(value)),
@@ -22,7 +23,7 @@ export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>
       })
   })
 
-/** Returns the body as JSON, or an error in the format of the reseller routes. */
+/** Returns the result of `body` as JSON, or an error in the format of the reseller routes. */
 export const resellerResponse = <A, E extends ResellerFailure, R>(
   body: Effect.Effect<A, E, R>,
   status: 200 | 201 = 200
@@ -40,7 +41,7 @@ export const orResellerError = <E extends ResellerFailure, R>(
     })
   )
 
-/** Returns a `SurfaceError` in the error format for `path`. */
+/** Returns a `SurfaceError` as a response, in the error format that `path` selects (by default the requested path). */
 export const surfaceErrorResponse = (error: SurfaceError, path?: string): Response<never> =>
   Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
     refusalResponse(surfaceErrorBody(error, path ?? pathOf(request.originalUrl), requestIdOf(request)))

@@ -1,19 +1,19 @@
 /**
- * The headers of every response: the request id under both names that clients look for
+ * Adds the headers that every response has: the request id under both names that clients read
  * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
- * headers. Also the response to a CORS preflight request.
+ * headers. Also responds to CORS preflight requests.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 export interface CommonHeadersOptions {
-  /** Part of the header `x-<service>-billing`. */
+  /** Service name in the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** The origin of web pages that may call the service: `*` or one origin; undefined if there is none. */
+  /** Origin of the web pages that may call the service: one origin, `*` for every origin, or undefined for none. */
   readonly corsAllowOrigin: string | undefined
 }
 
 export class CommonHeaders {
-  /** Names and values, alternating: the fastest format for `writeHead`. */
+  /** Alternating header names and values, which is the fastest format for `writeHead`. */
   readonly #fixed: ReadonlyArray<string>
   readonly corsAllowOrigin: string | undefined
 
@@ -30,12 +30,14 @@ export class CommonHeaders {
     ]
   }
 
-  /** Returns the common headers followed by the response's own headers, for one `writeHead`. */
+  /** Returns the common headers followed by `own`, the other headers of the response, for one `writeHead`. */
   with(requestId: string, own: ReadonlyArray<string>): Array<string> {
     return ["x-request-id", requestId, "request-id", requestId, ...this.#fixed, ...own]
   }
 
-  /** Sets the common headers on a response of the HttpApi. Headers that the HttpApi sets later replace them. */
+  /**
+   * Sets the common headers on a response of the HttpApi. A header that the HttpApi sets later replaces its default.
+   */
   presetOn(response: ServerResponse, requestId: string): void {
     const headers = this.with(requestId, ["cache-control", "no-store"])
     for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string)
@@ -45,8 +47,8 @@ export class CommonHeaders {
 /**
  * Responds to a CORS preflight request, on every path and without an API key (docs/reference/inference.md#f14).
  *
- * The response repeats the requested headers, because `*` does not cover `authorization`. Only pages that send an API
- * key can use the service, because it uses no cookies.
+ * The response allows exactly the requested headers, because `*` would not include `authorization`. This is safe: the
+ * service uses no cookies, so a web page must itself send an API key.
  */
 export const respondToPreflight = (
   request: IncomingMessage,

@@ -1,6 +1,7 @@
 /**
- * Refuses connections without a valid request: bytes that are not HTTP, headers that are too large or never end,
- * uploads that take too long. The refusal is written to the bare socket, because Node has created no response object.
+ * Refuses connections that do not send a valid request: bytes that are not HTTP, headers that are too large or never
+ * end, or uploads that take too long. The refusal is written directly to the socket, because Node has created no
+ * response object.
  */
 import type { Duplex } from "node:stream"
 import type { CommonHeaders } from "./CommonHeaders.ts"
@@ -10,15 +11,15 @@ import { type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 const errorOf = (code: string | undefined): SurfaceError => {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return { code: "headers_too_large", message: "The headers of the request are larger than 16 KiB together." }
+      return { code: "headers_too_large", message: "The request headers are larger than 16 KiB in total." }
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return { code: "request_timeout", message: "The request did not arrive in time." }
+      return { code: "request_timeout", message: "The request did not arrive completely within the time limit." }
     default:
       return { code: "invalid_request", message: "This is not a valid HTTP/1.1 request." }
   }
 }
 
-/** The time the client has to read the refusal before the connection is closed. */
+/** The time that the client has to read the refusal before the connection is closed. */
 const LINGER_MILLIS = 1_000
 
 export const respondToConnectionError = (

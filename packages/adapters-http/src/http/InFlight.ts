@@ -1,6 +1,6 @@
 /**
- * Counts the work in progress: running request effects, and responses that the socket has not taken. The shutdown waits
- * for both.
+ * Counts the work in progress: request effects that are running, and responses that are not completely sent. The
+ * shutdown waits for both.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** True while the server drains: new requests are refused. */
+  /** True while the server drains (shuts down) and refuses new requests. */
   draining = false
 
   get count(): number {

@@ -1,9 +1,9 @@
 /**
- * Bounds the memory that all requests of one surface use together. A request reserves bytes before it keeps them, and
- * releases them when it is over.
+ * Limits the memory that all requests of one kind (for example all image requests) use together. A request reserves
+ * bytes before it stores them, and releases all its bytes when it ends.
  */
 
-/** The number of bytes that all requests of one surface have reserved now. */
+/** The number of bytes that all requests of one kind have reserved together. */
 export class ReservedMemory {
   bytes = 0
 }

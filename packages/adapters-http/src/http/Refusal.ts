@@ -1,25 +1,26 @@
 /**
- * Writes the refusals of every surface: an error status, its headers, and a JSON body in the surface's format. A
- * refusal is written to a Node response, returned by an HttpApi handler, or written to a bare socket.
+ * Writes refusals (error responses), which consist of a status, headers and a JSON body. A refusal is written to a Node
+ * response, returned by an HttpApi handler, or written directly to a socket.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
-/** The time a client that is still uploading has to read its refusal. */
+/** The time that a client that is still uploading has to read the refusal. */
 const LINGER_MILLIS = 5_000
 
 export interface RefusalOptions {
-  /** Sends the head with these headers (names and values, alternating). */
+  /** Writes the response head with these headers, in which names and values alternate. */
   readonly writeHead: (own: ReadonlyArray<string>) => void
-  /** The maximum announced length of an unread body that is discarded to keep the connection open. */
+  /** The maximum `content-length` of an unread body that is discarded so that the connection can stay open. */
   readonly discardedBytes: number
 }
 
 /**
- * Writes a refusal to a Node response. After a larger unread body, the connection is closed with a delay: an immediate
- * close would reset the connection, and the client would see the reset instead of the response.
+ * Writes a refusal to a Node response. If the unread body is larger than `discardedBytes`, the connection is closed
+ * after a delay. An immediate close would reset the connection, and the client would see the reset instead of the
+ * response.
  */
 export const writeRefusal = (
   request: IncomingMessage,
@@ -41,11 +42,11 @@ export const writeRefusal = (
   request.resume()
 }
 
-/** Returns a refusal from an HttpApi handler. The server adds the common headers. */
+/** Returns the refusal as the response of an HttpApi handler. The server adds the common headers. */
 export const refusalResponse = ({ status, headers, body }: WireErrorBody): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(body, { status, contentType: "application/json", headers })
 
-/** Writes a refusal to a bare socket, and closes the connection after `lingerMillis` at the latest. */
+/** Writes a refusal directly to a socket, and closes the connection after `lingerMillis` at the latest. */
 export const writeRefusalToSocket = (
   socket: Duplex,
   refusal: WireErrorBody,
@@ -69,7 +70,10 @@ const headersOf = ({ headers, body }: WireErrorBody): ReadonlyArray<string> => [
   ...Object.entries(headers).flat()
 ]
 
-/** A value for `discardedBytes` that leaves any unread body to Node, which closes the connection after the response. */
+/**
+ * Value of `discardedBytes` for a caller that sets `shouldKeepAlive` to false. Node then closes the connection after
+ * the response, whatever the length of the unread body is.
+ */
 export const ANY_LENGTH = Number.POSITIVE_INFINITY
 
 const canDiscardBody = (request: IncomingMessage, discardedBytes: number): boolean => {

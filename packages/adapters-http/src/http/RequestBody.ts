@@ -1,9 +1,9 @@
 /**
- * Reads request bodies in linear time, each within its size limit, and all bodies of a surface together within their
- * memory reservation.
+ * Reads request bodies. Each body has a size limit, and all bodies of one kind of request share a memory limit. The
+ * reading time is linear in the size of the body.
  *
- * A refused body is not read to its end. The code that writes the response decides whether to discard the rest: see
- * `Refusal.ts` and `SmallBodies.ts`.
+ * A refused body is not read to its end. The code that writes the response decides whether to discard the remaining
+ * bytes: see `Refusal.ts` and `SmallBodies.ts`.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -12,14 +12,14 @@ import type { MemoryReservation } from "./MemoryReservation.ts"
 
 /** Receives a body chunk by chunk. */
 export interface BodyConsumer<A, E> {
-  /** Takes a chunk. Returns the first error found; no further chunk follows it. */
+  /** Takes a chunk. Returns an error to refuse the body; after an error, no further chunk is passed. */
   readonly take: (chunk: Buffer) => E | undefined
   readonly end: () => Either.Either<A, E>
 }
 
 /**
- * Passes a body to a consumer and calls back once: at the end, or at the first error with the body paused. Does not
- * call back if the client disconnects earlier. Returns a function that stops reading.
+ * Passes a body to a consumer. Calls `callback` once, at the end of the body or at the first error; after an error, the
+ * body is paused. Does not call `callback` if the client disconnects earlier. Returns a function that stops reading.
  */
 export const consumeBody = <A, E>(
   request: IncomingMessage,
@@ -48,7 +48,9 @@ export const consumeBody = <A, E>(
 
 export type BodyRefusal = RequestTooLarge | Overloaded
 
-/** Reads a whole body. If a small body arrived together with the request head, the callback runs synchronously. */
+/**
+ * Reads a whole body. If the body has already arrived together with the request head, `callback` runs synchronously.
+ */
 export const readWholeBody = (
   request: IncomingMessage,
   limitBytes: number,
@@ -93,7 +95,10 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
 
 export type InferenceBodyRefusal = BodyRefusal | InvalidRequest
 
-/** Reads the JSON body of a relayed request. A client that expects `100 Continue` gets it here, after the key check. */
+/**
+ * Reads the JSON body of a request to the relay. The relay has already checked the API key, so a client that waits for
+ * `100 Continue` gets it here.
+ */
 export const readInferenceBody = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -111,7 +116,7 @@ export const readInferenceBody = (
   readWholeBody(request, limitBytes, reservation, callback)
 }
 
-/** Any JSON media type, and plain text, which browsers declare for a string without an explicit type. */
+/** Matches any JSON media type, and `text/plain`, which browsers declare for a string body without an explicit type. */
 const JSON_TYPE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
 
 /** Returns true if the content type is missing or is accepted as JSON. */
@@ -126,7 +131,7 @@ export const isEncoded = ({ "content-encoding": encoding }: IncomingHttpHeaders)
 
 export const announcedBytes = ({ "content-length": length }: IncomingHttpHeaders): number => Number(length ?? 0)
 
-/** Returns the error that the headers of an inference request with a JSON body already show, if any. */
+/** Checks the headers of an inference request with a JSON body. Returns undefined if the headers are acceptable. */
 export const jsonHeadersError = (
   headers: IncomingHttpHeaders,
   limitBytes: number

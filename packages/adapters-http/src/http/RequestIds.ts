@@ -1,6 +1,6 @@
 /**
- * Generates the request ids. A client cannot choose the id. The ids are UUIDs of version 7, so that the rows they
- * identify are inserted in time order.
+ * Generates the request ids. A client cannot choose the id. The ids are UUIDs of version 7, so that database rows with
+ * these ids are inserted in time order.
  */
 import { randomFillSync } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
@@ -8,7 +8,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { RANDOM_BYTES_PER_UUID, uuidV7 } from "@tollgate/domain/operations/UuidV7"
 
-/** The number of ids per draw of random bytes, because one system call per id would cost more than the id. */
+/** The number of ids for which random bytes are drawn together, because one system call for each id would be slow. */
 const IDS_PER_DRAW = 256
 
 export class RequestIds {

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies of requests other than inference and images: each at most 64 KiB, and all together within one memory
- * reservation.
+ * Reads the bodies of requests that are neither inference requests nor image requests. Each body has at most 64 KiB,
+ * and all bodies in memory together have at most 32 MiB.
  */
 import type { IncomingMessage } from "node:http"
 import { type Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -13,13 +13,13 @@ import { announcedBytes, readWholeBody } from "./RequestBody.ts"
 
 export const MAX_BODY_BYTES = 64 * 1024
 const MAX_ALL_BODIES_BYTES = 32 * 1024 * 1024
-/** The time for which a client may continue to upload a refused body, so that it can read the response. */
+/** The time for which a client may continue to upload a refused body, so that the client can read the response. */
 const LINGER_MILLIS = 5_000
 
 export class SmallBodies extends Context.Tag("@tollgate/adapters-http/SmallBodies")<
   SmallBodies,
   {
-    /** Reads a whole body. Discards the rest of a refused body as it arrives, for a limited time. */
+    /** Reads a whole body. For a limited time, discards the remaining bytes of a refused body as they arrive. */
     readonly read: (request: IncomingMessage) => Effect.Effect<Buffer, RequestTooLarge | Overloaded>
   }
 >() {}

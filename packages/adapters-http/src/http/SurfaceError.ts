@@ -1,7 +1,8 @@
 /**
- * Errors that any path can return: no such route, wrong method, draining, internal error. The request path selects the
- * error body: that of the inference routes under /v1 (docs/reference/errors.md#a6), the plain error body everywhere
- * else (docs/reference/errors.md#a5).
+ * Defines the errors that any path can return, such as an unknown route, a wrong method, a server that shuts down, or
+ * an internal error. The request path selects the format of the error body. Paths under /v1 have the error body of the
+ * inference routes (docs/reference/errors.md#a6), and all other paths have the plain error body
+ * (docs/reference/errors.md#a5).
  */
 import type { ErrorDialect, WireErrorBody } from "../wire/InferenceErrors.ts"
 import { retryAfter } from "../wire/RetryAfter.ts"
@@ -69,12 +70,12 @@ const plainEnvelope = ({ code, message, details }: SurfaceError, requestId: stri
 
 export const internalError: SurfaceError = {
   code: "internal_error",
-  message: "The server failed. Try again. If it happens again, report the request id."
+  message: "An internal error occurred. Try again. If the error occurs again, report the request id."
 }
 
 export const drainingError: SurfaceError = {
   code: "overloaded",
-  message: "This server is being stopped. Try again.",
+  message: "This server is shutting down. Try again.",
   headers: retryAfter({ retryAfterSeconds: 1 })
 }
 
@@ -85,10 +86,10 @@ const split = (target: string): { readonly path: string; readonly query: string 
 
 const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path)
 
-/** Returns the path of a request target without the query and one trailing slash, for the comparison with routes. */
+/** Returns the path of a request target for the comparison with routes: without the query and one trailing slash. */
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
-/** Returns the request target with its query, without one trailing slash of the path. */
+/** Returns the request target without one trailing slash at the end of its path. The query is kept. */
 export const withoutTrailingSlash = (target: string): string => {
   const { path, query } = split(target)
   return trimmed(path) + query

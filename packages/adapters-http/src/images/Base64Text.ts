@@ -1,7 +1,7 @@
 /**
- * Validates base64 inside a JSON text and computes its decoded length, without decoding it.
+ * Validates a base64 string inside a JSON text and computes its decoded length. The string is not decoded.
  *
- * Some JSON encoders write a slash as `\/`. The escape is accepted and left unchanged.
+ * Some JSON encoders write a slash as `\/`. This escape is accepted and left unchanged.
  */
 import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 export const decodedBytes = (text: Buffer): number =>
   Math.floor(((text.length - escapesIn(text) - paddingOf(text)) * 3) / 4)
 
-/** Returns true for valid base64: not empty, only base64 characters, groups of four, padding only at the end. */
+/** Returns true for non-empty base64 in whole groups of four characters, with padding only at the end. */
 export const isBase64 = (text: Buffer): Effect.Effect<boolean> =>
   Effect.suspend(() => {
     const characters = text.length - escapesIn(text)

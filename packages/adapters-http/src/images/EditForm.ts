@@ -1,7 +1,8 @@
 /**
- * Parses the form of an image edit while it arrives: text fields and exactly one file, in any order, in memory only.
+ * Parses the multipart form of an image edit while the form arrives. A form contains text fields and exactly one file,
+ * in any order. It is kept in memory only.
  *
- * Each field is checked as soon as it is complete, the model too: a form that names an unsuitable model first is
+ * Each field is checked as soon as it is complete. Therefore a form whose first field names an unsuitable model is
  * refused before its file is read.
  */
 import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
@@ -17,7 +18,7 @@ import { isFile, isFormData, nameOf } from "./FormPart.ts"
 const MIB = 1024 * 1024
 export const MAX_FORM_BYTES = 12 * MIB
 export const MAX_SOURCE_BYTES = 10 * MIB
-/** The maximum size of a text field, larger than the longest prompt. */
+/** The maximum size of a text field in bytes, which is larger than the longest prompt. */
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_PARTS = 16
 const MAX_BOUNDARY_CHARACTERS = 70
@@ -36,7 +37,7 @@ export interface ParsedForm {
 const FORM_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
 
-/** Returns the error that the content-type header already shows, if any. */
+/** Returns an error unless the content-type header declares a multipart form and its boundary. */
 export const formHeaderError = (contentType: string | undefined): InvalidRequest | undefined => {
   if (contentType === undefined || !FORM_TYPE.test(contentType)) {
     return malformed("Send the image and its fields as 'multipart/form-data'.")
@@ -44,7 +45,7 @@ export const formHeaderError = (contentType: string | undefined): InvalidRequest
   const [, quoted, bare] = BOUNDARY.exec(contentType) ?? []
   const boundary = quoted ?? bare ?? ""
   return boundary.length < 1 || boundary.length > MAX_BOUNDARY_CHARACTERS
-    ? malformed(`The content-type of the form must name its boundary, of 1 to ${MAX_BOUNDARY_CHARACTERS} characters.`)
+    ? malformed(`The content-type of the form must have a boundary of 1 to ${MAX_BOUNDARY_CHARACTERS} characters.`)
     : undefined
 }
 
@@ -90,7 +91,8 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     if (this.#bytes > MAX_FORM_BYTES) return formTooLarge()
     if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
     const given = this.#withheld.length === 0 ? chunk : Buffer.concat([this.#withheld, chunk])
-    // The parser must receive the two hyphens that close a form in one chunk, so trailing hyphens are withheld.
+    // The parser must receive both hyphens that close a form in the same chunk. Therefore hyphens at the end of a chunk
+    // are withheld until the next chunk arrives.
     const whole = given.length - hyphensAtEnd(given)
     this.#withheld = given.subarray(whole)
     return this.#write(given.subarray(0, whole))
@@ -112,7 +114,10 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     return this.#error
   }
 
-  /** Runs a parser call. The parser throws on some escapes, and after a part whose headers it could not parse. */
+  /**
+   * Runs a parser call and converts an exception to an error. The parser throws for some escapes, and for the bytes
+   * after a part whose headers it could not parse.
+   */
   #guarded(parse: () => void): void {
     try {
       parse()
@@ -121,7 +126,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     }
   }
 
-  /** Runs a check unless an error was found or the form is complete: only the first error is kept. */
+  /** Runs a check and keeps its error. Does nothing after the first error or after the end of the form. */
   #step(check: () => FormError | undefined): void {
     if (this.#error === undefined && !this.#complete) this.#error = check()
   }
@@ -198,7 +203,7 @@ const hyphensAtEnd = (bytes: Buffer): number => {
   return count
 }
 
-const encoded = () => malformed("Send the parts of the form as they are, without content-transfer-encoding.")
+const encoded = () => malformed("Send the parts of the form without content-transfer-encoding.")
 const malformed = (message: string) => new InvalidRequest({ message, param: null })
 
 const errorOf = (error: Multipasta.MultipartError, part: string): InvalidRequest => {

@@ -1,13 +1,13 @@
 /**
- * Reads the headers of one form part: the part's name, and whether the part is a file.
+ * Reads the name of a form part, and whether the part is a file, from the headers of the part.
  *
- * File names may contain any script and punctuation, and clients send them unescaped in UTF-8. The parser rejects a
- * `content-disposition` with a character above U+00FF, so such a header is parsed here. The file name itself is not
- * used.
+ * Clients send file names unescaped in UTF-8, so a name can contain any character. The form parser rejects a
+ * `content-disposition` header with a character above U+00FF, so this file parses such a header. The file name itself
+ * is not used.
  */
 import * as Multipasta from "multipasta"
 
-/** Returns the name of a part. Official clients send a list of files, even with one file, as `image[]`. */
+/** Returns the name of a part. The name `image[]`, which official clients use for a list of files, becomes `image`. */
 export const nameOf = (part: Multipasta.PartInfo): string => {
   const name = isUnparsed(part) ? (NAME.exec(withoutFilename(part)) ?? [])[1] : part.name
   return name === "image[]" ? "image" : (name ?? "")
@@ -27,5 +27,5 @@ const isUnparsed = (part: Multipasta.PartInfo): boolean => part.contentDispositi
 
 const dispositionOf = ({ headers }: Multipasta.PartInfo): string => String(headers["content-disposition"] ?? "")
 
-/** Removes the file name from the header: a file name may contain any text, even `"; name="prompt`. */
+/** Returns the header without the file name, because a file name can contain any text, even `"; name="prompt`. */
 const withoutFilename = (part: Multipasta.PartInfo): string => dispositionOf(part).replace(FILENAME, "")

@@ -12,7 +12,8 @@ import { type BodyRefusal, jsonHeadersError, readWholeBody } from "../http/Reque
 import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
 
 /**
- * The maximum body size: fits the longest prompt, even fully escaped, and all members (docs/reference/limits.md#a10).
+ * The maximum size of the body in bytes (docs/reference/limits.md#a10). A body of this size can contain the longest
+ * prompt, even if all its characters are escaped, and all other members.
  */
 export const MAX_GENERATION_BYTES = 256 * 1024
 
@@ -33,7 +34,7 @@ export const readGeneration = (
 
 const everyField = Object.fromEntries(fieldNames.map((name) => [name, {}])) as { readonly [N in FieldName]: MemberPlan }
 
-/** Requires a well-formed JSON object without duplicates of a supported member. */
+/** Checks that the body is a well-formed JSON object in which each supported member occurs at most once. */
 const scan = scanner({ members: everyField, media: { members: [], types: [] } })
 
 const membersIn = (body: Buffer): Either.Either<GivenMembers, InvalidRequest> =>

@@ -1,5 +1,6 @@
 /**
- * The HTTP side of an image request: its headers, its body, its client connection, and its attempts at providers.
+ * Implements the HTTP side of an image request: reads its headers and its body, reports whether the client has
+ * disconnected, and sends the request to a provider.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ImageConnection, ImageResult, ModelCheck } from "@tollgate/application/images/ImageConnection"
@@ -59,7 +60,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     return this.#response.closed || this.#request.socket.destroyed
   }
 
-  /** Reads the JSON body of a generation. It contains no file, so the use case checks the model afterwards. */
+  /** Reads the JSON body of a generation. The body is small, so the use case checks the model after the whole body. */
   #readGeneration(): ReadRequest {
     return Effect.flatMap(readGeneration(this.#request, this.#context.reservation), (members) =>
       readImageRequest("generate", members, undefined)
@@ -88,10 +89,10 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
 const encoded = () => new InvalidRequest({ message: "Send the form without content-encoding.", param: null })
 
-/** Reads the idempotency key. A repeated header, whose values Node would join, is refused. */
+/** Reads the idempotency key. Refuses a repeated header, because Node would join its values to one key. */
 const presentedIdempotencyKey = ({ headersDistinct }: IncomingMessage): ImageConnection<Buffer>["idempotencyKey"] => {
   const [first, second] = headersDistinct[IDEMPOTENCY_KEY_HEADER.toLowerCase()] ?? []
   if (second === undefined) return idempotencyKey(first)
-  const message = `Send one ${IDEMPOTENCY_KEY_HEADER}.`
+  const message = `Send only one ${IDEMPOTENCY_KEY_HEADER} header.`
   return Either.left(new InvalidRequest({ message, param: IDEMPOTENCY_KEY_HEADER }))
 }

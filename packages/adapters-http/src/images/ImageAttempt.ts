@@ -1,5 +1,6 @@
 /**
- * One attempt to get an image from one provider: its result for the customer, and its verdict on the provider.
+ * Makes one attempt to get an image from one provider. Returns the result for the customer, and gives the circuit
+ * breaker a verdict on the provider.
  */
 import type { ImageResult } from "@tollgate/application/images/ImageConnection"
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
@@ -35,7 +36,7 @@ export interface ImageAttemptContext {
   readonly createdAtSeconds: number
 }
 
-/** The result of an exchange and the verdict on the provider. */
+/** The result of the attempt, and the verdict on the provider. */
 interface Judged {
   readonly verdict: Verdict
   readonly result: Effect.Effect<ImageResult<Buffer>, FailedAttempt>
@@ -48,7 +49,7 @@ export const attemptImage = (
 ): Effect.Effect<ImageResult<Buffer>, FailedAttempt> =>
   Effect.suspend(() => {
     const sent = upstreamImageRequest(request, candidate)
-    // Reserves memory for an image of usual size. Without that memory the request is refused before it costs anything.
+    // Without memory for an image of the usual size, the request is refused before anything is sent to the provider.
     if (!context.reservation.take(USUAL_RESPONSE_BYTES + sent.body.length)) {
       return Effect.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), retryElsewhere: false, unsent: true })
     }
@@ -65,7 +66,7 @@ const exchangeWith = (context: ImageAttemptContext, request: ImageRequest, sent:
         Effect.flatMap(({ result }) => result),
         Effect.tapError(({ error }) => report(context, sent.candidate, exchange.status, error))
       ),
-    // An exchange that is still open was interrupted, so nothing is known about the provider.
+    // An exchange that is still open here was interrupted, so the attempt gives no verdict on the provider.
     (exchange) => Effect.sync(() => exchange.close("undecided"))
   )
 
@@ -105,7 +106,8 @@ const judgeRefusal = (
 }
 
 /**
- * Judges a 2xx response. The provider may have billed it; only a rate limit, which is not billed, allows another route.
+ * Judges a 2xx response. The provider may have billed the request, so no other route is tried. A rate limit is the only
+ * exception, because providers do not bill it.
  */
 const judgeResponse = (
   request: ImageRequest,
@@ -116,7 +118,9 @@ const judgeResponse = (
   Effect.suspend(() => {
     const parsed = parseAroundImage(response)
     if (parsed === undefined)
-      return Effect.succeed(failed(new UpstreamFailed({ cause: "the response is not JSON" }), false))
+      return Effect.succeed(
+        failed(new UpstreamFailed({ cause: "the response is not a JSON object, or is too large" }), false)
+      )
     const policy = policyViolation(200, providerErrorOf(parsed.members), providerNames(request.model, candidate))
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
     const refusal = refusalIn(parsed.members)
@@ -127,7 +131,7 @@ const judgeResponse = (
     })
   })
 
-/** Logs the cause of a failure for operators. The customer does not see it. */
+/** Logs the cause of a failure for operators. The error that the customer gets does not contain the cause. */
 const report = (
   context: ImageAttemptContext,
   { provider, route }: Candidate,
@@ -144,7 +148,9 @@ const report = (
       })
     : Effect.void
 
-/** The error codes for a policy violation. The error message is not searched, because it may quote the prompt. */
+/**
+ * Matches the error codes of a policy violation. The error message is not searched, because it may quote the prompt.
+ */
 const POLICY_CODE =
   /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|image_?generation_?user_?error|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i
 

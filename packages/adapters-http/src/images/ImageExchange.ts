@@ -1,8 +1,8 @@
 /**
- * One image exchange with a provider: sends the request and collects the response until its end or the first failure.
+ * Sends one image request to a provider, and collects the response until its end or the first failure.
  *
- * The response head arrives only when the image is ready. The wait for it is therefore bounded by the provider's total
- * timeout, and the idle timeout begins after the head.
+ * A provider sends the response head only when the image is ready. Therefore the total timeout of the provider bounds
+ * the wait for the head, and the idle timeout begins when the head has arrived.
  */
 import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type {
@@ -21,7 +21,7 @@ import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The timeout for the body of a refusal. After it, the refusal is handled by its status alone. */
+/** The time without data after which the body of a refusal counts as complete. */
 const REFUSAL_MILLIS = 5_000
 
 /** The provider's response or refusal, as received. */
@@ -40,7 +40,7 @@ const READABLE = /^\s*(?:application\/(?:json|[\w.+-]+\+json)|text\/(?:plain|jso
 export class ImageExchange implements UpstreamEvents {
   readonly #counters: RelayCounters
   readonly #reservation: MemoryReservation
-  /** The number of response bytes that are already reserved. */
+  /** The number of bytes that are already reserved for the response. */
   readonly #reservedBytes: number
   #exchange: UpstreamExchange | undefined
   #verdict: Verdict | undefined
@@ -81,13 +81,16 @@ export class ImageExchange implements UpstreamEvents {
       this.#exchange = sent.right
       if (this.#verdict !== undefined) this.#release(this.#verdict)
       else if (this.#phase !== "over") {
-        // A request that timed out may still be billed to us, so no other route is tried.
-        this.#total = setTimeout(() => this.#broken(`not done within ${totalMillis} ms`, false), totalMillis)
+        // The provider may bill a request that timed out, so no other route is tried.
+        this.#total = setTimeout(
+          () => this.#broken(`no complete response within ${totalMillis} ms`, false),
+          totalMillis
+        )
       }
     })
   }
 
-  /** Ends the exchange if it is still open. Only the first verdict counts. */
+  /** Ends the exchange with a verdict on the provider. A second call does nothing. */
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
@@ -102,7 +105,7 @@ export class ImageExchange implements UpstreamEvents {
     this.#head = head
     const isGood = head.status >= 200 && head.status <= 299
     if (isGood && !READABLE.test(head.contentType)) {
-      this.#broken(`responded with ${head.contentType}`, false)
+      this.#broken(`the response has the content-type ${head.contentType}`, false)
       return
     }
     this.#phase = isGood ? "collecting" : "refused"
@@ -118,7 +121,7 @@ export class ImageExchange implements UpstreamEvents {
       this.#refusalBytes += chunk.length
       if (this.#refusalBytes >= REFUSAL_BYTES) this.#refused()
     } else if (!this.#reservation.take(this.#unreservedBytes(chunk))) {
-      this.#broken("not enough memory for its response", false, "undecided")
+      this.#broken("the gateway does not have enough memory for the response", false, "undecided")
     } else if (!this.#response.append(chunk)) {
       this.#end(Effect.succeed({ _tag: "TooLarge" }))
     }
@@ -127,7 +130,7 @@ export class ImageExchange implements UpstreamEvents {
 
   onEnd(): void {
     if (this.#phase === "refused") this.#refused()
-    else if (this.#phase === "waiting") this.#broken("ended without a response", true)
+    else if (this.#phase === "waiting") this.#broken("the provider closed the connection without a response", true)
     else if (this.#phase === "collecting") {
       this.#end(Effect.succeed({ _tag: "Response", response: this.#response.response }))
     }
@@ -145,7 +148,7 @@ export class ImageExchange implements UpstreamEvents {
 
   #silent(millis: number): void {
     if (this.#phase === "refused") this.#refused()
-    else this.#broken(`silent for ${millis} ms`, false)
+    else this.#broken(`no data received for ${millis} ms`, false)
   }
 
   #refused(): void {
@@ -161,8 +164,8 @@ export class ImageExchange implements UpstreamEvents {
   }
 
   /**
-   * Passes on the result and ignores further events. The caller judges the result and closes the exchange with a
-   * verdict.
+   * Completes `run` with the result and ignores further events. The caller judges the result and then closes the
+   * exchange with a verdict.
    */
   #end(result: Effect.Effect<ExchangeResult, FailedAttempt>): void {
     this.#phase = "over"

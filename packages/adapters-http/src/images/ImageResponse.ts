@@ -1,6 +1,7 @@
 /**
- * Writes the response to an image request, and waits until the client has received it: the image in one write of the
- * buffer that contains it, or an error. A client that is still uploading has a short time to read the error.
+ * Writes the response to an image request, which is an image or an error, and waits until the response is sent or the
+ * connection is closed. The buffer that contains the image is written at once, without a copy. A client that is still
+ * uploading has a short time to read an error.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -10,8 +11,8 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 const JSON_TYPE = { "content-type": "application/json" }
 
 /**
- * Writes an image and waits until the socket has taken all of it or is closed. Uninterruptible, because written bytes
- * cannot be recalled.
+ * Writes an image and waits until the socket has taken all of it or is closed. The effect is uninterruptible, because
+ * written bytes cannot be withdrawn.
  */
 export const writeImage = (
   response: ServerResponse,

@@ -1,6 +1,6 @@
 /**
- * Rewrites a provider's response for the customer. The image stays in place in the buffer: it is located without
- * parsing, checked without decoding, and the gateway's JSON members are written around it.
+ * Rewrites a provider's response for the customer. The image is not copied: it is located without parsing, checked
+ * without decoding, and the gateway's JSON members are written around it in the same buffer.
  *
  *     {"created":...,"data":[{"b64_json":"<image>"}],"output_format":...,"usage":{...}}
  */
@@ -14,12 +14,12 @@ import * as Either from "effect/Either"
 import { decodedBytes, isBase64 } from "./Base64Text.ts"
 import type { BufferedResponse } from "./ResponseBuffer.ts"
 
-/** The maximum size of a decoded image (docs/reference/images.md#img-11). */
+/** The maximum size of a decoded image in bytes (docs/reference/images.md#img-11). */
 export const MAX_IMAGE_BYTES = 20 * 1024 * 1024
-/** The maximum size of a response without its image. */
+/** The maximum size of a response in bytes, not counting its image. */
 const MAX_MEMBERS_BYTES = 1024 * 1024
 
-/** The members of a response, with {@link PLACEHOLDER} for the image, and the position of the image. */
+/** The members of a response with {@link PLACEHOLDER} instead of the image, and the position of the image. */
 export interface ParsedResponse {
   readonly members: JsonObject
   readonly image: { readonly start: number; readonly end: number } | undefined
@@ -28,11 +28,11 @@ export interface ParsedResponse {
 const NAME = Buffer.from('"b64_json"')
 const QUOTE = 0x22
 const COLON = 0x3a
-/** Replaces the image in the JSON that is parsed. A provider that itself sends this text has sent no image. */
+/** The text that replaces the image in the JSON that is parsed. Base64 never contains this text. */
 const PLACEHOLDER = "\u0000picture"
 const PLACEHOLDER_JSON = Buffer.from(JSON.stringify(PLACEHOLDER))
 
-/** Parses a response; undefined if it is not a JSON object, or is too large even without its image. */
+/** Parses a response. Returns undefined if it is not a JSON object, or is too large even without its image. */
 export const parseAroundImage = ({ memory, start, end }: BufferedResponse): ParsedResponse | undefined => {
   const response = memory.subarray(start, end)
   const image = locate(response)
@@ -47,8 +47,8 @@ export const parseAroundImage = ({ memory, start, end }: BufferedResponse): Pars
 }
 
 /**
- * Locates the first `b64_json` member that is a string, without its quotes. Base64 contains no quote, so a wrong match
- * either is not base64 or leaves no valid JSON around it.
+ * Returns the position, between the quotes, of the first text that looks like a `b64_json` member with a string value.
+ * A wrong match is harmless: base64 contains no quote, so the match is not base64, or the text around it is not JSON.
  */
 const locate = (response: Buffer): { readonly start: number; readonly end: number } | undefined => {
   for (let at = response.indexOf(NAME); at >= 0; at = response.indexOf(NAME, at + NAME.length)) {
@@ -79,7 +79,7 @@ export type ResponseBody =
   | { readonly _tag: "Completed"; readonly image: Buffer; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
 
-/** Returns the customer's response body. It overwrites the provider's members before and after the image. */
+/** Builds the customer's response body in the same buffer: overwrites the provider's members around the image. */
 export const responseBody = (
   { memory }: BufferedResponse,
   { members, image }: ParsedResponse,
@@ -88,7 +88,7 @@ export const responseBody = (
   Effect.gen(function* () {
     const data = asArray(members.data)
     if (image === undefined || data.length !== 1 || asObject(data[0])?.b64_json !== PLACEHOLDER) {
-      return yield* new UpstreamFailed({ cause: `the response has ${data.length} images, or none that is inline` })
+      return yield* new UpstreamFailed({ cause: `expected one inline image; the response has ${data.length} items` })
     }
     const base64 = memory.subarray(image.start, image.end)
     const bytes = decodedBytes(base64)
@@ -102,7 +102,7 @@ export const responseBody = (
     return { _tag: "Completed", image: memory.subarray(start, end), usage }
   })
 
-/** The members that describe the image. They are passed on only with values that a customer can request. */
+/** The members that describe the image. A member is passed on only if a customer can request its value. */
 const DESCRIPTIVE_MEMBERS = ["background", "output_format", "quality", "size"] as const
 
 const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
@@ -118,7 +118,7 @@ const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
     .join("")
 }
 
-/** Returns the usage member; undefined unless both counts are reported, because counts are never estimated. */
+/** Returns the usage member, or undefined if a token count is not reported: the gateway does not estimate counts. */
 const usageMember = ({ prompt, output }: ReportedUsage, given: JsonObject | undefined): JsonObject | undefined => {
   if (prompt === undefined || output === undefined) return undefined
   const input = Number(prompt.input + prompt.cacheWrite + prompt.cacheRead)

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/images/generations` and `POST /v1/images/edits` (docs/reference/images.md).
+ * Declares `POST /v1/images/generations` and `POST /v1/images/edits` (docs/reference/images.md).
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -13,13 +13,16 @@ const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
 
 const fields = {
-  model: Schema.String.annotations({ description: "The public name of an image model, as GET /v1/models lists it." }),
+  model: Schema.String.annotations({ description: "The public name of an image model, as listed by GET /v1/models." }),
   prompt: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32_000)),
-  n: optional(Schema.Literal(1), "One image per request."),
-  size: optional(Schema.String, "`auto` or `<W>x<H>`, each edge at most 4096 and both at most 16,777,216 pixels."),
+  n: optional(Schema.Literal(1), "The number of images, which is always 1."),
+  size: optional(
+    Schema.String,
+    "`auto` or `<width>x<height>` in pixels: each edge is at most 4096, and width times height is at most 16,777,216."
+  ),
   quality: Schema.optional(Schema.Literal("auto", "low", "medium", "high")),
   output_format: optional(Schema.Literal("png", "jpeg", "webp"), "Default: `png`."),
-  output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Only with `jpeg` and `webp`."),
+  output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Allowed only with `jpeg` and `webp`."),
   background: optional(Schema.Literal("auto", "opaque", "transparent"), "A JPEG cannot be transparent."),
   response_format: optional(Schema.Literal("b64_json"), "Images are returned inline only."),
   stream: optional(Schema.Literal(false), "Images are not streamed.")
@@ -63,10 +66,10 @@ const Image = Schema.Struct({
 })
 
 const behavior =
-  "The header `x-<service>-billing` says `settled`, or `unmetered` when the provider reported no usage: then nothing is " +
-  "charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most once: " +
-  "images are not stored, so a second request with the same key returns 409. An account runs one image request at a " +
-  "time. Any other field is refused."
+  "The response header `x-<service>-billing` is `settled`, or `unmetered` if the provider reported no usage and nothing " +
+  "is charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most " +
+  "once. A second request with the same key returns 409, because images are not stored. An account can run one image " +
+  "request at a time. Fields that are not listed here are refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
@@ -83,7 +86,7 @@ const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edit
   .annotateContext(
     OpenApi.annotations({
       summary: "Change an image",
-      description: `For models that can edit; other models are refused with \`unsupported_endpoint\`. ${behavior}`,
+      description: `Models that cannot edit images are refused with \`unsupported_endpoint\`. ${behavior}`,
       override: requiresApiKey
     })
   )

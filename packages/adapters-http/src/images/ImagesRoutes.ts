@@ -1,6 +1,6 @@
 /**
- * Serves `POST /v1/images/generations` and `POST /v1/images/edits`: one effect per request, from authentication until
- * the client has taken the last byte.
+ * Serves `POST /v1/images/generations` and `POST /v1/images/edits`. One effect handles a request from the
+ * authentication until the client has received the last byte of the response.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -29,9 +29,9 @@ import { writeImage, writeImageRefusal } from "./ImageResponse.ts"
 import { ImagesApi } from "./ImagesApi.ts"
 
 export interface ImageSettingsValues {
-  /** Part of the header `x-<service>-billing`. */
+  /** Service name in the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** The memory limit for the forms, source images and responses of all image requests together, in bytes. */
+  /** Maximum total bytes in memory for the bodies, source images and responses of all image requests. */
   readonly allImageBytes: number
 }
 
@@ -72,7 +72,7 @@ const serve = (operation: ImageOperation) =>
     }
     let isTaken = false
     response.once("finish", () => {
-      // Node reports a write that was pending when the connection was reset like a write that the socket took.
+      // Node also emits `finish` if the connection is reset during the last write.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {
@@ -97,8 +97,9 @@ const serve = (operation: ImageOperation) =>
   })
 
 /**
- * Returns the error for the client. A provider that finds the form too large means the image in the form. A request
- * that is interrupted because the server drains gets an error that asks the client to repeat it (on another server).
+ * Returns the error for the client. If a provider refuses the form of an edit as too large, the error names the image,
+ * because the other fields are small. If the shutdown of the server interrupts a request, the error asks the client to
+ * repeat the request, which another server can then handle.
  */
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(
@@ -107,7 +108,7 @@ const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): Ima
       Cause.isInterruptedOnly(cause) ? new Overloaded({ retryAfterSeconds: 1 }) : { _tag: "InternalError" }
   )
   return operation === "edit" && error._tag === "RequestTooLarge"
-    ? new ImageTooLarge({ message: "The image is larger than the model takes. Send a smaller one." })
+    ? new ImageTooLarge({ message: "The image is larger than the model accepts. Send a smaller image." })
     : error
 }
 

@@ -1,18 +1,19 @@
 /**
- * The buffer that collects a provider's response. It has room before and after the response for the gateway's JSON
- * members, so that the image need not be copied.
+ * Collects a provider's response in a buffer that has free space before and after the response. The gateway writes its
+ * JSON members into this space, so that the image need not be copied.
  *
- * Most images are small. A larger response is copied once, to a buffer of the maximum size; the operating system does
- * not back memory that is never written.
+ * Most images are small, so the buffer first has the usual size. A larger response is copied once, to a buffer of the
+ * maximum size. The unused part of that buffer costs nothing, because the operating system provides memory only when it
+ * is written.
  */
 
-/** The maximum size of a response: a 20 MiB image is about 27 MiB of base64; the rest is for the other members. */
+/** The maximum size of a response in bytes: 27 MiB for an image of 20 MiB in base64, and 2 MiB for other members. */
 export const MAX_RESPONSE_BYTES = 29 * 1024 * 1024
 export const USUAL_RESPONSE_BYTES = 4 * 1024 * 1024
 const HEAD_ROOM = 128
 const TAIL_ROOM = 4_096
 
-/** A response at `start` (inclusive) to `end` (exclusive) of `memory`. */
+/** A response, which is the bytes of `memory` from `start` (inclusive) to `end` (exclusive). */
 export interface BufferedResponse {
   readonly memory: Buffer
   readonly start: number
@@ -29,7 +30,7 @@ export class ResponseBuffer {
     return this.#end - HEAD_ROOM
   }
 
-  /** Appends a chunk. Returns false if the response becomes too large. */
+  /** Appends a chunk. Returns false and appends nothing if the response would become too large. */
   append(chunk: Buffer): boolean {
     const bytes = this.bytes + chunk.length
     if (bytes > MAX_RESPONSE_BYTES) return false

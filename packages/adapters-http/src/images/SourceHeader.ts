@@ -1,6 +1,7 @@
 /**
- * Reads the format and dimensions of a source image from its header bytes (docs/reference/images.md#g7): a still PNG,
- * JPEG or WebP. File names and declared types are ignored. No pixel is decoded, so a decompression bomb has no effect.
+ * Reads the format and dimensions of a source image from its header bytes (docs/reference/images.md#g7). A source image
+ * must be a still PNG, JPEG or WebP file. File names and declared types are ignored. No pixel is decoded, so a
+ * decompression bomb has no effect.
  */
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
 import { isWithinLimits, MAX_AREA_PX, MAX_EDGE_PX } from "@tollgate/domain/images/ImageFields"
@@ -14,10 +15,12 @@ export const readSource = (bytes: Buffer): Either.Either<SourceImage, InvalidReq
   const header = headerReaders[format](bytes)
   if (header === "animated") return invalid("'image' is animated. Send a still image.")
   if (header === undefined)
-    return invalid(`'image' begins like a ${format.toUpperCase()} file and cannot be read as one.`)
+    return invalid(`'image' begins like a ${format.toUpperCase()} file, but its header is malformed.`)
   const { widthPx, heightPx } = header
   if (!isWithinLimits(widthPx, heightPx)) {
-    const message = `'image' is ${widthPx}x${heightPx} pixels. At most ${MAX_EDGE_PX} each way and ${MAX_AREA_PX} in all.`
+    const message =
+      `'image' has ${widthPx}x${heightPx} pixels. An edge can have at most ${MAX_EDGE_PX} pixels, ` +
+      `and the whole image at most ${MAX_AREA_PX}.`
     return Either.left(new ImageTooLarge({ message }))
   }
   return Either.right({ format, widthPx, heightPx, bytes })
@@ -39,16 +42,16 @@ interface Dimensions {
   readonly heightPx: number
 }
 
-/** The dimensions of a still image; undefined if the file is malformed. */
+/** The dimensions of a still image, `"animated"` for an animation, or undefined for a malformed file. */
 type Header = Dimensions | "animated" | undefined
 
-/** Returns the dimensions; an edge of 0 pixels is malformed. */
+/** Returns the dimensions, or undefined if an edge has 0 pixels. */
 const dimensions = (widthPx: number, heightPx: number): Dimensions | undefined =>
   widthPx > 0 && heightPx > 0 ? { widthPx, heightPx } : undefined
 
 const textAt = (bytes: Buffer, at: number): string => bytes.toString("latin1", at, at + 4)
 
-/** Reads the chunks up to the first one with image data; an animation must be declared before it. */
+/** Reads the chunks up to the first image data (`IDAT`). An animation must be declared (`acTL`) before that chunk. */
 const readPngHeader = (bytes: Buffer): Header => {
   const first = PNG.length
   if (bytes.length < first + 25 || textAt(bytes, first + 4) !== "IHDR" || bytes.readUInt32BE(first) !== 13) {
@@ -64,17 +67,17 @@ const readPngHeader = (bytes: Buffer): Header => {
 
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-/** Returns true for a marker without a segment. */
+/** Returns true for a marker that is not followed by a segment. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
 const isEndOfHeader = (marker: number): boolean => marker === 0xd8 || marker === 0xd9 || marker === 0xda
 
-/** Reads the segments up to the start of the frame. */
+/** Reads the segments up to the start of the frame, which contains the dimensions. */
 const readJpegHeader = (bytes: Buffer): Header => {
   let at = 2
   while (at + 4 <= bytes.length) {
     if (bytes[at] !== 0xff) return undefined
     const marker = bytes[at + 1] as number
-    // A marker may be preceded by fill bytes 0xff.
+    // Fill bytes 0xff can precede a marker.
     if (marker === 0xff) at += 1
     else if (isBare(marker)) at += 2
     else if (isEndOfHeader(marker)) return undefined
@@ -91,7 +94,7 @@ const readJpegHeader = (bytes: Buffer): Header => {
 
 const ANIMATED = 0x02
 
-/** Reads the chunks. If the file declares a canvas, the image must have the dimensions of that canvas. */
+/** Reads the chunks up to the image data. If the file declares a canvas, the image must have the same dimensions. */
 const readWebpHeader = (bytes: Buffer): Header => {
   let canvas: Dimensions | undefined
   for (let at = 12; at + 18 <= bytes.length; at += 8 + even(bytes.readUInt32LE(at + 4))) {

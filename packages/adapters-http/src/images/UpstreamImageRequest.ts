@@ -1,5 +1,6 @@
 /**
- * Builds the upstream request for an image, with the provider's model name and only the supported members.
+ * Builds the request for an image that is sent to a provider. It contains the provider's model name, and only the
+ * members that the gateway supports.
  */
 import { randomBytes } from "node:crypto"
 import type { UpstreamRequest } from "@tollgate/application/inference/Upstreams"
@@ -20,7 +21,9 @@ export const upstreamImageRequest = (request: ImageRequest, candidate: Candidate
 
 const extensions: { readonly [Format in SourceFormat]: string } = { png: "png", jpeg: "jpg", webp: "webp" }
 
-/** The boundary is random, so that no field value can contain it and end its part. */
+/**
+ * Builds a multipart form. The boundary is random, so that a field value cannot contain the boundary and end its part.
+ */
 const form = (members: Readonly<Record<string, string | number>>, source: NonNullable<ImageRequest["source"]>) => {
   const boundary = `form-${randomBytes(24).toString("hex")}`
   const texts = Object.entries(members).map(

@@ -1,5 +1,6 @@
 /**
- * Lists tiers and mints a tier to a customer (docs/reference/reseller.md#tiers-and-mints).
+ * Lists tiers (token plans for sale) and mints a tier to a customer: the customer gets the tokens, and the reseller's
+ * quota pays the price (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -26,8 +27,11 @@ const TierBody = Schema.Struct({
   model_name: text("The model's public name.", "gpt-5-mini"),
   tier_usd_cents: integer("The price in US cents.", 500),
   price_usd_micro: integer("The price in micro-USD, which each mint deducts from the quota.", 5_000_000),
-  granted_tokens: integer("The number of tokens that the customer gets.", 2_000_000),
-  topup_idr_required: integer("The amount in rupiah to top up for one mint, without the QRIS fee.", 50_000)
+  granted_tokens: integer("The number of tokens that the customer gets with one mint.", 2_000_000),
+  topup_idr_required: integer(
+    "The top-up amount in rupiah that pays for one mint. It does not include the QRIS fee.",
+    50_000
+  )
 }).annotations({
   identifier: "Tier",
   examples: [
@@ -74,7 +78,9 @@ const MintResultBody = Schema.Struct({
   granted_tokens: integer("The number of tokens that the customer got.", 2_000_000),
   price_usd_micro: digits("The price that the mint deducted from the quota, in micro-USD.", "5000000"),
   balance_after: digits("The remaining quota directly after the mint, in micro-USD.", "20000000"),
-  already_applied: Schema.Boolean.annotations({ description: "True if an earlier request applied this mint." })
+  already_applied: Schema.Boolean.annotations({
+    description: "True if an earlier request with this `operation_id` made this mint."
+  })
 }).annotations({
   identifier: "MintResult",
   examples: [
@@ -101,7 +107,7 @@ const createMint = HttpApiEndpoint.post("mintTier", "/api/reseller/mint")
       summary: "Mint a tier to a customer",
       description:
         "Deducts the price from the quota and adds the tokens to the customer's plan, atomically and once per " +
-        "`operation_id`. At most 30 mints per minute are accepted; replays do not count.",
+        "`operation_id`. At most 30 mints per minute are accepted; repeated requests do not count.",
       errors: [...bodyErrors, "InsufficientQuota", "IdempotencyConflict", "TierNotAvailable", "RateLimited"]
     })
   )
@@ -112,7 +118,7 @@ export class MintsApi extends HttpApiGroup.make("mints")
   .addError(ResellerError)
   .annotateContext(OpenApi.annotations({ title: "Reseller: tiers and mints" })) {}
 
-/** Copies each member by name, because resellers must not see the other members of a tier. */
+/** Copies the members by name, because resellers must not see the other members of a tier. */
 const toTier = (tier: Tier): typeof TierBody.Type => ({
   plan_tier_id: tier.id,
   model_id: tier.modelId,

@@ -1,6 +1,6 @@
 /**
- * Field types for the bodies and queries of the reseller and rankings routes. One schema both documents and types a
- * response.
+ * Declares field types for the bodies and queries of the reseller and rankings routes. The same schema documents a
+ * response and gives the response its TypeScript type.
  */
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Either from "effect/Either"
@@ -10,8 +10,8 @@ export const text = (description: string, example: string) =>
   Schema.String.annotations({ description, examples: [example] })
 
 /**
- * Declares a whole number as a JSON number. Such a number is exact below 2^53, and larger amounts are never encoded
- * this way (docs/reference/README.md#a4).
+ * Declares a whole number as a JSON number, which is exact below 2^53. Amounts that can be larger are declared as
+ * {@link digits} (docs/reference/README.md#a4).
  */
 export const integer = (description: string, example: number) =>
   Schema.Number.annotations({ jsonSchema: { type: "integer", description, examples: [example] } })
@@ -26,19 +26,19 @@ export const uuid = (description: string, example: string) =>
 export const timestamp = (description: string, example: string) =>
   Schema.String.annotations({ jsonSchema: { type: "string", format: "date-time", description, examples: [example] } })
 
-/** Encodes an `integer`. Throws for an amount that a JSON number would round. */
+/** Encodes an {@link integer}. Throws for an amount that a JSON number would round. */
 export const wholeNumber = (amount: bigint): number => {
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError("an amount is too large for a JSON number")
   return Number(amount)
 }
 
-/** Encodes a `timestamp` in UTC with milliseconds (docs/reference/README.md#a3). */
+/** Encodes a {@link timestamp} in UTC with milliseconds (docs/reference/README.md#a3). */
 export const instant = (time: Date): string => time.toISOString()
 
-/** Lets a body have unknown members, which are ignored. */
+/** Second argument of `Schema.Struct` for a body that may have unknown members, which are ignored. */
 export const unknownMembers = { key: Schema.String, value: Schema.Unknown }
 
-/** Makes a documented body compile only if it has exactly the members of the domain's schema that reads the body. */
+/** The members that a documented body must have in order to compile: those of the domain schema that reads the body. */
 export type MembersOf<Body extends Schema.Schema.Any> = {
   readonly [Name in keyof Body["Encoded"]]-?: Schema.Struct.Field
 }
@@ -53,7 +53,7 @@ export const parameter = (jsonSchema: object) =>
 /** Values of one parameter, in the order of the query. */
 export type ParameterValues = ReadonlyArray<string> | undefined
 
-/** Returns the text of each parameter; fails if a parameter is repeated. */
+/** Returns the value of each given parameter. Fails if a parameter is repeated. */
 export const singleValues = <Name extends string>(
   query: Readonly<Partial<Record<Name, ParameterValues>>>
 ): Either.Either<Partial<Record<Name, string>>, ValidationFailed> => {
@@ -61,7 +61,7 @@ export const singleValues = <Name extends string>(
   const details: Array<{ readonly path: string; readonly message: string }> = []
   for (const name of Object.keys(query) as Array<Name>) {
     const [value, ...more] = query[name] ?? []
-    if (more.length > 0) details.push({ path: name, message: "given once" })
+    if (more.length > 0) details.push({ path: name, message: "must be given only once" })
     else if (value !== undefined) values[name] = value
   }
   return details.length > 0 ? Either.left(new ValidationFailed({ details })) : Either.right(values)

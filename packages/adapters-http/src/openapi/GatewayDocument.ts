@@ -1,8 +1,9 @@
 /**
- * The parts of the OpenAPI document that belong to no single feature: title, security schemes and error responses.
+ * Declares the parts of the OpenAPI document that belong to no single feature: title, security schemes and error
+ * responses.
  *
- * {@link gateway} has no groups. `server/GatewayApi.ts` adds all groups to it; a feature adds only the group that the
- * feature implements, so that features do not import the server.
+ * {@link gateway} is an API without route groups. `server/GatewayApi.ts` adds the groups of all features to it. To
+ * implement a group, a feature adds only this group to {@link gateway}, so that features do not import the server.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -24,15 +25,18 @@ const SECURITY_SCHEMES = {
 }
 
 /**
- * Marks an operation in the document as one that needs an API key. The key itself is checked in `auth/`, because the
- * library's bearer security accepts any authorization scheme.
+ * Marks an operation in the document as an operation that needs an API key. The code in `auth/` checks the key, because
+ * the bearer security of `@effect/platform` accepts any authorization scheme.
  */
 export const requiresApiKey = { security: [{ apiKey: [] }, { xApiKey: [] }] }
 
-/** Marks an operation in the document as one that needs a reseller token. */
+/** Marks an operation in the document as an operation that needs a reseller token. */
 export const requiresResellerToken = { security: [{ resellerToken: [] }] }
 
-/** Error that the library adds to every operation. It is never sent, because `server/Fallbacks.ts` replaces it. */
+/**
+ * Error that `@effect/platform` declares for every operation. This error is never sent, because `server/Fallbacks.ts`
+ * replaces it.
+ */
 const LIBRARY_ERROR = "HttpApiDecodeError"
 const LIBRARY_SCHEMAS = [LIBRARY_ERROR, "Issue", "PropertyKey"]
 

@@ -1,5 +1,5 @@
 /**
- * OpenAPI declarations shared by the inference routes: the error body, the error codes
+ * Declares the parts of the OpenAPI document that the inference routes share: the error body, the error codes
  * (docs/reference/errors.md#a6), and event streams.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
@@ -37,9 +37,10 @@ const ErrorBody = Schema.Struct({
 const meanings = {
   invalid_request: "The body is malformed or invalid.",
   unsupported_parameter: "The request has a member that is not supported; see `param`.",
-  unsupported_endpoint: "The model cannot generate images or cannot edit images.",
+  unsupported_endpoint:
+    "The model cannot be called on this route, because it cannot generate images or cannot edit them.",
   content_policy_violation: "The model's content policy declined the prompt or the image. Nothing was charged.",
-  invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different keys.",
+  invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different API keys.",
   insufficient_balance: "Neither the Token Plan for this model nor the pay-as-you-go balance covers the request.",
   model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
@@ -56,7 +57,7 @@ const meanings = {
 
 export type RefusalCode = keyof typeof meanings
 
-/** Declares the error response with this status and the codes that it can have. */
+/** Declares an error response with its status and the error codes that its body can contain. */
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
   ErrorBody.annotations(
     HttpApiSchema.annotations({
@@ -65,7 +66,7 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
     })
   )
 
-/** All error responses of a relayed request; they are the same in every protocol. */
+/** The error responses of a request to the relay, which are the same in every protocol. */
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
@@ -77,7 +78,7 @@ export const relayRefusals = Schema.Union(
   refusal(503, "overloaded", "circuit_open")
 )
 
-/** Returns all error responses of an image request; `tooLarge` is the code of its 413 response. */
+/** Returns the error responses of an image route; `tooLarge` is the error code of the 413 response. */
 export const imageRefusals = (tooLarge: RefusalCode) =>
   Schema.Union(
     refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation"),
@@ -94,7 +95,7 @@ export const imageRefusals = (tooLarge: RefusalCode) =>
 
 export interface EventStreamDocs {
   readonly description: string
-  /** Events of a short stream exactly as they are sent, without the blank lines between them. */
+  /** Events of a short stream exactly as they are sent, but without the blank lines between the events. */
   readonly example: ReadonlyArray<string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * OpenAPI declarations shared by the reseller routes: the error body, and the error responses built from the error
- * table.
+ * Declares the parts of the OpenAPI document that the reseller routes share: the error body, and the error responses,
+ * which are built from the error table.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -12,7 +12,7 @@ import { requiresResellerToken } from "./GatewayDocument.ts"
 const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const NAME = "ResellerError"
 
-/** The error body. Every group adds it, so that the OpenAPI document contains its schema. */
+/** Schema of the error body. Every route group adds this schema, so that the OpenAPI document contains it. */
 export const ResellerError = Schema.Struct({
   error: Schema.Struct({
     code: Schema.String.annotations({ description: "The machine-readable error code." }),
@@ -40,7 +40,7 @@ export const ResellerError = Schema.Struct({
 export interface RouteDocs {
   readonly summary: string
   readonly description?: string
-  /** Whether the route needs no token. */
+  /** True if the route needs no token. */
   readonly public?: true
   readonly errors: ReadonlyArray<ResellerErrorTag>
 }
@@ -72,7 +72,7 @@ interface DocumentedResponse {
   }
 }
 
-/** Returns one response per status; errors with the same status share one response. */
+/** Returns one response for each status. Errors with the same status share one response. */
 const errorResponses = (tags: ReadonlyArray<ResellerErrorTag>): Record<string, DocumentedResponse> => {
   const responses: Record<string, DocumentedResponse> = {}
   for (const tag of tags) {

@@ -1,6 +1,6 @@
 /**
- * The JSON of the rankings document: its schema with descriptions and examples, and the conversion from the domain's
- * rankings.
+ * Defines the JSON schema of the rankings document, with descriptions and examples, and converts the domain's rankings
+ * to this JSON.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Schema from "effect/Schema"
@@ -25,10 +25,11 @@ const named = {
 
 const moved = {
   change_pct: nullableInteger(
-    "The change from the comparison period in whole percent, half rounded away from zero; null if `is_new`, and for `all`.",
+    "The change from the comparison period in whole percent; halves are rounded away from zero. Null if `is_new` is " +
+      "true, and for the window `all`.",
     12
   ),
-  is_new: flag("True if the model had no tokens in the comparison period; always false for `all`.", false)
+  is_new: flag("True if the model had no tokens in the comparison period; always false for the window `all`.", false)
 }
 
 const LeaderBody = Schema.Struct({
@@ -36,7 +37,10 @@ const LeaderBody = Schema.Struct({
   ...named,
   listed: flag("True if the model can be called; false if it is retired.", true),
   tokens: integer("The model's tokens in the window.", 4_821_355_490),
-  previous_tokens: nullableInteger("The model's tokens in the comparison period; null for `all`.", 4_304_781_688),
+  previous_tokens: nullableInteger(
+    "The model's tokens in the comparison period; null for the window `all`.",
+    4_304_781_688
+  ),
   ...moved
 }).annotations({ identifier: "RankedModel" })
 
@@ -57,13 +61,13 @@ const PointBody = Schema.Struct({
 const AuthorBody = Schema.Struct({
   author: named.author,
   tokens: integer("The tokens of the author's models in the window.", 4_821_355_490),
-  share_bp: integer("The author's share in basis points (1/100 of a percent); all shares add up to 10000.", 3_125)
+  share_bp: integer("The author's share in basis points (hundredths of a percent); all shares add up to 10000.", 3_125)
 }).annotations({ identifier: "AuthorShare" })
 
 const TrendBody = Schema.Struct({
   ...named,
   tokens: integer("The model's tokens in the last 7 days, at least 1 million.", 912_004_311),
-  change_pct: nullableInteger("The growth over the previous 7 days in whole percent; null if `is_new`.", 212),
+  change_pct: nullableInteger("The growth over the previous 7 days in whole percent; null if `is_new` is true.", 212),
   is_new: flag("True if the model had no tokens in the previous 7 days.", false)
 }).annotations({ identifier: "TrendingModel" })
 
@@ -75,7 +79,7 @@ const SpeedBody = Schema.Struct({
   }),
   ttft_p50_ms: integer("The median time to the first token in milliseconds.", 312),
   samples_bucket: Schema.Literal("200+", "1k+", "10k+").annotations({
-    description: "The minimum number of streamed requests from which the medians are computed.",
+    description: "The number of streamed requests from which the medians are computed, as a lower bound.",
     examples: ["10k+"]
   })
 }).annotations({ identifier: "FastModel" })
@@ -95,7 +99,8 @@ export const RankingsBody = Schema.Struct({
       "2026-11-20T09:30:00.000Z"
     ),
     previous_from: nullableText(
-      "The start of the comparison period, which has the same length as the window and ends at `from`; null for `all`.",
+      "The start of the comparison period, which has the same length as the window and ends at `from`; null for the " +
+        "window `all`.",
       "2026-11-06T09:30:00.000Z"
     ),
     data_since: nullableText(
@@ -104,10 +109,15 @@ export const RankingsBody = Schema.Struct({
     )
   }).annotations({ description: "The start and end of the window and of the comparison period." }),
   totals: Schema.Struct({
-    tokens: integer("All text tokens in the window: the leaderboard and `other` together.", 15_428_337_568),
-    previous_tokens: nullableInteger("All text tokens in the comparison period; null for `all`.", 13_775_301_400)
+    tokens: integer("The tokens of all text models in the window: the leaderboard plus `other`.", 15_428_337_568),
+    previous_tokens: nullableInteger(
+      "The tokens of all text models in the comparison period; null for the window `all`.",
+      13_775_301_400
+    )
   }).annotations({ description: "The totals of all models, including hidden models." }),
-  leaderboard: Schema.Array(LeaderBody).annotations({ description: "At most 50 models, most tokens first." }),
+  leaderboard: Schema.Array(LeaderBody).annotations({
+    description: "At most 50 models, the model with the most tokens first."
+  }),
   other: Schema.Struct({
     tokens: integer("The tokens of the models outside the leaderboard.", 96_400_117)
   }).annotations({ description: "All models that the leaderboard does not name." }),
@@ -122,17 +132,17 @@ export const RankingsBody = Schema.Struct({
     points: Schema.Array(PointBody).annotations({
       description: "The points in time order; all their tokens add up to `totals.tokens`."
     })
-  }).annotations({ description: "Tokens over time." }),
+  }).annotations({ description: "The tokens in each bucket of the window." }),
   authors: Schema.Array(AuthorBody).annotations({
-    description: "All authors, most tokens first; hidden models do not count."
+    description: "All authors, the author with the most tokens first; hidden models do not count."
   }),
   trending: Schema.Array(TrendBody).annotations({
     description:
-      "At most 10 new or growing models, comparing the last 7 days with the previous 7 days, whatever the window is."
+      "At most 10 new or growing models. For every window, the last 7 days are compared with the previous 7 days."
   }),
   fastest: Schema.Array(SpeedBody).annotations({
     description:
-      "Models ordered by speed in the last 7 days, whatever the window is; only models with at least 200 streamed requests."
+      "The models with at least 200 streamed requests in the last 7 days, for every window; the fastest model first."
   })
 }).annotations({ identifier: "Rankings" })
 

@@ -1,6 +1,6 @@
 /**
- * The error table of `/api/rankings`: status, code and message, one row per error (docs/reference/errors.md#err-9,
- * docs/reference/errors.md#a5). The file does not compile if an error has no row.
+ * Defines the error table of `/api/rankings`: one row with status, code and message for each error
+ * (docs/reference/errors.md#err-9, docs/reference/errors.md#a5). The file does not compile if an error has no row.
  */
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"
@@ -11,7 +11,7 @@ export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** Message for the client: what happened and what to do. */
+  /** Message for the client, which states what happened and what to do. */
   readonly message: (error: E) => string
   /** Condition under which the error occurs, for the OpenAPI document. */
   readonly meaning: string

@@ -1,7 +1,7 @@
 /**
- * `GET /api/rankings`: tokens by model and author (docs/reference/rankings.md).
+ * Serves `GET /api/rankings`: the tokens of each model and author (docs/reference/rankings.md).
  *
- * A rankings document is the same object for the whole minute, so it is encoded and compressed once.
+ * The application returns the same `Rankings` object for a whole minute, so the object is encoded and compressed once.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -50,7 +50,7 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, object>>
 }
 
-/** Adds the headers of the 200 response and an example of each error. */
+/** Adds the headers of the 200 response and an example of each error to the OpenAPI operation. */
 const withExamples = (operation: Record<string, unknown>): Record<string, unknown> => {
   const { responses } = operation as unknown as DocumentedOperation
   const errors = documentedRows.map(({ status, code, meaning, example }) => [
@@ -118,7 +118,7 @@ const representationOf = (rankings: Rankings): Representation.Representation => 
   return made
 }
 
-/** Returns the parameter's value. A repeated parameter becomes `a,b`, which validation refuses. */
+/** Returns a query with this parameter if it is given. A repeated parameter becomes `a,b`, which validation refuses. */
 const query = (name: "window" | "modality", values: ParameterValues) =>
   values === undefined ? {} : { [name]: values.join(",") }
 

@@ -1,5 +1,5 @@
 /**
- * Serves the page at `/rankings` and its files, which are read once when the server starts.
+ * Serves the page at `/rankings` and the files that the page loads. All files are read once, when the server starts.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Representation from "./Representation.ts"
 
-/** Forbids the page to load or request anything from other hosts. */
+/** Forbids the page to load files from other hosts or to send requests to other hosts. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   ...["script-src", "style-src", "img-src", "connect-src"].map((kind) => `${kind} 'self'`),
@@ -20,7 +20,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const assetOf = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
 
-/** URL path of each file and the module specifier that resolves to the file. */
+/** Module specifier that resolves to each file, by the URL path at which the file is served. */
 const files: Readonly<Record<string, string>> = {
   "/rankings": assetOf("index.html"),
   ...Object.fromEntries(
@@ -56,7 +56,7 @@ const read = async (file: string, title: string): Promise<Representation.Represe
   const text = await readFile(path, "utf8")
   return Representation.make(text.replaceAll("{{service}}", title), {
     contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
-    // Browsers revalidate each file on every load, so that all files of a page have the same version.
+    // `no-cache` makes browsers revalidate each file on every load, so that all files of a page have the same version.
     cacheControl: "no-cache",
     headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
   })

@@ -1,6 +1,6 @@
 /**
- * A response that is the same for every client. It is encoded and compressed once and has an ETag, so that a client
- * that already has the content gets 304.
+ * Prepares a response that is the same for every client. The response is compressed only once. Its ETag lets a client
+ * that already has the content get 304 without a body.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"

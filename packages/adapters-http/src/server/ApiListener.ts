@@ -1,5 +1,6 @@
 /**
- * Serves all requests that are not relayed. Effect's router dispatches them to the handlers of the HttpApi.
+ * Serves all requests that the relay (`inference/relay/`) does not serve. Effect's router dispatches these requests to
+ * the handlers of the HttpApi.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -25,7 +26,7 @@ export interface ApiListenerOptions {
   readonly writeStallMillis: number
 }
 
-/** Maximum characters of a path parameter. Escaped public names of models are the longest. */
+/** Maximum length of a path parameter in characters. The longest parameters are escaped public names of models. */
 const MAX_PARAMETER_LENGTH = 1_000
 
 export const make = (
@@ -40,7 +41,8 @@ export const make = (
   Effect.gen(function* () {
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    // Effect's Node adapter forks fibers without a parent. They are tracked so that the shutdown waits for them.
+    // Effect's Node adapter runs each request in a fiber without a parent. This set lets the shutdown wait for these
+    // fibers and interrupt them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
         running.add(fiber)
@@ -69,7 +71,10 @@ export const make = (
     }
   })
 
-/** Provides the router and the middleware registry that all groups share, and the platform services of the handlers. */
+/**
+ * Provides the router and the middleware registry that all route groups share, and the platform services that handlers
+ * use.
+ */
 export const layerContext = Layer.mergeAll(
   HttpApiBuilder.Router.Live,
   HttpApiBuilder.Middleware.layer,

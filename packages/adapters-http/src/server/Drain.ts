@@ -1,7 +1,7 @@
 /**
- * Shuts the server down without losing a request. Requests that are still open after the grace period are interrupted.
- * The layers below (database, upstreams) close only after the fibers of all requests have ended, including settlement,
- * or after two further timeouts.
+ * Shuts the server down: waits until open requests have ended, and interrupts requests that are still open after the
+ * grace period. Then it waits, for a limited time, until the interrupted requests have ended and are settled, because
+ * the database and the connections to providers are closed afterwards.
  */
 import type { Server } from "node:http"
 import * as Duration from "effect/Duration"
@@ -23,7 +23,7 @@ export const drain = (
   Effect.gen(function* () {
     inFlight.draining = true
     stopListening(server)
-    // Finalizers are uninterruptible, so the timeout ends the wait only because of `interruptible`.
+    // Finalizers are uninterruptible: without `Effect.interruptible`, the timeout could not end the wait.
     const idleWithin = (time: Duration.Duration) =>
       inFlight.idle.pipe(
         Effect.interruptible,

@@ -1,6 +1,7 @@
 /**
- * Error responses for requests that no handler answers: an unknown route, an unreadable request or a defect. The body
- * says what to do, in the error format of the called API (inference, reseller or other routes).
+ * Writes the error responses that no handler writes: for an unknown route, an unreadable request, or a defect (an
+ * unexpected exception). The body states what to do, in the error format of the called API (inference, reseller or
+ * other routes).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -18,7 +19,7 @@ import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./Rou
 
 const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
 
-/** Converts a decoding error to the error format of the called API. */
+/** Converts a decoding error to an error of the API to which `path` belongs. */
 const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
   const details = issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
   const first = details[0]
@@ -29,7 +30,7 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // A request with a known path and method gets here only if its path cannot be unescaped.
+  // The router finds no route for a known path and method only if it cannot unescape the path.
   if (methods.length === 0 || methods.includes(method)) {
     const intended = intendedPath(routes, path)
     return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)
@@ -55,7 +56,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** Handles the errors of all routes; `more` are the routes that the API does not declare. */
+/** Converts the errors of all routes to responses. `more` lists the routes that `api` does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>

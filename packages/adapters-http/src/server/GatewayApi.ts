@@ -1,7 +1,7 @@
 /**
  * Declares the routes of the public port. The router and the OpenAPI document are built from this declaration.
  *
- * `inference/RelayRoutes.ts` lists the groups of the relayed protocols, beside the routes of the relay.
+ * The route groups of the text and embedding protocols are listed in `inference/RelayRoutes.ts`.
  */
 import { ModelsApi } from "../catalog/Models.ts"
 import { BalancesApi } from "../customer/Balances.ts"

@@ -1,5 +1,5 @@
 /**
- * Implements {@link GatewayApi}. A new group is declared in `GatewayApi.ts`, and its layer is added here.
+ * Implements {@link GatewayApi}. To add a route group, declare the group in `GatewayApi.ts` and add its layer here.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
@@ -50,7 +50,10 @@ const routes = Layer.mergeAll(
 
 const DOCUMENTATION_PAGE = "/docs"
 const SPECIFICATION = "/openapi.json"
-/** Serves the documentation page, which contains its script and styles and loads nothing from other hosts. */
+/**
+ * Serves the OpenAPI document and the documentation page. The page contains its script and styles and loads nothing
+ * from other hosts.
+ */
 const documentation = Layer.merge(
   HttpApiSwagger.layer({ path: DOCUMENTATION_PAGE }),
   HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })

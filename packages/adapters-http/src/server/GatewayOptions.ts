@@ -1,5 +1,5 @@
 /**
- * Settings of the public port.
+ * Defines the settings of the public port and their defaults.
  */
 export interface GatewayOptions {
   readonly host: string
@@ -7,9 +7,9 @@ export interface GatewayOptions {
   readonly port: number
   /** Service name in the header `x-<service>-billing`. */
   readonly serviceName: string
-  /** Origin from which browsers may call the service: `*`, one origin, or undefined for none. */
+  /** Origin of the web pages that may call the service: one origin, `*` for every origin, or undefined for none. */
   readonly corsAllowOrigin: string | undefined
-  /** Seconds without output after which a comment is sent on a stream. */
+  /** Seconds without output after which the server sends a comment on a stream to keep the connection open. */
   readonly keepaliveSeconds: number
   /** Seconds that open requests may continue after the server begins to shut down. */
   readonly drainSeconds: number
@@ -21,11 +21,11 @@ export interface GatewayOptions {
   readonly writeStallSeconds: number
   /** Maximum bytes of one request body. */
   readonly bodyBytes: number
-  /** Maximum bytes of all request bodies in memory together. */
+  /** Maximum total bytes of the request bodies in memory. */
   readonly allBodiesBytes: number
   /** Maximum bytes of a provider's response that is not streamed. */
   readonly responseBytes: number
-  /** Milliseconds between two checks of keepalives and timeouts. */
+  /** Milliseconds between two checks for due keepalive comments and timeouts. */
   readonly tickMillis: number
 }
 

@@ -1,7 +1,8 @@
 /**
- * The server of the public port. It passes inference requests to the relay and other requests to the HttpApi; it answers
- * preflights, requests during the drain and invalid requests itself. Every response has the common headers. Before it closes,
- * the server waits for open requests until the drain timeout and then interrupts them.
+ * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
+ * relay, and other requests to the HttpApi. It responds itself to CORS preflight requests, to invalid requests, and to
+ * requests during the drain (the shutdown). Every response has the common headers. Before the server closes, it waits
+ * for open requests until the drain timeout, and then interrupts them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -40,7 +41,7 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
   { readonly host: string; readonly port: number }
 >() {}
 
-/** Paths that are served even while the server drains, because load balancers read its state from them. */
+/** Paths that are served even while the server drains, because load balancers read the server's state there. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
 const noHost: SurfaceError = { code: "invalid_request", message: "The request has no Host header." }
@@ -129,7 +130,7 @@ export const layer = (
         try {
           dispatch(request, response, requestId, continues)
         } catch (defect) {
-          // An exception that leaves an event listener would end the process and with it all other requests.
+          // An uncaught exception in an event listener would end the process and therefore all other requests.
           alarm(requestId, defect)
           response.destroy()
         }
@@ -137,7 +138,7 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // The relay itself sends `100 Continue`, after it has checked the API key.
+      // Node emits this event for `Expect: 100-continue`. The relay sends `100 Continue` itself, after the API key check.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))

@@ -10,8 +10,8 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
 /**
- * Milliseconds until an idle connection is closed: longer than the usual idle timeout of load balancers (60 s), so that
- * the server never closes a connection that a load balancer reuses.
+ * Milliseconds until the server closes an idle connection. Load balancers usually close theirs after 60 s, so the
+ * server does not close a connection on which a load balancer is sending the next request.
  */
 const KEEP_ALIVE_MILLIS = 65_000
 const BACKLOG = 4_096
@@ -25,7 +25,7 @@ export const create = (options: GatewayOptions): Http.Server => {
     connectionsCheckingInterval: Math.min(5_000, uploadMillis),
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     noDelay: true,
-    // `GatewayServer` checks the header instead, because Node's own response has no request id.
+    // `GatewayServer` checks the Host header instead, because the error response that Node writes has no request id.
     requireHostHeader: false
   })
   server.maxConnections = options.maxConnections
@@ -42,7 +42,7 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
     })
   })
 
-/** Refuses new connections. Open and idle connections stay open, so that requests on them still get a response. */
+/** Refuses new connections. Existing connections, idle ones too, stay open, so that their requests get a response. */
 export const stopListening = (server: Http.Server): void => {
   if (server.listening) Net.Server.prototype.close.call(server)
 }

@@ -1,5 +1,5 @@
 /**
- * Routes that describe the server: links to the documentation, the liveness probe and the readiness probe.
+ * Serves the routes that describe the server: links to the documentation, the liveness probe and the readiness probe.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -25,7 +25,7 @@ class NotReady extends Schema.Class<NotReady>("NotReady")(
   { status: Schema.Literal("not_ready"), reason: Schema.Literal("draining", "database_unreachable") },
   HttpApiSchema.annotations({
     status: 503,
-    description: "The server accepts no requests now; send them to another server."
+    description: "This server does not accept requests at the moment. Send requests to another server."
   })
 ) {}
 

@@ -1,6 +1,6 @@
 /**
- * Suggests the intended route for an unknown path. Clients disagree whether a base URL ends in `/v1`, so some paths
- * lack `/v1` and some contain it twice (docs/reference/errors.md#a9).
+ * Suggests the intended route for an unknown path. In some clients the base URL ends in `/v1`, in others it does not.
+ * Therefore a wrong base URL gives paths without `/v1` or with `/v1` twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
   readonly method: string
@@ -13,14 +13,17 @@ const matches = (pattern: string, path: string): boolean => {
   return wanted.length === given.length && wanted.every((part, i) => part.startsWith(":") || part === given[i])
 }
 
-/** Returns the methods that the path accepts; none if the path is unknown. */
+/** Returns the methods that the path accepts, or an empty list if the path is unknown. */
 export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => {
   const methods = new Set(routes.filter((route) => matches(route.path, path)).map(({ method }) => method))
   if (methods.has("GET")) methods.add("HEAD")
   return [...methods].sort()
 }
 
-/** Returns the path of the intended route; undefined if no route resembles the path. */
+/**
+ * Returns the given path with `/v1` added, removed or written once, and without repeated slashes, if that is the path
+ * of a route; else undefined.
+ */
 export const intendedPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")
   if (bare === "") return undefined

@@ -1,6 +1,6 @@
 /**
- * Receives the webhooks of payment providers (docs/reference/reseller.md#d9). The body is passed on as bytes, because
- * the signature is computed over the bytes.
+ * Receives the webhooks of payment providers (docs/reference/reseller.md#d9). The body is not parsed here, because its
+ * signature is checked over the exact bytes.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -33,8 +33,8 @@ const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payment
     documented({
       summary: "Receive a payment notification (for payment providers)",
       description:
-        "The notification only makes this service request the payment status from the provider. Notifications about " +
-        "unknown orders are acknowledged like all others.",
+        "After a notification, this service requests the payment status from the provider. Notifications about unknown " +
+        "orders are acknowledged like all others.",
       public: true,
       errors: ["BadSignature", "NotFound", "RequestTooLarge", "Overloaded"]
     })

@@ -1,6 +1,6 @@
 /**
- * Issues the URLs of the QR pictures that this service draws. A browser loads a picture without a token, so a seal in
- * the URL proves that this service issued the URL.
+ * Creates the URLs of the QR images that this service draws. A browser loads an image without a token. Therefore the
+ * URL contains a seal (an HMAC), which proves that this service created the URL.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -14,20 +14,20 @@ import { TrustedProxies } from "../auth/TrustedProxies.ts"
 export class QrLinks extends Context.Tag("@tollgate/adapters-http/QrLinks")<
   QrLinks,
   {
-    /** Function that returns the URL of an order's picture on the configured base URL or the origin of the request. */
+    /** Function that returns the URL of an order's QR image. The URL begins as {@link QrLinksOptions} defines. */
     readonly urlOf: Effect.Effect<(id: OrderId) => string, never, HttpServerRequest.HttpServerRequest>
     readonly isIssued: (id: OrderId, seal: string) => boolean
   }
 >() {}
 
 export interface QrLinksOptions extends SigningSecrets {
-  /** Base URL of the pictures; if undefined, their URLs begin with the origin of the request. */
+  /** Base URL of the image URLs; if undefined, the image URLs begin with the origin of the request. */
   readonly publicBaseUrl: string | undefined
 }
 
 const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** Returns the origin of a request's URL. The scheme is https only if a trusted proxy reports it. */
+/** Returns the origin of a request's URL. The scheme is https if a trusted proxy reports https, else http. */
 const originOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
   const { socket, headers } = NodeHttpServerRequest.toIncomingMessage(request)
   const host = headers.host ?? ""

@@ -1,6 +1,6 @@
 /**
- * Draws the QR code of an order as a picture. A URL that this service did not issue returns 404, whether or not the
- * order exists.
+ * Draws the QR code of an order as an SVG image. A URL that this service did not create returns 404, even if the order
+ * exists.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -24,14 +24,14 @@ const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
   .setPath(Schema.Struct({ orderID: uuid("The id of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") }))
   .setUrlParams(
     Schema.Struct({
-      t: parameter({ type: "string", description: "The seal that proves that this service issued the URL." })
+      t: parameter({ type: "string", description: "The seal that proves that this service created the URL." })
     })
   )
   .addSuccess(HttpApiSchema.Text({ contentType: "image/svg+xml" }))
   .annotateContext(
     documented({
       summary: "Draw the QR code of an order",
-      description: "The `qr_image_url` of a `qris` order is this URL if the payment provider supplies no picture.",
+      description: "The `qr_image_url` of a `qris` order is this URL if the payment provider supplies no image.",
       public: true,
       errors: ["TopUpNotFound"]
     })
@@ -40,11 +40,11 @@ const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
 export class QrPicturesApi extends HttpApiGroup.make("qrPictures")
   .add(qrPicture)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: QR pictures" })) {}
+  .annotateContext(OpenApi.annotations({ title: "Reseller: QR images" })) {}
 
 const readId = Schema.decodeOption(OrderId)
 
-/** Draws as the standard requires: a white border of four modules, and error correction that tolerates 15 % damage. */
+/** Draws the QR code with a white border of four modules (squares) and error correction that tolerates 15 % damage. */
 const draw = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
 
 const picture = (orderId: string, seal: string) =>

@@ -1,6 +1,7 @@
 /**
- * The JSON of a top-up order (docs/reference/reseller.md#top-ups). Members that do not apply to the payment method, or
- * that have no value yet, are left out (docs/reference/reseller.md#d3).
+ * Defines the JSON schema of a top-up order (docs/reference/reseller.md#top-ups), and converts orders to this JSON.
+ * Members that do not apply to the payment method, or that have no value yet, are left out
+ * (docs/reference/reseller.md#d3).
  */
 import { type DepositAddress, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import {
@@ -15,16 +16,16 @@ import * as Schema from "effect/Schema"
 import { digits, instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 
 const ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
-const PICTURE = `https://gateway.example/qr/${ID}.svg?t=Zm9y`
+const QR_IMAGE_URL = `https://gateway.example/qr/${ID}.svg?t=Zm9y`
 const QRIS = "00020101021226610014COM.GO-JEK.WWW..."
 const ADDRESS = "0x4f3a120E72C76c22ae802D129F599BFDbc31cb81"
 const CONTRACT = "0x55d398326f99059fF775485246999027B3197955"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const DepositAddressBody = Schema.Struct({
-  network: text("The network on which to send.", "trx"),
+  network: text("The network for the payment.", "trx"),
   token_kind: TokenKind.annotations({ description: "The token to send." }),
-  deposit_address: text("The address to which to send.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
+  deposit_address: text("The address that receives the payment.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
   amount: text("The exact amount to send, in whole tokens.", "25.000000"),
   memo: Schema.optional(text("The memo to send with the payment, on networks that need one.", "1028734"))
 }).annotations({ identifier: "DepositAddress" })
@@ -45,7 +46,7 @@ const members = {
   quota_usd_micro: integer("The quota that the order credits, in micro-USD.", 25_000_000),
   status: TopUpStatus.annotations({ description: "The status of the order." }),
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
-    description: "The status of the payment: `paid` from the time when the order is `crediting`."
+    description: "The status of the payment: `paid` as soon as the status of the order is `crediting`."
   }),
   expires_at: timestamp("The payment deadline. A later payment is still credited.", AT),
   created_at: timestamp("The time at which the order was created.", AT),
@@ -53,17 +54,19 @@ const members = {
   credited_at: Schema.optional(timestamp("The time at which the quota was credited.", AT)),
 
   qr_content: Schema.optional(text("The QRIS code as text; for `qris` and `hosted_qris`.", QRIS)),
-  qr_image_url: Schema.optional(text("The URL of the QRIS code as a picture; for `qris`.", PICTURE)),
+  qr_image_url: Schema.optional(text("The URL of the QRIS code as an image; for `qris`.", QR_IMAGE_URL)),
   payment_url: Schema.optional(
     text("The URL of the provider's payment page; for `hosted_qris`.", "https://tripay.co.id/checkout/T1")
   ),
   deposit_addresses: Schema.optional(
-    Schema.Array(DepositAddressBody).annotations({ description: "The addresses for `crypto`; pay to any one of them." })
+    Schema.Array(DepositAddressBody).annotations({
+      description: "The addresses for `crypto`; pay to any one of these addresses."
+    })
   ),
 
   network: Schema.optional(
     Schema.Literal("bsc").annotations({
-      description: "The network. This member and all members below are for `crypto_bep20`."
+      description: "The network. This member and the following members are only for `crypto_bep20`."
     })
   ),
   chain_id: Schema.optional(integer("The chain id: 56.", 56)),
@@ -77,7 +80,9 @@ const members = {
     )
   ),
   received_micro: Schema.optional(digits("The amount received so far in micro-USD, rounded down.", "25000000")),
-  deposit_address: Schema.optional(text("The address to which to send; only this order uses it.", ADDRESS))
+  deposit_address: Schema.optional(
+    text("The address that receives the payment; no other order uses this address.", ADDRESS)
+  )
 }
 
 const { id, order_number, payment_method, provider, ...rest } = members
@@ -97,7 +102,7 @@ const example = {
   expires_at: "2026-11-20T09:45:00.000Z",
   created_at: AT,
   qr_content: QRIS,
-  qr_image_url: PICTURE
+  qr_image_url: QR_IMAGE_URL
 }
 
 const bep20 = {
@@ -122,13 +127,13 @@ const bep20 = {
   deposit_address: ADDRESS
 }
 
-/** Body of an order in a list. */
+/** The body of an order in a list. */
 export const ListedTopUpOrder = Schema.Struct({ id, order_number, payment_method, provider, ...rest }).annotations({
   identifier: "ListedTopUpOrder",
   examples: [example]
 })
 
-/** Body of a single order. */
+/** The body of an order that is returned alone. */
 export const TopUpOrderBody = Schema.Struct({
   id,
   order_number,
@@ -147,7 +152,10 @@ export const TopUpOrderBody = Schema.Struct({
 type Listed = typeof ListedTopUpOrder.Type
 type QrUrlOf = (id: OrderId) => string
 
-/** Converts an order to its body. `qrUrlOf` returns the URL of this service's picture if the provider supplies none. */
+/**
+ * Converts an order to its body in a list. If the payment provider supplies no QR image, `qrUrlOf` returns the URL of
+ * the image that this service draws.
+ */
 export const toListed = (order: TopUpOrder, qrUrlOf: QrUrlOf): Listed => ({
   id: order.id,
   order_number: orderNumberOf(order.id),

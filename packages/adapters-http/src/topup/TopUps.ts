@@ -58,7 +58,7 @@ const TopUpRequestBody = Schema.Struct(
 })
 
 const TopUpList = Schema.Struct({
-  topups: Schema.Array(ListedTopUpOrder).annotations({ description: "Newest first." }),
+  topups: Schema.Array(ListedTopUpOrder).annotations({ description: "The orders, newest first." }),
   total: integer("The total number of the reseller's orders.", 42)
 }).annotations({ identifier: "TopUpList" })
 
@@ -83,8 +83,8 @@ const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID"
     documented({
       summary: "Read a top-up order",
       description:
-        "Requests the order's state from the payment provider and credits a received payment. If the provider does not " +
-        "respond, the last known state is returned.",
+        "Reads the state of the payment from the payment provider and credits a received payment. If the provider does " +
+        "not respond, the last known state is returned.",
       errors: ["TopUpNotFound"]
     })
   )
@@ -95,7 +95,7 @@ const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orde
   .annotateContext(
     documented({
       summary: "Same as GET /api/reseller/topup/{orderID}",
-      description: "This path exists for clients that already use it. It takes no body.",
+      description: "This path exists for clients that already use it. The request has no body.",
       errors: ["TopUpNotFound"]
     })
   )

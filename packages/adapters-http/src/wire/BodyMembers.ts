@@ -1,13 +1,13 @@
 /**
- * Works on the members of a request body that {@link scanner} has found: reads their values, sums their sizes, and
- * replaces them without changing any other byte of the body.
+ * Reads the values of the body members that the scanner (`JsonScan.ts`) has found, adds up their sizes, and replaces
+ * members without changing any other byte of the body.
  */
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { ScannedMember } from "./JsonScan.ts"
 
 type Found = ScannedMember | undefined
 
-/** Reads values. The first value with a wrong type is recorded in `fault`; `null` counts as absent. */
+/** Reads member values. `fault` is the error of the first value with a wrong type. `null` counts as absent. */
 export class MemberValues {
   fault: InvalidRequest | undefined
   readonly #body: Buffer
@@ -64,7 +64,7 @@ export class MemberValues {
 
 const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.kind !== "null"
 
-/** Returns the text bytes and the number of attachments of these members together. */
+/** Returns the total number of text bytes and the total number of attachments in these members. */
 export const sizeOfMembers = (
   members: ReadonlyArray<Found>
 ): { readonly textBytes: number; readonly attachments: number } => {
@@ -77,14 +77,16 @@ export const sizeOfMembers = (
   return { textBytes, attachments }
 }
 
-/** Replacement of the bytes from `start` up to, not including, `end` by `text`; an empty range inserts `text`. */
+/**
+ * A replacement of the bytes from `start` (inclusive) to `end` (exclusive) by `text`. An empty range inserts `text`.
+ */
 export interface Splice {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** Applies the splices, which must not overlap; all other bytes stay unchanged. */
+/** Applies the replacements, which must not overlap. All other bytes stay unchanged. */
 export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => {
   const inOrder = splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)
   const parts: Array<Buffer> = []

@@ -1,12 +1,13 @@
 /**
- * Measures a body as a model reads it: UTF-8 bytes of text and number of attachments.
+ * Measures a body as a model reads it: the number of UTF-8 bytes of text and the number of attachments.
  *
- * Embedded images and sounds are megabytes of base64 that cost a few hundred tokens, so they do not count as text. This
- * exception covers only the media members of the protocol, and only values that begin with 1024 bytes of base64 and
- * contain no space, so that text disguised as media is still covered by the hold.
+ * An embedded image or sound can have megabytes of base64 but costs only a few hundred tokens, so it does not count as
+ * text. This exception applies only to the media members of the protocol. Their values must begin with 1024 bytes of
+ * base64 and contain no space. Otherwise a client could disguise text as media, and the hold (the money set aside for
+ * the request) would be too small.
  */
 
-/** Names by which the bodies of one protocol carry images, sounds and files. */
+/** Names with which the bodies of one protocol mark images, sounds and files. */
 export interface MediaNames {
   /** Names of the members whose values are base64, bare or as a `data:` URL. */
   readonly members: ReadonlyArray<string>
@@ -14,7 +15,7 @@ export interface MediaNames {
   readonly types: ReadonlyArray<string>
 }
 
-/** Values up to this size count as text, even if they are base64. */
+/** Values up to this size in bytes count as text, even if they are base64. */
 const MIN_MEDIA_BYTES = 1024
 const MAX_DATA_URL_HEAD_BYTES = 256
 
@@ -28,7 +29,7 @@ const isBase64 = new Uint8Array(256)
 for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\"))
   isBase64[byte] = 1
 
-/** {@link MediaNames} as bytes, converted once. */
+/** {@link MediaNames} converted to bytes. */
 export interface Media {
   readonly members: ReadonlyArray<Buffer>
   readonly types: ReadonlyArray<Buffer>
@@ -40,7 +41,7 @@ export const mediaOf = ({ members, types }: MediaNames): Media => ({
 })
 
 export class BodySize {
-  /** UTF-8 bytes of all string values except media, with escapes decoded. */
+  /** Number of UTF-8 bytes of all string values except media. Escapes count as the characters that they encode. */
   textBytes = 0
   attachments = 0
   readonly #media: Media

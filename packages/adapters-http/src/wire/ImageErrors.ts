@@ -1,9 +1,9 @@
 /**
- * The table of the errors that only image requests have (docs/reference/errors.md#err-5). Their bodies have the same
- * format as those of the inference routes (docs/reference/errors.md#a6).
+ * Defines the table of the errors that only image requests have (docs/reference/errors.md#err-5). The error bodies have
+ * the same format as on the inference routes (docs/reference/errors.md#a6).
  *
- * Official clients retry automatically after 408, 409 and 5xx. Where a retry cannot help, or would generate a second
- * image in vain, `x-should-retry: false` prevents the retry.
+ * Official clients retry automatically after 408, 409 and 5xx. The header `x-should-retry: false` prevents a retry that
+ * would fail again or would generate a second image for nothing.
  */
 import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
 import {
@@ -17,7 +17,7 @@ import {
 } from "./InferenceErrors.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of an image request. A defect is reported as `InternalError`. */
+/** Every error of an image request. A defect (an unexpected exception) is reported as `InternalError`. */
 export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
 
 /** The errors that only image requests have. */

@@ -1,6 +1,7 @@
 /**
- * The error table of the inference routes: status, code, type and message, one row per error. All routes send the same
- * body (docs/reference/errors.md#a6), which has the members that OpenAI's and Anthropic's clients read.
+ * Defines the error table of the inference routes: one row with status, code, type and message for each error. All
+ * routes send the same error body (docs/reference/errors.md#a6), which has the members that the clients of OpenAI and
+ * of Anthropic read.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */
@@ -18,7 +19,7 @@ import type {
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of a relayed request. A defect is reported as `InternalError`. */
+/** Every error of a request to the relay. A defect (an unexpected exception) is reported as `InternalError`. */
 export type RelayError =
   | InvalidRequest
   | InvalidApiKey
@@ -32,14 +33,16 @@ export type RelayError =
   | CircuitOpen
   | { readonly _tag: "InternalError" }
 
-/** An error response: status, headers besides the common ones, and JSON body. */
+/** An error response: its status, its headers in addition to the common headers, and its JSON body. */
 export interface WireErrorBody {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** The protocol that defines the values of `error.type`: Anthropic's on the messages routes, OpenAI's on all others. */
+/**
+ * The API that defines the values of `error.type`: Anthropic's on the messages routes, OpenAI's on all other routes.
+ */
 export type ErrorDialect = "openai" | "anthropic"
 
 /** A row of an error table. */
@@ -47,7 +50,7 @@ export interface WireError<E> {
   readonly status: number
   readonly code: string
   readonly type: { readonly [Dialect in ErrorDialect]: string }
-  /** Message for the client: what happened and what to do; never an internal cause. */
+  /** Message for the client, which states what happened and what to do. It never contains an internal cause. */
   readonly message: (error: E) => string
   readonly param?: (error: E) => string | null
   readonly headers?: (error: E) => Record<string, string>

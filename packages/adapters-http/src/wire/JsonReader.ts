@@ -7,7 +7,10 @@
  */
 import type { BodySize } from "./BodySize.ts"
 
-/** Maximum nesting depth. Real requests have a few levels; deeper nesting can exhaust the stack of the next parser. */
+/**
+ * Maximum nesting depth. Real requests have a few levels. Deep nesting can exhaust the stack of the recursive parser
+ * that reads the body next.
+ */
 export const MAX_DEPTH = 512
 
 export const QUOTE = 0x22
@@ -35,7 +38,10 @@ const tableOf = (characters: string): Uint8Array => {
 const isEscapable = tableOf('"\\/bfnrt')
 const isHex = tableOf("0123456789abcdefABCDEF")
 
-/** Kind of each open bracket: 1 for an object, 0 for an array. All readers share it, because scans never interleave. */
+/**
+ * Kind of each open bracket: 1 for an object, 0 for an array. All readers share this array, because a scan is
+ * synchronous and ends before the next scan begins.
+ */
 const NESTING = new Uint8Array(MAX_DEPTH)
 
 export class JsonReader {
@@ -116,7 +122,7 @@ export class JsonReader {
         i = this.#scalar(i, first)
         if (i < 0) return -1
       }
-      // A value has ended at `i`: close the containers that end with it, then go on to the next value.
+      // A value has ended at `i`. Close the containers that end after it, then continue with the next value.
       for (;;) {
         if (depth === depthAbove) return i
         const inObject = isObject[depth - 1] === 1
@@ -212,9 +218,9 @@ export class JsonReader {
   }
 
   /**
-   * Returns the position of the next quote, backslash or control character. Four bytes are tested at a time. The
-   * subtraction sets the highest bit of a matching byte, and sometimes also of the byte above it, so each match is then
-   * checked byte by byte.
+   * Returns the position of the next quote, backslash or control character. Four bytes are tested at a time: the
+   * subtraction sets the highest bit of each matching byte. It can also set the highest bit of the byte after a match,
+   * so the four bytes of a match are then checked one by one.
    */
   #plain(at: number): number {
     const view = this.#view
@@ -240,8 +246,8 @@ export class JsonReader {
 }
 
 /**
- * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the UTF-8 bytes that it encodes: one to
- * three bytes, and two bytes for each half of a surrogate pair.
+ * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8, a
+ * character has one to three bytes, and each half of a surrogate pair counts as two bytes.
  */
 const surplusOf = (codeUnit: number): number => {
   if (codeUnit < 0x80) return 5

@@ -2,9 +2,10 @@
  * Scans the bytes of a body in one pass: checks that the body is a well-formed JSON object, and finds the members that
  * routing, metering and billing need.
  *
- * Each of these members may occur once, in its exact spelling. A duplicate, or a member that differs only in case, is
- * refused (docs/reference/inference.md#f3), because the gateway and the provider could read it differently: some
- * parsers take the last duplicate, and some ignore case. All other members are only checked for syntax.
+ * Each of these members must occur at most once and in its exact spelling. A duplicate, or a name that differs only in
+ * case, is refused (docs/reference/inference.md#f3). Otherwise the gateway and the provider could read different
+ * values, because some parsers take the last duplicate, and some parsers ignore case. For all other members, only the
+ * syntax is checked.
  */
 
 import { isUtf8 } from "node:buffer"
@@ -21,30 +22,30 @@ export interface ScanPlan<Name extends string> {
 }
 
 export interface MemberPlan {
-  /** If the value is an object: the members to find in it. */
+  /** The members to find in the value if the value is an object. */
   readonly inside?: { readonly [name: string]: MemberPlan }
-  /** If the value is an array: the member that every element must have, with a string as its value. */
+  /** If the value is an array, the name of a member that every element must have, with a string as its value. */
   readonly each?: string
 }
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
 
-/** A found member. Its value consists of the bytes from `start` up to, not including, `end`. */
+/** A found member. Its value is the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ScannedMember {
   readonly kind: JsonKind
   readonly start: number
   readonly end: number
-  /** UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
+  /** Number of UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
   readonly textBytes: number
   readonly attachments: number
-  /** Whether the value is an object or array without elements. */
+  /** True if the value is an empty object or an empty array. */
   readonly empty: boolean
   readonly inside: { readonly [name: string]: ScannedMember }
 }
 
 export type ScannedBody<Name extends string> = { readonly [N in Name]?: ScannedMember }
 
-/** Prepares a plan once and returns the function that scans each body. */
+/** Returns a function that scans a body for the members of the plan. */
 export const scanner = <Name extends string>(
   plan: ScanPlan<Name>
 ): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
@@ -125,7 +126,7 @@ class Scan {
       const member = wanted.members[match < 0 ? nearMatch(match) : match]
       if (member === undefined) return -1
       const name = path + member.name
-      if (match < 0) return this.#refuse(`'${name}' must be spelled exactly like this, in lower case.`, name)
+      if (match < 0) return this.#refuse(`The member name must be spelled exactly '${name}', in lower case.`, name)
       if (found[member.name] !== undefined) return this.#refuse(`'${name}' occurs more than once.`, name)
       return this.#member(at + 1, value, depth, member, found, name)
     })

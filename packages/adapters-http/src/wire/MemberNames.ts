@@ -1,8 +1,9 @@
 /**
  * Compares a member name in the bytes of a body with the names to find, and reports exact and near matches.
  *
- * Escapes are decoded before the comparison. A near match differs only in case, because some parsers ignore case; some
- * parsers also read the long s (U+017F) as `s` and the Kelvin sign (U+212A) as `k`.
+ * Escapes are decoded before the comparison. A near match differs only in case, and is reported because some parsers
+ * ignore case. Some of these parsers also read the long s (U+017F) as `s` and the Kelvin sign (U+212A) as `k`, so such
+ * names are near matches too.
  */
 
 export const NO_MATCH = -1
@@ -49,7 +50,7 @@ const compare = (name: Buffer, bytes: Buffer, start: number): "same" | "near" | 
     const wanted = name[i] as number
     const byte = bytes[start + i] as number
     if (byte === wanted) continue
-    // This bit distinguishes lower case from upper case; setting it turns no other character into a letter.
+    // This bit distinguishes lower case from upper case. Setting the bit makes a letter only from an upper-case letter.
     if ((byte | 0x20) !== wanted) return "different"
     same = false
   }

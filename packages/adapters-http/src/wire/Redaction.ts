@@ -2,9 +2,9 @@
  * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account at the
  * provider, or the gateway's costs (docs/reference/inference.md#f15).
  *
- * Clients act on the wording of refusals ("prompt is too long: ..."), so a text is kept where possible, with the
- * upstream model replaced by the public name. If anything else in the text could identify the provider, the whole text
- * is dropped.
+ * Clients act on the wording of refusals ("prompt is too long: ..."). Therefore a text is kept if possible, and the
+ * provider's name of the model is replaced by the public name. If anything else in the text could identify the
+ * provider, the whole text is dropped.
  */
 
 /** The public name of the model, and the provider's names that must never reach a client. */
@@ -16,7 +16,7 @@ export interface ProviderNames {
 
 /** Returns the text that the client may see; undefined if the whole text must be dropped. */
 export const redactedText = (text: string, names: ProviderNames): string | undefined => {
-  // Real refusals are shorter; a longer text could make the regular expressions below slow.
+  // Real refusals are shorter than this limit. A longer text could make the regular expressions below slow.
   if (text.length > MAX_SEARCHED_CHARACTERS) return undefined
   const visible = text.replace(INVISIBLE, " ").trim()
   const renamed = visible.replace(modelPattern([names.publicName, ...idsOf(names.upstreamModel)]), PLACEHOLDER)
@@ -27,7 +27,7 @@ export const redactedText = (text: string, names: ProviderNames): string | undef
   return shown.length > MAX_SHOWN_CHARACTERS ? `${shown.slice(0, MAX_SHOWN_CHARACTERS)}...` : shown
 }
 
-/** Returns `param` if it is a member path that does not identify the provider; else null. */
+/** Returns `param` if it is a member path that does not identify the provider, else null. */
 export const redactedParam = (param: unknown, names: ProviderNames): string | null =>
   typeof param === "string" && PARAM.test(param) && redactedText(param, names) === param ? param : null
 
@@ -35,16 +35,17 @@ const MAX_SHOWN_CHARACTERS = 1_000
 const MAX_SEARCHED_CHARACTERS = 2_000
 const PARAM = /^[\w.[\]-]{1,100}$/
 
-/** Control and formatting characters. They are replaced first, so the text cannot contain the placeholder. */
+/** Matches control and formatting characters. They are replaced first, so the text cannot contain the placeholder. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
-/** Replaces the public name of the model while the rest of the text is searched. */
+/** The character that stands for the names of the model while the rest of the text is searched. */
 const PLACEHOLDER = "\u0001"
 
-/** Ids of tool calls, which are not searched because they come from the client's own messages. */
+/** Matches the ids of tool calls. They come from the client's own messages, so they are not searched. */
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
 /**
- * Companies and software that serve models. The list is fixed, because a provider can itself forward to another one.
+ * Matches companies and software that serve models. The list does not depend on the configured providers, because a
+ * provider can forward a request to another provider.
  */
 const PROVIDERS = new RegExp(
   [
@@ -75,23 +76,23 @@ const IDENTIFYING: ReadonlyArray<RegExp> = [
   /\b(?:billing|billed|invoice|payment|price[ds]?|pricing|credit balance|(?:current|insufficient) (?:balance|credits?|funds|quota)|your plan|(?:free|paid|usage) (?:plan|tier)|upgrade|subscription|api[ _-]?key)\b/i
 ]
 
-/** Matches a model id, with an optional path before it and an optional version after it. */
+/** Returns a pattern that matches each id, with an optional path before the id and an optional version after it. */
 const modelPattern = (ids: ReadonlyArray<string>): RegExp => {
   const alternatives = [...ids].sort((a, b) => b.length - a.length).map((id) => escaped(id) + (isWord(id) ? END : ""))
   return new RegExp(`(?<![\\w/.-])(?:[\\w.-]{1,64}/){0,6}(?:${alternatives.join("|")})(?:[-_.:@/]?[a-z0-9])*`, "gi")
 }
 
-/** Tells whether an id consists of letters only; such an id (`max`) must not match a longer word (`maximum`). */
+/** Returns true if an id consists only of letters. Such an id (`max`) must not match a longer word (`maximum`). */
 const isWord = (id: string): boolean => /^[a-z]+$/i.test(id)
 const END = "(?![a-z])"
 
-/** Returns the upstream model and, for `vendor/model`, also `model`. */
+/** Returns the upstream model and, for `vendor/model`, also `model` unless that is shorter than 3 characters. */
 const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   const short = upstreamModel.slice(upstreamModel.lastIndexOf("/") + 1)
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]
 }
 
-/** Matches a name of up to 4 characters only as a whole word, and a longer name also inside other words. */
+/** Returns a pattern that matches a name of up to 4 characters as a whole word, and a longer name also inside words. */
 const wordPattern = (word: string): RegExp =>
   new RegExp(word.length < 5 ? `(?<![a-z0-9])${escaped(word)}(?![a-z0-9])` : escaped(word), "i")
 
@@ -120,7 +121,7 @@ const PROVIDER_MEMBER_PREFIXES =
 
 const isProviderMember = (name: string): boolean => PROVIDER_MEMBERS.has(name) || PROVIDER_MEMBER_PREFIXES.test(name)
 
-/** Returns the object without its provider members; the same object if it has none. */
+/** Returns a copy without the members that identify the provider, or the same object if there are none. */
 export const withoutProviderMembers = <A extends { readonly [member: string]: unknown }>(object: A): A => {
   for (const name in object) {
     if (isProviderMember(name)) {

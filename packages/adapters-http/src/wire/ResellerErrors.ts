@@ -1,6 +1,7 @@
 /**
- * The error table of the reseller routes: status, code and message, one row per error (docs/reference/errors.md#err-6,
- * docs/reference/errors.md#a5). The file does not compile if an error of a use case has no row.
+ * Defines the error table of the reseller routes: one row with status, code and message for each error
+ * (docs/reference/errors.md#err-6, docs/reference/errors.md#a5). The file does not compile if an error of a use case
+ * has no row.
  *
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
@@ -58,7 +59,7 @@ export type ResellerFailure =
 interface Row<E> {
   readonly status: number
   readonly code: string
-  /** Message for the client: what happened and what to do. */
+  /** Message for the client, which states what happened and what to do. */
   readonly message: (error: E) => string
   readonly details?: (error: E) => ReadonlyArray<FieldIssue>
   readonly headers?: (error: E) => Record<string, string>
@@ -207,7 +208,7 @@ const rows: Rows = {
 
 export type ResellerErrorTag = keyof Rows
 
-/** An error response: status, headers besides the common ones, and JSON body. */
+/** An error response: its status, its headers in addition to the common headers, and its JSON body. */
 export interface ResellerErrorResponse {
   readonly status: number
   readonly code: string
@@ -234,6 +235,6 @@ export const resellerErrorBody = (error: ResellerFailure, requestId: string): Re
   }
 }
 
-/** The part of a row that the OpenAPI document shows. */
+/** Returns the part of a row that the OpenAPI document shows. */
 export const documentedRow = (tag: ResellerErrorTag): { readonly meaning: string; readonly example: ResellerFailure } =>
   rows[tag]

@@ -1,10 +1,11 @@
 /**
  * Decodes server-sent events from the chunks of a body. A chunk may end inside an event, a line or a character.
  *
- * Lines may end in LF, CRLF or CR; a byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
- * their line is complete, so a character that is split between two chunks is not damaged. An unfinished event at the
- * end of a body is returned only if its data is complete, because some providers omit the last blank line, and a
- * connection can be closed inside an event.
+ * Lines may end in LF, CRLF or CR. A byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
+ * their line is complete, so a character that is split between two chunks is not damaged.
+ *
+ * Some providers omit the blank line after the last event. Therefore an event at the end of the body is returned if its
+ * data is complete. If its data is incomplete, the connection was closed inside the event.
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -17,7 +18,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** Maximum size of a line or an event; a larger one is treated as a failure of the provider. */
+/** Maximum size of a line (in bytes) or of the data of an event (in characters). More is a failure of the provider. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
@@ -38,7 +39,7 @@ export class SseDecoder {
   #started = false
   #endedInCarriageReturn = false
 
-  /** Returns the events that end in this chunk. After a failure, the caller must stop reading the body. */
+  /** Returns the events that end in this chunk. After a failure, the caller must not pass further chunks. */
   push(chunk: Buffer): Decoded {
     const cut = endOfLastLine(chunk)
     if (cut === 0) return this.#carry(chunk)
@@ -51,7 +52,7 @@ export class SseDecoder {
       : Either.flatMap(this.#carry(chunk.subarray(cut)), () => decoded)
   }
 
-  /** Ends the body: returns the unfinished last event if its data is complete. */
+  /** Ends the body. Returns the last event if its data is complete but its blank line is missing. */
   end(): ReadonlyArray<SseEvent> {
     const events: Array<SseEvent> = []
     for (const line of this.#takeCarried()
@@ -62,7 +63,7 @@ export class SseDecoder {
     return events.filter(({ data }) => isComplete(data))
   }
 
-  /** Decodes a chunk that is exactly one event of one line (nearly every chunk), without splitting it into lines. */
+  /** Decodes a text that is one event of one line, as nearly every chunk is. Returns undefined for any other text. */
   #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =
       this.#started &&
@@ -132,7 +133,7 @@ export class SseDecoder {
   #tooLarge(): Decoded {
     this.#takeCarried()
     this.#data = undefined
-    return Either.left(new UpstreamFailed({ cause: `an event larger than ${MAX_EVENT_BYTES} bytes` }))
+    return Either.left(new UpstreamFailed({ cause: `the provider sent an event larger than ${MAX_EVENT_BYTES} bytes` }))
   }
 }
 
@@ -142,14 +143,17 @@ const endOfLastLine = (chunk: Buffer): number => {
   return Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR)) + 1
 }
 
-/** Returns the value of a line with this field name; one space after the colon is not part of the value. */
+/**
+ * Returns the value of a line that begins with `field`, or undefined if the name of its field is longer. One space
+ * after the colon is not part of the value.
+ */
 const valueOf = (line: string, field: string): string | undefined => {
   if (line.length === field.length) return ""
   if (line[field.length] !== ":") return undefined
   return line.slice(field.length + (line[field.length + 1] === " " ? 2 : 1))
 }
 
-/** Tells whether the data is complete: JSON in every inference protocol, or the end mark of the chat protocol. */
+/** Returns true if the data is complete, which is JSON in every protocol, or `[DONE]` at the end of a chat stream. */
 const isComplete = (data: string): boolean => {
   if (data === "[DONE]") return true
   try {

@@ -1,7 +1,7 @@
 /**
- * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). For a fault in the request, the
- * client gets the provider's message, redacted. A rate limit is passed on. Every other error is an upstream failure,
- * including an error about the gateway's account or about a route that the provider does not know.
+ * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). If the request is invalid, the
+ * client gets the provider's message in redacted form. A rate limit is passed on to the client. Every other error is an
+ * upstream failure, for example an error about the gateway's account at the provider, or status 404.
  */
 
 import {
@@ -36,14 +36,18 @@ export const refusalOfStatus = (
   }
 }
 
-/** Returns the error in a response or in a part of it, which is the member `error` or an object with type `error`. */
+/**
+ * Returns the error in a 2xx response or in one event of a stream: its member `error`, or the whole object if its type
+ * is `error`. Returns undefined if there is no error.
+ */
 export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => {
   if (response.error !== undefined && response.error !== null) return refusalOfError(response.error)
   return response.object === "error" || response.type === "error" ? refusalOfError(response) : undefined
 }
 
 /**
- * Returns the error for an error object in a 2xx response, by the status or code in it. Its message is not passed on.
+ * Returns the error for an error object in a 2xx response. The status or code in the object selects the error. The
+ * provider's message is not passed on.
  */
 export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)
@@ -60,8 +64,9 @@ export const refusalOfError = (error: unknown): UpstreamRefusal => {
 const REJECTED = "The model does not accept this request. Check its parameters and messages."
 
 /**
- * Messages about the gateway's key or balance, which some providers send with status 400. Only the beginning of the
- * message is matched: a refusal may quote the request, so a client could otherwise make the provider look broken.
+ * Matches messages about the gateway's API key or balance at the provider. Some providers send them with status 400.
+ * Only the beginning of a message is matched: a refusal can quote the request, so a client could otherwise cause an
+ * upstream failure by sending such a message.
  */
 const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low|Billing hard limit has been reached)/
 
@@ -77,7 +82,7 @@ const rejected = (status: number, error: ProviderError, names: ProviderNames): U
 export interface ProviderError {
   readonly message: string
   readonly param: unknown
-  /** Codes and types of the error, from the outermost object to the innermost. */
+  /** Codes and types in the error object, in its inner error and in the whole body; empty for a missing member. */
   readonly codes: ReadonlyArray<string>
 }
 
@@ -105,7 +110,9 @@ const parsed = (body: Buffer): unknown => {
   }
 }
 
-/** Returns the code or type of an error for the log. Other texts are left out, because they can contain an API key. */
+/**
+ * Returns the code or type of an error for the log. Other texts are not logged, because they can contain an API key.
+ */
 const codeForLog = (error: JsonObject | undefined): string => {
   const code = [error?.code, error?.type].find((it) => typeof it === "number" || /^\w{1,64}$/.test(asText(it)))
   return code === undefined ? "" : `: ${code}`
