@@ -17,11 +17,11 @@ afterEach(async () => {
 })
 
 const WORD = "x".repeat(20_000)
-/** More content than the buffers between an upstream and a client can hold. */
+/** The number of words. Together they exceed the buffers between a provider and a client. */
 const WORDS = 3_000
 const CHARACTERS = WORDS * WORD.length
 
-/** A client that reads only on request and keeps only the end of the received text. */
+/** Connects a client whose socket the test can pause. The client stores only the last 200 characters. */
 const aReader = async (port: number) => {
   const { socket } = await RawClient.connect(port)
   const reader = { socket, bytes: 0, end: "" }
@@ -46,10 +46,7 @@ const flooding = async (options: object) => {
   return { upstream, gateway, client }
 }
 
-/**
- * Resolves when a number has not changed for a while. Each check yields to the event loop, so a slow machine only takes
- * longer.
- */
+/** Waits until a number is equal in 30 consecutive checks, at intervals of 5 ms, and returns the number. */
 const settles = async (figure: () => number): Promise<number> => {
   let last = figure()
   for (let checks = 0; checks < 30; checks++) {
@@ -62,7 +59,7 @@ const settles = async (figure: () => number): Promise<number> => {
 }
 
 describe("a client that does not read", () => {
-  it("pauses its provider, and receives and pays for the whole response after it continues", async () => {
+  it("makes the gateway pause the provider; when the client reads again, it receives and pays for the whole response", async () => {
     const { upstream, gateway, client } = await flooding({})
     const request = await upstream.received()
     const sent = await settles(request.sentBytes)
@@ -76,7 +73,7 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("is disconnected after the write timeout, and pays for the part that it took", async () => {
+  it("is disconnected after the write timeout, and pays for the part that its socket has taken", async () => {
     const { upstream, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
     await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)
@@ -87,7 +84,7 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("is disconnected after the write timeout during a whole response", async () => {
+  it("is disconnected after the write timeout even if the response is not a stream", async () => {
     const upstream = await ScriptedUpstream.start()
     upstreams.push(upstream)
     upstream.next(json(completion({ content: [WORD.repeat(WORDS)], usage: usage(1, 1) })))
@@ -102,7 +99,7 @@ describe("a client that does not read", () => {
     expect(client.bytes).toBeLessThan(CHARACTERS)
   })
 
-  it("receives no keepalives while it is blocked", async () => {
+  it("receives no keepalives while earlier writes are pending", async () => {
     const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, tickMillis: 10 })
     const written = await settles(() => gateway.counters.responseBytes)
     await new Promise((resolve) => setTimeout(resolve, 150))
@@ -112,7 +109,7 @@ describe("a client that does not read", () => {
 })
 
 describe("content", () => {
-  /** A response whose socket takes a write only when the test calls `takes`. */
+  /** Creates a response whose socket takes the oldest pending write only when the test calls `takes`. */
   const manualResponse = () => {
     const taken: Array<(error?: Error) => void> = []
     const node = {
@@ -147,7 +144,7 @@ describe("content", () => {
     return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
   }
 
-  it("counts as delivered with each write that the socket takes, and not earlier", () => {
+  it("counts as delivered only once the socket has taken its write", () => {
     const { response, text, write, takes } = manualResponse()
     let done = false
     response.onTaken = () => {
@@ -171,7 +168,7 @@ describe("content", () => {
     ])
   })
 
-  it("does not count as delivered if the socket did not take it", () => {
+  it("does not count as delivered if its write failed", () => {
     const { response, text, write, takes } = manualResponse()
     write("one")
     write("three")

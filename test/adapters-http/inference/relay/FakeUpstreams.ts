@@ -1,5 +1,5 @@
 /**
- * Fake providers. The test itself triggers each event of an exchange.
+ * `FakeUpstreams` replaces the providers in a test. The test itself triggers each event of a provider's response.
  */
 import {
   type UpstreamEvents,
@@ -45,7 +45,7 @@ export class FakeExchange {
 
 export class FakeUpstreams {
   readonly exchanges: Array<FakeExchange> = []
-  /** The errors for the next requests, one per request. */
+  /** The errors with which the next requests fail, one for each request; undefined if the request is sent. */
   readonly refusals: Array<Overloaded | CircuitOpen | UpstreamFailed | undefined> = []
   #waiting: Array<() => void> = []
   #taken = 0
@@ -68,7 +68,7 @@ export class FakeUpstreams {
     }
   })
 
-  /** Waits for the next request that is sent. */
+  /** Returns the next request that the gateway sends, and waits for this request if necessary. */
   async next(): Promise<FakeExchange> {
     for (;;) {
       const exchange = this.exchanges[this.#taken]

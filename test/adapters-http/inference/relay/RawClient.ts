@@ -1,5 +1,6 @@
 /**
- * A client on a bare socket that sends any bytes, records every received byte, and disconnects on request.
+ * `RawClient` is an HTTP client that uses a plain socket. It can send any bytes, stores the received bytes, and can
+ * disconnect at any time.
  */
 import { connect, type Socket } from "node:net"
 import { KEY } from "./TestGateway.ts"
@@ -12,7 +13,7 @@ export interface RawResponse {
 
 export class RawClient {
   readonly socket: Socket
-  /** All received bytes. */
+  /** The received bytes as latin1 text, except responses that {@link RawClient.response} has returned. */
   text = ""
   closed = false
   #changed: Array<() => void> = []
@@ -43,7 +44,7 @@ export class RawClient {
     return this
   }
 
-  /** Sends a whole chat request. */
+  /** Sends a complete chat request. */
   ask(body: object, headers: ReadonlyArray<string> = [`authorization: Bearer ${KEY}`]): this {
     return this.send(chatRequest(JSON.stringify(body), headers))
   }
@@ -52,7 +53,7 @@ export class RawClient {
     const deadline = performance.now() + 8_000
     while (!holds(this)) {
       const millis = deadline - performance.now()
-      if (millis <= 0) throw new Error(`${what} did not come; received: ${this.text.slice(-2_000)}`)
+      if (millis <= 0) throw new Error(`timed out while waiting for ${what}; received: ${this.text.slice(-2_000)}`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, millis)
         this.#changed.push(() => {
@@ -72,7 +73,7 @@ export class RawClient {
     return this.until((client) => client.closed, "the end of the connection")
   }
 
-  /** Returns the next whole response with a content-length, or the bytes received until the connection was closed. */
+  /** Waits for the next complete response and returns it. If the connection is closed earlier, returns all bytes. */
   async response(): Promise<RawResponse> {
     await this.until((client) => client.closed || client.#whole() !== undefined, "a response")
     const end = this.#whole() ?? this.text.length
@@ -85,7 +86,7 @@ export class RawClient {
     this.socket.destroy()
   }
 
-  /** Returns the position of the end of the first response. */
+  /** Returns the position in `text` after the first response; undefined if this response is incomplete. */
   #whole(): number | undefined {
     const headEnd = this.text.indexOf("\r\n\r\n")
     if (headEnd < 0) return undefined
@@ -127,11 +128,11 @@ export const chatRequest = (body: string, headers: ReadonlyArray<string>): strin
     body
   ].join("\r\n")
 
-/** A chat request for the tests' model. */
+/** Returns the body of a chat request for the model `m`. */
 export const hello = (parts: object = {}) => ({ model: "m", messages: [{ role: "user", content: "hi" }], ...parts })
 export const helloStream = hello({ stream: true })
 
-/** Sends a request with fetch, as SDKs do. */
+/** Sends a chat request with `fetch`. */
 export const post = (url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, {
     method: "POST",

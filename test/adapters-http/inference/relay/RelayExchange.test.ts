@@ -24,8 +24,8 @@ const fakeUpstreams = () => {
   return { upstreams, options: { catalog: catalogOf({}), upstreams: upstreams.layer } }
 }
 
-describe("the order of checks", () => {
-  it("is API key, size, format, model, balance, capacity, upstream: only the first error is reported", async () => {
+describe("a request", () => {
+  it("is checked in this order: API key, body size, format, model, balance, provider capacity", async () => {
     const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({ ...options, bodyBytes: 1_000 })
     const { url, journal } = gateway
@@ -48,7 +48,7 @@ describe("the order of checks", () => {
     expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
   })
 
-  it("refuses an API key before the body arrives", async () => {
+  it("without an API key is refused before its body has arrived", async () => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
     client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
@@ -57,7 +57,7 @@ describe("the order of checks", () => {
     client.leave()
   })
 
-  it("sends 100 Continue only after the API key is accepted", async () => {
+  it("gets 100 Continue only after its API key was accepted", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -82,20 +82,24 @@ describe("the order of checks", () => {
 
 describe("the API key in the request headers", () => {
   it.each([
-    ["is accepted if both headers contain the same key", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
+    [
+      "is accepted if authorization and x-api-key contain the same key",
+      [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`],
+      404
+    ],
     ["is accepted if a header is repeated with the same key", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
     ["is refused if a header is repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
     [
-      "is refused if a second authorization header, which Node hides, differs",
+      "is refused if a second authorization header has another value",
       [`authorization: Bearer ${KEY}`, "authorization: Bearer b"],
       401
     ],
     [
-      "is refused beside an authorization header with the Basic scheme",
+      "is refused if the authorization header has the Basic scheme",
       ["authorization: Basic YTpi", `x-api-key: ${KEY}`],
       401
     ],
-    ["is accepted beside an empty authorization header", ["authorization:", `x-api-key: ${KEY}`], 404]
+    ["is accepted if the authorization header is empty", ["authorization:", `x-api-key: ${KEY}`], 404]
   ])("%s", async (_, headers, status) => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
@@ -106,14 +110,14 @@ describe("the API key in the request headers", () => {
 })
 
 describe("a failure", () => {
-  it("in the server is reported as an internal error with the request id of the log line", async () => {
+  it("in the gateway is reported as internal_error, and logged with the request id of the response", async () => {
     const { upstreams, options } = fakeUpstreams()
     const gateway = await startGateway({
       ...options,
       catalog: catalogOf({ baseUrl: "not a url" })
     })
     const pending = post(gateway.url, hello())
-    // The provider's address is not a URL, so reading its host name throws.
+    // The provider's base URL is invalid, so the code that parses its host name throws an exception.
     ;(await upstreams.next()).head(400).end()
     const response = await pending
     expect(await codeOf(response)).toBe("500 internal_error")
@@ -121,7 +125,7 @@ describe("a failure", () => {
     expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
   })
 
-  it("of the token counter settles the delivered part of a stream at its checkpoint", async () => {
+  it("in the token counter causes a stream to be settled at its checkpoint", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(stream(chatFrames({ content: ["one ", "two ", "three"] })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -133,7 +137,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("of the token counter withholds a whole response and charges nothing", async () => {
+  it("in the token counter causes a whole response to be withheld and not charged", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ content: ["hello"] })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -145,7 +149,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("at a provider is logged with its reason and reported without the reason", async () => {
+  it("at a provider is logged with the provider's name, and reported to the client without details", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(errorBody("the accounting of Secret Corp is down"), 500))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -160,7 +164,7 @@ describe("a failure", () => {
 })
 
 describe("a client that disconnects", () => {
-  it("is charged nothing while it waits for a whole response, and the upstream exchange is aborted at once", async () => {
+  it("before a whole response arrives is charged nothing, and the request to the provider is aborted", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -174,7 +178,7 @@ describe("a client that disconnects", () => {
     await upstream.close()
   })
 
-  it("is counted as a disconnect; a refused client is counted by its status", async () => {
+  it("is counted with status 499 and the ending left", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const say = (content: string): Step => event(chunk({ content }))
 
-/** Starts a gateway with one upstream that plays these steps. */
+/** Starts a gateway with one provider that responds with these steps. */
 const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   const upstream = await anUpstream()
   upstream.next(script({ steps }))
@@ -45,7 +45,7 @@ const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
 }
 
 describe("a stream", () => {
-  it("is written as it arrives, ends with its terminator, and is settled with the reported usage", async () => {
+  it("is relayed in order, ends with [DONE], and is settled with the reported usage", async () => {
     const { gateway } = await playing([
       ...chatFrames({ content: ["a", "b"] }).map(event),
       event(usageChunk(usage(5, 2))),
@@ -67,7 +67,7 @@ describe("a stream", () => {
     ])
   })
 
-  it("ends for the client before it is settled", async () => {
+  it("is complete for the client before it is settled", async () => {
     const { gateway } = await playing([say("a"), event(chunk({}, "stop")), done])
     const settling = signal()
     gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
@@ -77,7 +77,7 @@ describe("a stream", () => {
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
   })
 
-  it("is decoded from single bytes, including characters outside ASCII", async () => {
+  it("is decoded correctly from chunks of one byte, even within a UTF-8 character", async () => {
     const frames = [chunk({ content: "grüße" }), chunk({ content: "日本" }), chunk({}, "stop")]
     const { gateway } = await playing([
       inPieces(1, frames.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")),
@@ -86,7 +86,7 @@ describe("a stream", () => {
     expect(contents(await (await post(gateway.url, helloStream)).text())).toEqual(["grüße", "日本"])
   })
 
-  it("is chunked for HTTP/1.1 and not for HTTP/1.0", async () => {
+  it("has no chunked transfer-encoding for an HTTP/1.0 client", async () => {
     const upstream = await anUpstream()
     upstream.always(script({ steps: [say("é"), say("b"), event(chunk({}, "stop")), done] }))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -101,7 +101,7 @@ describe("a stream", () => {
     expect(contents(Buffer.from(old.text, "latin1").toString("utf8"))).toEqual(["é", "b"])
   })
 
-  it("responds to pipelined requests in their order", async () => {
+  it("is sent only after the streams of earlier pipelined requests on the same connection", async () => {
     const upstream = await anUpstream()
     const go = signal()
     upstream.next(
@@ -116,14 +116,14 @@ describe("a stream", () => {
     await (await upstream.received()).over
     expect(client.text).not.toContain("second")
     go.fire()
-    await client.until(({ text }) => text.split("data: [DONE]").length === 3, "both ends")
+    await client.until(({ text }) => text.split("data: [DONE]").length === 3, "the ends of both streams")
     expect(contents(client.text)).toEqual(["first", "second"])
     await eventually(() => gateway.journal.settled.length === 2)
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete", "complete"])
     client.leave()
   })
 
-  it("is delivered even if the provider sends a whole response", async () => {
+  it("is built from a whole response if the provider does not send a stream", async () => {
     const upstream = await anUpstream()
     upstream.next(json(completion({ content: ["whole"], usage: usage(2, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -134,7 +134,7 @@ describe("a stream", () => {
     expect(gateway.journal.settled[0]?.ending).toBe("complete")
   })
 
-  it("waits until the provider closes its stream, so that the connection is reused", async () => {
+  it("waits until the provider closes its stream, so that the next request reuses the provider's connection", async () => {
     const upstream = await anUpstream()
     upstream.always(stream(chatFrames()))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -145,7 +145,7 @@ describe("a stream", () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
   })
 
-  it("ends for the client at its last event, even if the provider does not close its stream", async () => {
+  it("ends for the client after [DONE], even if the provider does not close its stream", async () => {
     const { upstream, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
@@ -156,7 +156,7 @@ describe("a stream", () => {
 })
 
 describe("the delivered content", () => {
-  it.each([0, 1, 2, 3])("is the part that the client took before it disconnected: %i deltas", async (count) => {
+  it.each([0, 1, 2, 3])("is the part that the client received before it disconnected: %i deltas", async (count) => {
     const go = signal()
     const words = ["one", "three", "fiver"].slice(0, count)
     const { upstream, gateway } = await playing([
@@ -179,7 +179,7 @@ describe("the delivered content", () => {
     expect(gateway.counters.deltas).toBe(count)
   })
 
-  it("is the content that was written before the provider's response was cut", async () => {
+  it("is the content that was written before the provider's connection was reset", async () => {
     const { gateway } = await playing([say("one"), say("two"), reset])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"error":{')
@@ -197,7 +197,7 @@ describe("a keepalive", () => {
   const quick = { keepaliveSeconds: 0.06, tickMillis: 10 }
   const heartbeats = (text: string) => text.split(": keepalive\n\n").length - 1
 
-  it("is sent before the first token, which commits the stream, and between tokens", async () => {
+  it("is sent before the first token and between tokens", async () => {
     const first = signal()
     const second = signal()
     const { gateway } = await playing([until(first), say("a"), until(second), event(chunk({}, "stop")), done], quick)
@@ -230,7 +230,7 @@ describe("a keepalive", () => {
     client.leave()
   })
 
-  it("is not sent while tokens flow", async () => {
+  it("is not sent while tokens arrive at shorter intervals than the keepalive interval", async () => {
     const steps = Array.from({ length: 12 }, () => [say("x"), wait(15)]).flat()
     const { gateway } = await playing([...steps, event(chunk({}, "stop")), done], {
       keepaliveSeconds: 0.15,
@@ -240,7 +240,7 @@ describe("a keepalive", () => {
     expect(heartbeats(text)).toBe(0)
   })
 
-  it("rules out another route: a later failure is reported in the stream", async () => {
+  it("prevents the use of another route, so a later failure is reported in the stream", async () => {
     const go = signal()
     const upstream = await anUpstream()
     const other = await anUpstream()
@@ -264,7 +264,7 @@ describe("a stream that is cut", () => {
   it.each([
     ["zero usage in every chunk", usage(0, 0), usage(0, 0)],
     ["only the prompt tokens, in the first chunk", usage(12, 0), undefined],
-    ["a count in the first chunk only", usage(12, 1), undefined]
+    ["prompt and output tokens in the first chunk only", usage(12, 1), undefined]
   ])("is charged for the delivered part if the provider reported %s", async (_, first, later) => {
     const upstream = await anUpstream()
     const chunks = ["a", "b", "c"].map((content, i) => ({ ...chunk({ content }), usage: i === 0 ? first : later }))
@@ -281,12 +281,12 @@ describe("a stream that is cut", () => {
 
 describe("another route", () => {
   it.each([
-    ["is down", json(errorBody("down"), 503)],
+    ["returns status 503", json(errorBody("down"), 503)],
     ["rate-limits the gateway", json(errorBody("slow down"), 429)],
     ["refuses the gateway's API key", json(errorBody("who are you"), 401)],
-    ["closes before its first event", script({ steps: [cut] })],
-    ["ends without content", script({ steps: [done] })],
-    ["begins with an error", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
+    ["closes the connection before its first event", script({ steps: [cut] })],
+    ["ends the stream without content", script({ steps: [done] })],
+    ["sends an error as its first event", script({ steps: [event({ error: { message: "overloaded", type: "x" } })] })]
   ])("is tried if the first provider %s", async (_, failing) => {
     const first = await anUpstream()
     const second = await anUpstream()
@@ -300,7 +300,7 @@ describe("another route", () => {
     expect(second.requests[0]?.json()).toMatchObject({ model: "m-1" })
   })
 
-  it("does not charge the usage that the first provider reported", async () => {
+  it("is charged without the usage that the first provider reported", async () => {
     const first = await anUpstream()
     const second = await anUpstream()
     const limited = { error: { message: "slow down", code: 429, type: "rate_limit_error" } }
@@ -322,8 +322,8 @@ describe("another route", () => {
   })
 
   it.each([
-    ["rejects the request", json(errorBody("too long"), 400), 400],
-    ["says the request is too large", json(errorBody("too large"), 413), 413]
+    ["rejects the request as invalid", json(errorBody("too long"), 400), 400],
+    ["rejects the request as too large", json(errorBody("too large"), 413), 413]
   ])("is not tried if the first provider %s", async (_, refusal, status) => {
     const first = await anUpstream()
     const second = await anUpstream()
@@ -344,7 +344,7 @@ describe("another route", () => {
     expect(second.requests).toEqual([])
   })
 
-  it("may fail too: the response is then an error with the status of that error", async () => {
+  it("can fail as well; the client then receives status 502 and a JSON error", async () => {
     const first = await anUpstream()
     const second = await anUpstream()
     first.next(script({ steps: [done] }))
@@ -369,13 +369,13 @@ describe("a timeout", () => {
     return { upstreams, gateway }
   }
 
-  it("expires before the first byte, and no other route is tried, because the request may be billed", async () => {
+  it("for the first byte fails the request without another route, because the provider may bill the request", async () => {
     const { upstreams, gateway } = await timed({ firstByteMillis: 40 })
     const response = await post(gateway.url, helloStream)
     expect([response.status, upstreams.exchanges.map(({ verdict }) => verdict)]).toEqual([502, ["failed"]])
   })
 
-  it("expires between events; SSE comments do not reset it", async () => {
+  it("for silence between events is not reset by SSE comments", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 60 })
     const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
@@ -387,7 +387,7 @@ describe("a timeout", () => {
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("expires for the whole response, even while events arrive", async () => {
+  it("for the whole response expires even while events arrive", async () => {
     const { upstreams, gateway } = await timed({ totalMillis: 80 })
     const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
@@ -397,7 +397,7 @@ describe("a timeout", () => {
     expect(exchange.verdict).toBe("failed")
   })
 
-  it("expires for a refusal whose text does not arrive: its status suffices", async () => {
+  it("for the body of a refusal expires; the client then receives the error for the refusal's status", async () => {
     const { upstreams, gateway } = await timed({ idleMillis: 40 })
     const pending = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(400)

@@ -1,7 +1,6 @@
 /**
- * A gateway on its own port, with sockets to local providers and a ledger that only records its calls.
- *
- * A test that closes the gateway checks that no request, stream, exchange or reserved byte remains.
+ * `startGateway` starts a gateway on a free port, with connections to local providers and a ledger that only records
+ * its calls. Every test must stop its gateways with `closeGateways`, which returns the resources that are still in use.
  */
 
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
@@ -43,13 +42,13 @@ export const KEY = "tg_the_good_key"
 export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
-  /** The error that refuses the next admissions; undefined: the admissions succeed. */
+  /** The error with which the next admissions fail; undefined if they succeed. */
   refusal: InsufficientBalance | Overloaded | undefined
-  /** Runs before the measurement of a settlement that the request waits for. */
+  /** An effect that runs before each settlement for which a response waits. */
   beforeSettling: Effect.Effect<void> = Effect.void
-  /** Runs before a local token count, which a settlement without reported usage waits for. */
+  /** An effect that runs before each local token count. */
   beforeCounting: Effect.Effect<void> = Effect.void
-  /** True if another node considered this node dead and settled its requests. */
+  /** True if another node has settled the requests, because it considered this node dead. */
   settledByOtherNode = false
   reachable = true
 }
@@ -105,7 +104,7 @@ const database = (journal: Journal) =>
     migrate: Effect.die("not called in this test")
   })
 
-/** A token counter with one token per character. */
+/** Returns a token counter that counts each character as one token. */
 const counter = (journal: Journal) =>
   Layer.succeed(TokenCounter, { count: (text) => Effect.as(journal.beforeCounting, Tokens.fromCount(text.length)) })
 
@@ -127,7 +126,7 @@ export const aModel = (parts: Partial<Model> = {}): Model => ({
   ...parts
 })
 
-/** A catalog with the model `m` and one route per provider, in this order of priority. */
+/** Returns a catalog with the model `m`. It has one route for each provider; earlier providers have priority. */
 export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`provider-${i}`), ...provider }))
   const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))
@@ -153,7 +152,7 @@ export interface TestGateway {
   readonly counters: RelayMetrics.RelayCounters
   readonly inFlight: InFlight.InFlightRequests
   readonly logged: Array<string>
-  /** Stops the gateway like a server and waits until it has stopped. */
+  /** Drains the gateway and waits until it has stopped. */
   readonly close: () => Promise<void>
 }
 
@@ -236,7 +235,7 @@ export const startGateway = async ({
   return gateway
 }
 
-/** Closes every gateway of the test, and returns the resources that each still holds. Used in `afterEach`. */
+/** Stops every gateway of the test, and returns the number of resources that each gateway still uses. */
 export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
   const remaining: Array<unknown> = []
   closed = open.splice(0)
@@ -250,15 +249,15 @@ export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
 
 let closed: ReadonlyArray<TestGateway> = []
 
-/** The result of {@link closeGateways} if no resource remains. */
+/** Returns the expected result of {@link closeGateways}: each gateway uses no resources. */
 export const nothingLeft = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
-/** Resolves when the condition holds. */
+/** Waits until the condition is true. Fails after 10 seconds with an error that contains `what`. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
   const deadline = performance.now() + 10_000
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come to hold`)
+    if (performance.now() > deadline) throw new Error(`timed out while waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

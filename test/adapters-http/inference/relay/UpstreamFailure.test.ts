@@ -13,14 +13,14 @@ const rows = [
 
 describe("the usage of an unusable response", () => {
   for (const { response, protocol } of rows) {
-    it(`is read if the provider reports it (${protocol.protocol})`, () => {
+    it(`is read from a response in the ${protocol.protocol} protocol`, () => {
       expect(usageIn(protocol, Buffer.from(JSON.stringify(response)))).toMatchObject({
         prompt: { input: 7n },
         output: 3n
       })
     })
 
-    it(`is unreported if the body contains no usage (${protocol.protocol})`, () => {
+    it(`is unreported if a response in the ${protocol.protocol} protocol contains no usage`, () => {
       for (const body of ["", "null", "[]", "<html>", JSON.stringify({ ...response, usage: undefined })]) {
         expect(usageIn(protocol, Buffer.from(body))).toEqual(unreported)
       }

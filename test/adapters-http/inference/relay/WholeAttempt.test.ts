@@ -24,7 +24,7 @@ const respond = (exchange: FakeExchange) => {
   exchange.end()
 }
 
-describe("a whole response", () => {
+describe("a whole response (not a stream)", () => {
   it("is settled before it is written", async () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
@@ -65,7 +65,7 @@ describe("a whole response", () => {
     ])
   })
 
-  it("is not delivered if another server has settled its request as not delivered", async () => {
+  it("is not delivered if another node has settled the request as not delivered", async () => {
     const { upstreams, gateway } = await start()
     gateway.journal.settledByOtherNode = true
     const client = (await RawClient.connect(gateway.port)).ask(hello())
@@ -80,7 +80,7 @@ describe("a whole response", () => {
     client.leave()
   })
 
-  it("may arrive in chunks of any size", async () => {
+  it("is relayed even if it arrives in chunks of one character", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -95,20 +95,17 @@ describe("a whole response", () => {
     ["an HTML page", "text/html", "<html>busy</html>"],
     ["a truncated body", "application/json", whole.slice(0, -10)],
     ["an empty body", "application/json", ""]
-  ])(
-    "cannot be %s: the attempt fails without another route, because the response may be billed",
-    async (_, type, body) => {
-      const { upstreams, gateway } = await start()
-      const response = post(gateway.url, hello())
-      const exchange = (await upstreams.next()).head(200, type)
-      exchange.data(body)
-      exchange.end()
-      expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
-    }
-  )
+  ])("fails without another route if it is %s, because the provider may bill the response", async (_, type, body) => {
+    const { upstreams, gateway } = await start()
+    const response = post(gateway.url, hello())
+    const exchange = (await upstreams.next()).head(200, type)
+    exchange.data(body)
+    exchange.end()
+    expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
+  })
 
   it.each([false, true])(
-    "is charged to no customer if it has no content, and its usage is recorded (streamed: %s)",
+    "without content is recorded with its usage but not charged (client requested a stream: %s)",
     async (streamed) => {
       const { upstreams, gateway } = await start()
       const response = post(gateway.url, hello({ stream: streamed }))
@@ -126,7 +123,7 @@ describe("a whole response", () => {
     }
   )
 
-  it("is not requested from another route after it was cut", async () => {
+  it("is not requested from another route after the connection was reset", async () => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -135,7 +132,7 @@ describe("a whole response", () => {
     expect([(await response).status, exchange.verdict, upstreams.exchanges.length]).toEqual([502, "failed", 1])
   })
 
-  it("has a maximum size", async () => {
+  it("fails if it exceeds the maximum size", async () => {
     const { upstreams, gateway } = await start({ responseBytes: 1_000 })
     const response = post(gateway.url, hello())
     const exchange = (await upstreams.next()).head(200)
@@ -185,8 +182,10 @@ describe("the verdict on a provider", () => {
     await eventually(() => exchange.verdict !== undefined)
     expect(exchange.verdict).toBe("undecided")
   })
+})
 
-  it("does not exist if nothing was sent: the client gets the most informative refusal", async () => {
+describe("an attempt that sends nothing", () => {
+  it("is followed by the next route; if every route fails, the client gets the most informative error", async () => {
     const { upstreams, gateway } = await start()
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new CircuitOpen({ retryAfterSeconds: 9 }))
     upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }), new CircuitOpen({ retryAfterSeconds: 9 }))

@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/chat/completions` for the OpenAPI document. The relay serves the route. It also passes on
- * JSON members that are not declared here.
+ * This file declares `POST /v1/chat/completions` for the OpenAPI document. The relay serves the route. It also passes
+ * on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -72,9 +72,9 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is sent " +
-    "after every 15 seconds without output. A failure after the first byte is reported by a `data:` line with an " +
-    "`error` object; in this case no `[DONE]` follows.",
+    "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is " +
+    "sent after every 15 seconds without output. A failure after the first byte is reported by a `data:` line with " +
+    "an `error` object; in this case no `[DONE]` follows.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',

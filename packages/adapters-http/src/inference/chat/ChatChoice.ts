@@ -70,8 +70,8 @@ const isEmpty = (delta: JsonObject): boolean => {
 const MAX_REMEMBERED_CALLS = 1_000
 
 /**
- * Completes the tool-call deltas of one choice. Clients use `index` to join the deltas of a call, and require a `type` in
- * the first delta of a call. Some providers omit the `index` or the `type`.
+ * Completes the tool-call deltas of one choice. Clients use `index` to join the deltas of a call, and require a `type`
+ * in the first delta of a call. Some providers omit the `index` or the `type`.
  */
 class ToolCallDeltas {
   readonly #indexOfId = new Map<string, number>()

@@ -57,8 +57,8 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
   })
 
 /**
- * Returns the request body for a provider. Only `model` and `stream_options.include_usage` are changed. A stream is always
- * requested with a usage report, because the settlement uses the reported usage.
+ * Returns the request body for a provider. Only `model` and `stream_options.include_usage` are changed. A stream is
+ * always requested with a usage report, because the settlement uses the reported usage.
  */
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members

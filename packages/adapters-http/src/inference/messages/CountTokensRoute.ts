@@ -32,8 +32,8 @@ import { withUpstreamModel } from "../relay/UpstreamRequestParts.ts"
 import { type MessagesRequest, messagesHeadersFor, readCountRequest } from "./MessagesRequest.ts"
 
 /**
- * The maximum number of concurrent count requests to providers. Counts are free, so they must not use up the connections
- * that charged requests need.
+ * The maximum number of concurrent count requests to providers. Counts are free, so they must not use up the
+ * connections that charged requests need.
  */
 const MAX_CONCURRENT_COUNTS = 16
 

@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/messages` and `POST /v1/messages/count_tokens` for the OpenAPI document. Both routes also
- * pass on JSON members that are not declared here.
+ * This file declares `POST /v1/messages` and `POST /v1/messages/count_tokens` for the OpenAPI document. Both routes
+ * also pass on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -99,9 +99,9 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
     OpenApi.annotations({
       summary: "Create a message in Anthropic's protocol",
       description:
-        "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to the Token Plan " +
-        "for the model first, then to the pay-as-you-go balance. A stream is charged only for the content that was " +
-        "delivered.",
+        "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to " +
+        "the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged only for the " +
+        "content that was delivered.",
       override: requiresApiKey,
       transform: stream
     })

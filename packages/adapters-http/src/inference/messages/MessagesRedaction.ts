@@ -1,8 +1,8 @@
 /**
  * These functions remove everything that identifies the provider from messages and their stream events
- * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids, and the JSON members that
- * every protocol hides. If a function changes nothing, it returns the same object, so that the caller can pass on the
- * original bytes.
+ * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids, and the JSON members
+ * that every protocol hides. If a function changes nothing, it returns the same object, so that the caller can pass on
+ * the original bytes.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -88,8 +88,9 @@ const withMember = (object: JsonObject, name: string, value: unknown): JsonObjec
   object[name] === value ? object : { ...object, [name]: value }
 
 /**
- * Removes the cloud platform's mark from an id, for example `toolu_bdrk_01` becomes `toolu_01`. Ids remain unique without
- * the mark. Clients send the id of a tool call back with its result, and both ids lose the mark in the same way.
+ * Removes the cloud platform's mark from an id, for example `toolu_bdrk_01` becomes `toolu_01`. Ids remain unique
+ * without the mark. Clients send the id of a tool call back with its result, and both ids lose the mark in the same
+ * way.
  */
 const plainId = (id: string): string => id.replace(PLATFORM_MARK, "$1_")
 

@@ -62,15 +62,17 @@ const read = (
   })
 
 /**
- * Refuses a request that selects a second model, as a fallback or as an advisor. The provider would run the second model
- * and charge the gateway for it, but the customer would be charged the price of the first model.
+ * Refuses a request that selects a second model, as a fallback or as an advisor. The provider would run the second
+ * model and charge the gateway for it, but the customer would be charged the price of the first model.
  */
 const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
   return tools !== undefined && hasAdvisor(body.subarray(tools.start, tools.end)) ? namesOtherModel("tools") : undefined
 }
 
-/** Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if their bytes may contain it. */
+/**
+ * Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if their bytes may contain it.
+ */
 const hasAdvisor = (tools: Buffer): boolean =>
   (tools.includes("advisor_") || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asText(asObject(tool)?.type).startsWith("advisor_"))

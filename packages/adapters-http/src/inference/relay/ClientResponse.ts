@@ -89,7 +89,8 @@ export class ClientResponse {
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // Node's `end` also accepts a callback, but calls it even if the socket was destroyed before it took the last write.
+    // Node's `end` also accepts a callback, but calls it even if the socket was destroyed before it took the last
+    // write.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()

@@ -1,6 +1,6 @@
 /**
- * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from the
- * provider leads to at most one write. Content counts as delivered once the client's socket has taken its write.
+ * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from
+ * the provider leads to at most one write. Content counts as delivered once the client's socket has taken its write.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  */
@@ -31,7 +31,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   readonly #decoder = new SseDecoder()
   /** True once something has arrived for which the provider could bill us. */
   #touched = false
-  /** The `performance.now()` time at which the client's stream was complete. The provider may close its stream later. */
+  /**
+   * The `performance.now()` time at which the client's stream was complete. The provider may close its stream later.
+   */
   #completedAtMillis: number | undefined
 
   constructor(
@@ -56,8 +58,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected phaseAfter(head: UpstreamHead): "streaming" | "collecting" {
-    // Some providers declare a wrong content type for event streams, so each type except JSON is read as a stream. A body
-    // without events fails as an empty stream.
+    // Some providers declare a wrong content type for event streams, so each type except JSON is read as a stream. A
+    // body without events fails as an empty stream.
     return JSON_TYPE.test(head.contentType) ? "collecting" : "streaming"
   }
 

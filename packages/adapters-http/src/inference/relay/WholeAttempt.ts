@@ -1,6 +1,6 @@
 /**
- * `WholeAttempt` reads a response that is not a stream, translates it and passes it to the use case. The use case settles
- * the request before the response is written.
+ * `WholeAttempt` reads a response that is not a stream, translates it and passes it to the use case. The use case
+ * settles the request before the response is written.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"

@@ -78,9 +78,9 @@ const response = (status: string, rest: string): string =>
 
 const stream = withEventStream({
   description:
-    "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` or " +
-    "`response.incomplete`. A comment is sent after every 15 seconds without output. A failure after the first byte is " +
-    "reported by a `response.failed` event, then by an `error` event.",
+    "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` " +
+    "or `response.incomplete`. A comment is sent after every 15 seconds without output. A failure after the first " +
+    "byte is reported by a `response.failed` event, then by an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
     event(

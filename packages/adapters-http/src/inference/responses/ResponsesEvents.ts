@@ -1,6 +1,6 @@
 /**
- * These functions encode the events of a responses stream as frames. They also convert a whole response to events, for a
- * client that requested a stream.
+ * These functions encode the events of a responses stream as frames. They also convert a whole response to events, for
+ * a client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 

@@ -1,6 +1,6 @@
 /**
- * These functions rewrite a provider's whole response (not a stream) for the client: as a JSON body, or as the events of
- * a stream if the client requested a stream.
+ * These functions rewrite a provider's whole response (not a stream) for the client: as a JSON body, or as the events
+ * of a stream if the client requested a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
