@@ -12,20 +12,20 @@ import * as TestDatabase from "../support/TestDatabase.ts"
 export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 export const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-/** A migrated database, in DATABASE_URL of this process. */
+/** Provides a migrated database, and sets DATABASE_URL of this process to its URL. */
 export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, ({ url }) => useDatabase(url))).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 
-/** Sets the database of this process. Each test file sets its own. */
+/** Sets the database that commands in this process use. Each test file uses a different database. */
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
-  // A payment simulator that happens to run on this machine is not used.
+  // The commands must not use a payment simulator that a developer runs on this machine.
   process.env.PAYMENTS_SIMULATOR = "off"
 }
 
-/** The audit log, oldest first. */
+/** Reads the audit log, oldest entry first. */
 export const audited = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ actor: string; action: string; reason: string; detail: unknown }>`
@@ -38,10 +38,10 @@ export interface Printed {
   readonly stderr: string
 }
 
-/** The one document that `--json` prints. */
+/** Parses the JSON document that a command prints with `--json`. */
 export const documentOf = ({ stdout }: Printed): unknown => JSON.parse(stdout)
 
-/** Runs a command in this process and keeps its output. The environment is `process.env`. */
+/** Runs a command in this process and returns its output. The command reads `process.env`. */
 export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed> =>
   Effect.gen(function* () {
     const out: Array<string> = []
@@ -65,7 +65,7 @@ export interface Running {
 
 const MAIN = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url))
 
-/** Runs a command in a separate process; its stdin is not a terminal. */
+/** Starts a command in a separate process, whose stdin is not a terminal. */
 export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
   const child = spawn(process.execPath, ["--conditions=source", "--import", "tsx", MAIN, ...args], {
     env: { PATH: process.env.PATH, ...environment },

@@ -2,11 +2,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { documentOf, tollgate, useDatabase } from "./CommandLine.ts"
 
-describe("a command line", () => {
-  // No command here may reach a database.
+describe("the command line", () => {
+  // No server listens on this port: these tests need no database.
   useDatabase("postgres://unused@127.0.0.1:1/nowhere")
 
-  it.live("shows every command without arguments, and the named one with --help", () =>
+  it.live("lists all commands if it is empty, and shows the help of the named command if it has --help", () =>
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
@@ -27,7 +27,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("prints help within 100 columns and without the options of @effect/cli", () =>
+  it.live("prints help in at most 100 columns, and omits the options of @effect/cli", () =>
     Effect.gen(function* () {
       for (const words of [[], ["payg", "credit"], ["keys", "create"], ["catalog"]]) {
         const { stdout } = yield* tollgate(...words, "--help")
@@ -38,7 +38,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("shows the version", () =>
+  it.live("prints the version for --version", () =>
     Effect.gen(function* () {
       expect((yield* tollgate("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     })
@@ -76,7 +76,7 @@ describe("a command line", () => {
     })
   )
 
-  it.live("reports unusable environment variables without their values", () =>
+  it.live("names environment variables with unusable values, but does not print the values", () =>
     Effect.gen(function* () {
       const kept = { ...process.env }
       Object.assign(process.env, { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" })
@@ -98,7 +98,7 @@ describe("a command line", () => {
   it.live("accepts options before and after its arguments", () =>
     Effect.gen(function* () {
       for (const line of ["users show --json ada@example.com", "users show ada@example.com --json"]) {
-        // As far as the database: the line was understood.
+        // The command was parsed, because it failed only at the database.
         expect(documentOf(yield* tollgate(...line.split(" ")))).toMatchObject({
           error: { code: "database_unreachable" }
         })

@@ -26,39 +26,39 @@ const aDirectory = Effect.acquireRelease(
 
 // A process takes one or two seconds to start, and longer while many tests run.
 describe("tollgate as a process", { timeout: 60_000 }, () => {
-  it.scopedLive(
-    "prints one document on stdout and moves money once, also when two processes run the same command",
-    () =>
-      Effect.gen(function* () {
-        const database = yield* TestDatabase.make()
-        const environment = { DATABASE_URL: database.url }
-        const created = yield* start(environment, "users", "create", "ada@example.com", "--json").printed
-        expect(created).toMatchObject({ code: 0, stderr: "" })
-        expect(documentOf(created)).toMatchObject({ email: "ada@example.com" })
+  it.scopedLive("prints one JSON document on stdout, and credits once when two processes run the same command", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      const environment = { DATABASE_URL: database.url }
+      const created = yield* start(environment, "users", "create", "ada@example.com", "--json").printed
+      expect(created).toMatchObject({ code: 0, stderr: "" })
+      expect(documentOf(created)).toMatchObject({ email: "ada@example.com" })
 
-        const credit = "payg credit --user ada@example.com --usd-micro 7 --operation-id x --reason y --json".split(" ")
-        const both = [start(environment, ...credit), start(environment, ...credit)]
-        const printed = yield* Effect.all(both.map((running) => running.printed))
-        const applied = printed.map((one) => documentOf(one) as { already_applied: boolean; payg: { balance: string } })
-        expect(printed.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
-          { code: 0, stderr: "" },
-          { code: 0, stderr: "" }
-        ])
-        expect(applied.map(({ already_applied }) => already_applied).sort()).toEqual([false, true])
-        expect(applied.map(({ payg }) => payg.balance)).toEqual(["0.000007", "0.000007"])
-      })
+      const credit = "payg credit --user ada@example.com --usd-micro 7 --operation-id x --reason y --json".split(" ")
+      const both = [start(environment, ...credit), start(environment, ...credit)]
+      const printed = yield* Effect.all(both.map((running) => running.printed))
+      const applied = printed.map((one) => documentOf(one) as { already_applied: boolean; payg: { balance: string } })
+      expect(printed.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+        { code: 0, stderr: "" },
+        { code: 0, stderr: "" }
+      ])
+      expect(applied.map(({ already_applied }) => already_applied).sort()).toEqual([false, true])
+      expect(applied.map(({ payg }) => payg.balance)).toEqual(["0.000007", "0.000007"])
+    })
   )
 
-  it.scopedLive("exits with 3 for a refusal, and with 2 for a confirmation without a terminal", () =>
-    Effect.gen(function* () {
-      const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
-      const [refused, unanswered] = yield* Effect.all([
-        start(environment, "users", "show", "unknown@example.com").printed,
-        start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
-      ])
-      expect(refused).toMatchObject({ code: 3, stdout: "" })
-      expect(unanswered).toMatchObject({ code: 2, stdout: "" })
-    })
+  it.scopedLive(
+    "exits with 3 when a business rule refuses the command, and with 2 when it cannot ask for confirmation",
+    () =>
+      Effect.gen(function* () {
+        const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
+        const [refused, unanswered] = yield* Effect.all([
+          start(environment, "users", "show", "unknown@example.com").printed,
+          start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
+        ])
+        expect(refused).toMatchObject({ code: 3, stdout: "" })
+        expect(unanswered).toMatchObject({ code: 2, stdout: "" })
+      })
   )
 
   it.scopedLive("leaves no statement running in the database after Ctrl-C", () =>
@@ -82,30 +82,32 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive("starts or joins the embedded Postgres of DATA_DIR, and leaves it stopped or running as before", () =>
-    Effect.gen(function* () {
-      const directory = yield* aDirectory
-      const environment = { DATA_DIR: directory }
-      // Alone: the command prepares it, uses it and stops it.
-      const created = yield* start(environment, "users", "create", "ada@example.com").printed
-      expect(created.code, created.stderr).toBe(0)
-      expect(created.stderr).toBe(
-        `Applied migrations to the embedded Postgres: ${migrations.map(({ name }) => name).join(", ")}\n`
-      )
-      expect(readdirSync(directory)).toEqual(["postgres"])
+  it.scopedLive(
+    "starts and stops the embedded Postgres in DATA_DIR, or joins a running one and leaves it running",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* aDirectory
+        const environment = { DATA_DIR: directory }
+        // No other process runs Postgres, so the command starts, migrates and stops it.
+        const created = yield* start(environment, "users", "create", "ada@example.com").printed
+        expect(created.code, created.stderr).toBe(0)
+        expect(created.stderr).toBe(
+          `Applied migrations to the embedded Postgres: ${migrations.map(({ name }) => name).join(", ")}\n`
+        )
+        expect(readdirSync(directory)).toEqual(["postgres"])
 
-      // Joined: another process already runs it and uses it afterwards.
-      const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
-      expect(running.joined).toBe(false)
-      const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
-        .printed
-      expect(key.code, key.stderr).toBe(0)
-      const { secret } = documentOf(key) as { secret: string }
-      expect(secret).toMatch(/^tg_/)
-      expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
-      const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
-      const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
-      expect(rows).toEqual([{ name: "x" }])
-    })
+        // This process runs Postgres, so the command joins it and must not stop it.
+        const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
+        expect(running.joined).toBe(false)
+        const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
+          .printed
+        expect(key.code, key.stderr).toBe(0)
+        const { secret } = documentOf(key) as { secret: string }
+        expect(secret).toMatch(/^tg_/)
+        expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
+        const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
+        const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
+        expect(rows).toEqual([{ name: "x" }])
+      })
   )
 })

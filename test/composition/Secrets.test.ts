@@ -22,7 +22,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is readable by its owner only, and is not printed", () =>
+  it.effect("can be read only by its owner, and is not printed", () =>
     Effect.gen(function* () {
       const secret = yield* readOrCreate(directory, "key-pepper")
       expect(statSync(join(directory, "key-pepper")).mode & 0o777).toBe(0o600)
@@ -30,14 +30,14 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("differs from the secret of another name", () =>
+  it.effect("differs for each name", () =>
     Effect.gen(function* () {
       const pepper = yield* readOrCreate(directory, "key-pepper")
       expect(Redacted.value(yield* readOrCreate(directory, "jwt-secret"))).not.toBe(Redacted.value(pepper))
     })
   )
 
-  it.effect("is reported when damaged, and not changed", () =>
+  it.effect("is reported, but not replaced, when its file is damaged", () =>
     Effect.gen(function* () {
       yield* readOrCreate(directory, "key-pepper")
       const path = join(directory, "key-pepper")
@@ -49,7 +49,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is reported with its path when it cannot be stored", () =>
+  it.effect("is reported with its path when its file cannot be created", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(readOrCreate("/dev/null/data", "key-pepper"))
       expect(failure.message).toContain("/dev/null/data/key-pepper")

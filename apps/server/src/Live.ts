@@ -1,5 +1,5 @@
 /**
- * Builds the server on top of its ports: the public listener, the metrics listener and the background tasks.
+ * Builds the server from the ports of the application.
  */
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
@@ -21,7 +21,7 @@ import * as Metrics from "./Metrics.ts"
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** Returns the settings that contain the service name. */
+/** Provides the settings that contain the service name. */
 const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
   Layer.merge(
     Layer.succeed(ServiceTitle, SERVICE_NAME),
@@ -41,13 +41,13 @@ const listener = (config: ServerConfig) =>
     Layer.mapError(
       (error) =>
         new StartFailed({
-          message: `${config.HOST}:${config.PORT} cannot be listened on (${rootMessageOf(error)}); set HOST or PORT`
+          message: `cannot listen on ${config.HOST}:${config.PORT} (${rootMessageOf(error)}); set HOST or PORT`
         })
     ),
     Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(serviceName(config)))),
     Layer.provide(InFlight.layer)
   )
 
-/** Builds a node: the public port, the metrics port and the background tasks. */
+/** Builds the server: the public listener, the metrics listener and the background tasks. */
 export const server = (config: ServerConfig) =>
   Layer.merge(listener(config), Metrics.layer(config.METRICS_PORT)).pipe(Layer.provide(backgroundTasks(config)))

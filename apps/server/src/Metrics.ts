@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 
-/** Listens on `port`. If the port is in use, the node logs a warning and runs without metrics. */
+/** Serves the metrics on `port`. If the port cannot be used, the node logs a warning and runs without metrics. */
 export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | InferenceLedger> =>
   Layer.scopedDiscard(
     Effect.gen(function* () {
@@ -22,13 +22,23 @@ export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | In
       gauge(
         registry,
         "tollgate_open_requests",
-        "Requests that have not ended, including their settlement.",
+        "Requests that are running or whose settlement is not complete.",
         () => counters.openRequests
       )
-      gauge(registry, "tollgate_open_streams", "Event streams open to clients.", () => counters.openStreams)
-      gauge(registry, "tollgate_open_exchanges", "Open exchanges with providers.", () => counters.openExchanges)
+      gauge(registry, "tollgate_open_streams", "Open event streams to clients.", () => counters.openStreams)
+      gauge(
+        registry,
+        "tollgate_open_exchanges",
+        "Open exchanges (request and response) with providers.",
+        () => counters.openExchanges
+      )
       gauge(registry, "tollgate_request_body_bytes", "Bytes of request bodies in memory.", () => counters.bodyBytes)
-      gauge(registry, "tollgate_image_bytes", "Bytes of images and image forms in memory.", () => counters.imageBytes)
+      gauge(
+        registry,
+        "tollgate_image_bytes",
+        "Bytes of images and of image request forms in memory.",
+        () => counters.imageBytes
+      )
       counter(
         registry,
         "tollgate_answer_bytes_total",
@@ -72,7 +82,7 @@ const countRequests = (registry: Registry, counters: RelayCounters) => {
   const registers = [registry]
   new Counter({
     name: "tollgate_requests_total",
-    help: "Relayed requests that ended, by protocol, response status and ending.",
+    help: "Inference requests that ended, by protocol, response status and ending.",
     labelNames: ["protocol", "status", "ending"],
     registers,
     collect() {
@@ -82,8 +92,14 @@ const countRequests = (registry: Registry, counters: RelayCounters) => {
   })
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, labelNames: ["protocol"], buckets: DURATIONS, registers })
-  const duration = histogram("tollgate_request_duration_seconds", "From the acceptance of a request to its settlement.")
-  const ttft = histogram("tollgate_time_to_first_token_seconds", "From the acceptance of a request to its first delta.")
+  const duration = histogram(
+    "tollgate_request_duration_seconds",
+    "Seconds from the acceptance of a request to its settlement."
+  )
+  const ttft = histogram(
+    "tollgate_time_to_first_token_seconds",
+    "Seconds from the acceptance of a request to its first delta."
+  )
   counters.onFinished = ({ durationMillis, protocol, ttftMillis }) => {
     duration.observe({ protocol }, durationMillis / 1_000)
     if (ttftMillis !== undefined) ttft.observe({ protocol }, ttftMillis / 1_000)
@@ -98,16 +114,21 @@ const countLedger = (registry: Registry, load: () => LedgerLoad) => {
     () => load().waitingAdmissions
   )
   gauge(registry, "tollgate_ledger_unsettled", "Settlements that are not durable yet.", () => load().unsettled)
-  counter(registry, "tollgate_ledger_transactions_total", "Transactions of the ledger.", () => load().transactions)
+  counter(
+    registry,
+    "tollgate_ledger_transactions_total",
+    "Database transactions of the ledger.",
+    () => load().transactions
+  )
   counter(
     registry,
     "tollgate_ledger_transaction_seconds_total",
-    "Total duration of the transactions of the ledger.",
+    "Total duration, in seconds, of the database transactions of the ledger.",
     () => load().transactionMillis / 1_000
   )
 }
 
-/** Registers a gauge that reads a value from another module. */
+/** Registers a gauge that calls `value` each time the metrics are read. */
 const gauge = (registry: Registry, name: string, help: string, value: () => number) =>
   new Gauge({
     name,

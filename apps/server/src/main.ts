@@ -1,5 +1,5 @@
 /**
- * Runs the server process: reads the configuration, builds the ports and the server, and logs the URL.
+ * Runs the server process: reads the configuration, builds the ports and the server, and logs the server's URL.
  */
 import { setFlagsFromString } from "node:v8"
 import { defaultTeardown } from "@effect/platform/Runtime"
@@ -21,17 +21,17 @@ import * as Live from "./Live.ts"
 import * as Telemetry from "./Telemetry.ts"
 
 // V8 pretenures arrays that fibers allocate: it puts them into the old generation, where only a full collection frees
-// them and everything they reference. These arrays are short-lived, so this flag saves a third of the collection time.
+// them and everything they reference. These arrays are short-lived, so this flag saves a third of the time for garbage collection.
 setFlagsFromString("--no-allocation-site-pretenuring")
 
-/** Returns the API key of a provider. The catalog names the environment variable that holds it. */
+/** Returns a function from the name of an environment variable, which the catalog states, to a provider's API key. */
 const providerKeys = (config: ServerConfig) => (name: string) => {
   const value = process.env[name]
   if (value !== undefined && value !== "") return Redacted.make(value)
   return config.demo && name === DEMO_KEY_ENV ? Redacted.make("simulated") : undefined
 }
 
-/** Returns the ports for the configured database and payment providers, or for their development replacements. */
+/** Builds the ports, with the configured database and payment providers or their replacements for development. */
 const ports = (config: ServerConfig) =>
   gatewayPorts(config, {
     providerKeys: providerKeys(config),
@@ -53,7 +53,7 @@ const serve = (config: ServerConfig) =>
     yield* Effect.logInfo(`serving on ${baseUrl}`)
     if (printBanner !== undefined) yield* printBanner(baseUrl)
     yield* Effect.forkScoped(logPaymentProviders)
-    // A node cannot serve without its database: the process ends, so that a supervisor can restart it.
+    // A server cannot work without its database: the process ends, so that a supervisor can restart it.
     return yield* Effect.flatMap(PostgresProcess, ({ lost }) => lost)
   })
 

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { StartFailed } from "./StartFailed.ts"
 
-/** Applies a catalog, and waits until this process serves from it. */
+/** Applies a catalog, and waits until the catalog in the memory of this process has the new version. */
 export const applyCatalog = (terms: CatalogTerms, operator: Operator) =>
   Effect.gen(function* () {
     const change = yield* (yield* Catalogs).apply(terms, operator)
@@ -21,10 +21,10 @@ export const applyCatalog = (terms: CatalogTerms, operator: Operator) =>
     yield* Effect.logInfo("catalog applied", change)
   })
 
-/** Applies the catalog file that CATALOG_FILE names. */
+/** Applies the catalog file at this path, which is the value of CATALOG_FILE. */
 export const applyCatalogFile = (path: string) =>
   Effect.gen(function* () {
-    // The error message of JSON.parse quotes the file, including line breaks.
+    // An error must be one line, but the messages of JSON.parse quote the file with its line breaks.
     const unusable = (reason: string) =>
       new StartFailed({ message: `CATALOG_FILE ${path}: ${reason.replace(/\s+/g, " ")}` })
     const json = yield* Effect.tryPromise({

@@ -1,6 +1,6 @@
 /**
- * The environment variables of a deployment, with defaults and descriptions. The payment variables are defined
- * elsewhere.
+ * Defines the environment variables of a deployment, with their defaults and descriptions. Only the variables of the
+ * payment providers are defined elsewhere, in adapters-upstream.
  *
  * The server and the CLI read the same schema, so that a variable has one default and one error message.
  */
@@ -19,20 +19,20 @@ const DatabaseUrl = Setting.kind(
 
 const Networks = Schema.String.pipe(Schema.filter((text) => Either.isRight(TrustedProxies.parse(text))))
 
-/** Every variable of this module. The CLI picks the variables it needs and ignores the others. */
+/** The variables of a deployment, except the limits of top-ups. The CLI reads only some of these variables. */
 export const DeploymentVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
-  HOST: withDefault(Setting.Text, "127.0.0.1", "Address to listen on"),
+  HOST: withDefault(Setting.Text, "127.0.0.1", "IP address or host name to listen on"),
   PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
   DATABASE_URL: optional(
     DatabaseUrl,
-    "Postgres 15 or newer. Default: an embedded Postgres in DATA_DIR, where it is installed"
+    "Postgres 15 or newer. Default: an embedded Postgres in DATA_DIR, if its package is installed"
   ),
   DATA_DIR: withDefault(Setting.Text, ".tollgate", "Directory of the embedded Postgres and of generated secrets"),
   CATALOG_FILE: optional(Setting.Text, "Catalog file that the server applies at start"),
   DEMO: optional(
     Setting.Switch,
-    "Simulated provider, demo catalog, a demo customer and a demo reseller. Default: on, if NODE_ENV is development and DATABASE_URL is not set"
+    "Simulated provider, demo catalog, a demo customer and a demo reseller. Default: on, unless NODE_ENV is production or DATABASE_URL is set"
   ),
   SIMULATOR_PORT: withDefault(
     Setting.Port,
@@ -56,7 +56,7 @@ export const DeploymentVariables = Schema.Struct({
   CORS_ORIGIN: withDefault(Setting.Text, "*", "Browser origin that may call the gateway; `*` allows any origin"),
   TRUSTED_PROXIES: optional(
     Setting.kind("a list of IP addresses or networks, like 10.0.0.0/8,", Networks),
-    "Comma-separated IP addresses or networks of proxies that may set `X-Forwarded-For`. Default: none; the IP address of the connection is that of the client"
+    "Comma-separated IP addresses or networks of proxies that may set `X-Forwarded-For`. Default: none, so that the IP address of the connection counts as the client's"
   ),
   CUSTOMER_LINK_POLICY: withDefault(
     Setting.kind("closed or open", Schema.Literal("closed", "open")),
@@ -77,7 +77,7 @@ export const DeploymentVariables = Schema.Struct({
   DRAIN_SECONDS: withDefault(
     Setting.wholeNumber("a whole number of seconds", 0, 25),
     20,
-    "Seconds that running requests have to finish at shutdown"
+    "Seconds that running requests have at shutdown to finish"
   ),
   NODE_DEAD_AFTER_SECONDS: withDefault(
     Setting.Seconds,

@@ -30,14 +30,14 @@ import { secretOf, signingSecrets } from "./Secrets.ts"
 import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
-/** The parts that the app provides. A development server replaces the database and the payment providers. */
+/** The parts that the caller provides, because they differ between production and development. */
 export interface GatewayParts {
   readonly postgres: PostgresLayer
   readonly payments: PaymentsLayer<Database>
   readonly providerKeys: UndiciUpstreams.ProviderKeys
 }
 
-/** Builds every port of the application. */
+/** Builds every port of a server. */
 export const gatewayPorts = (config: ServerConfig, { payments, postgres, providerKeys }: GatewayParts) =>
   Layer.mergeAll(
     inferencePorts(providerKeys),
@@ -47,7 +47,7 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 
-/** Builds the inference ports: the upstreams and the token counter. */
+/** Builds the ports of inference requests that need no database. */
 export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>
   Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer)
 

@@ -36,12 +36,12 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections reserved for inference and the heartbeat of the node. Many concurrent logins or mints, which wait for the
- * same locks, must neither block inference nor let this node appear dead.
+ * Connections reserved for API key lookups, the sweep of holds, and the node's heartbeat. Many logins or mints that wait
+ * for locks can occupy the other pool; they must neither delay inference nor make this node appear dead.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
-/** Deregisters the node at shutdown, so that other nodes can settle its open holds immediately. */
+/** Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds immediately. */
 const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
   Layer.provideMerge(PgNodes.layer),
   Layer.provide(reservedConnections)
@@ -70,7 +70,7 @@ export const resellerStores = Layer.mergeAll(
 /** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
 
-/** The stores that an inference request uses, except the API key authenticator. */
+/** The stores that inference and image requests use, except the API key authenticator. */
 export const requestStores = Layer.mergeAll(
   PgCurrentCatalog.layer(),
   PgInferenceLedger.layer(),

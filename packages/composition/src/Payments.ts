@@ -1,6 +1,6 @@
 /**
- * Builds the payment providers of a deployment: those with credentials, or a simulator that the app runs in
- * development.
+ * Builds the payment providers of a deployment. Each provider is real and has credentials, or all providers are simulated
+ * in development.
  */
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import type { PaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The URL of the simulator that takes the payments of this server; undefined with real providers. */
+/** The URL of the simulator that takes the payments of this server; undefined if the providers are real. */
 export class SimulatorUrl extends Context.Tag("@tollgate/composition/SimulatorUrl")<
   SimulatorUrl,
   string | undefined
@@ -18,14 +18,14 @@ export class SimulatorUrl extends Context.Tag("@tollgate/composition/SimulatorUr
 
 export type PaymentsLayer<R = never> = Layer.Layer<PaymentProviders | SimulatorUrl, never, R>
 
-/** Builds every provider with credentials. */
+/** Builds every provider whose credentials are configured. */
 export const realPayments = ({ providers }: PaymentConfig): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: providers.map(({ make }) => make) }),
     Layer.succeed(SimulatorUrl, undefined)
   )
 
-/** Builds the adapters of all providers, connected to a simulator. */
+/** Builds the adapters of all providers, which send their requests to a simulator. */
 export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: Simulated): PaymentsLayer =>
   Layer.merge(
     ConfiguredProviders.layer({ current: ConfiguredProviders.simulatedProviders(expiryMinutes, simulated) }),
@@ -46,8 +46,7 @@ export const logPaymentProviders = Effect.gen(function* () {
 })
 
 /**
- * Probes a provider and logs the result. An unreachable provider may recover, so a failed probe does not stop the
- * server.
+ * Probes a provider and logs the result. A failed probe does not stop the server, because the provider may recover.
  */
 const logProbe = ({ label, method, probe }: PaymentProvider): Effect.Effect<void> =>
   Effect.matchEffect(probe, {

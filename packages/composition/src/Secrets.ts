@@ -1,8 +1,8 @@
 /**
- * Reads the secrets of a deployment from the environment, or generates them into the data directory in development.
+ * Reads the secrets of a deployment from the environment. In development, generates missing secrets into the data
+ * directory. In production, a server does not start without the environment variables.
  *
- * If several processes generate the same secret concurrently, all use the one that is stored first. Production requires
- * the variables and never generates a secret.
+ * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */
 import * as Crypto from "node:crypto"
 import * as Fs from "node:fs/promises"
@@ -30,8 +30,8 @@ const FORM = /^[\w-]{43}$/
 type Secret = Redacted.Redacted<string>
 
 /**
- * Returns the secret in a file of the data directory: 32 random bytes as 43 characters. Only the owner can read the
- * file.
+ * Returns the secret in a file of the data directory: 32 random bytes as 43 characters. Creates a missing file, which
+ * only its owner can read.
  */
 export const readOrCreate = (
   dataDir: string,
@@ -47,7 +47,7 @@ export const readOrCreate = (
       () =>
         new LocalSecretUnusable({
           path,
-          reason: "is not a generated secret; restore it, or delete it to get a new one"
+          reason: "the file contains no generated secret; restore the file, or delete it to generate a new secret"
         })
     ),
     Effect.map(Redacted.make)
@@ -80,7 +80,7 @@ const codeOf = (error: unknown): unknown =>
 
 const FILES = { KEY_PEPPER: "key-pepper", JWT_SECRET: "jwt-secret" } as const
 
-/** Returns the secret from the environment, or the generated one. */
+/** Returns the given secret, or the generated secret if none is given. */
 export const secretOf = (
   name: keyof typeof FILES,
   given: Secret | undefined,
@@ -101,7 +101,8 @@ export const keyMacLayer = (settings: {
   )
 
 /**
- * Returns the secrets for reseller tokens, cursors and links: the current one signs, the previous one only verifies.
+ * Returns the secrets for reseller tokens, cursors and links. The current secret signs and verifies; the previous secret
+ * only verifies.
  */
 export const signingSecrets = (current: Secret, previous: Secret | undefined): SigningSecrets => ({
   secrets: new Map([current, ...(previous === undefined ? [] : [previous])].map((secret) => [nameOf(secret), secret])),

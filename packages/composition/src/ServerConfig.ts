@@ -1,8 +1,8 @@
 /**
  * Reads the configuration of a server from the environment.
  *
- * Each wrong value produces one line that names the variable, and all wrong values are reported together. In
- * production, the demo, simulators, and missing or weak secrets are refused.
+ * Each wrong value produces one line that names the variable, and all wrong values are reported together. Production
+ * refuses the demo, simulators, and missing or weak secrets.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -51,7 +51,8 @@ export const readServerConfig = (
   })
 
 /**
- * Returns PUBLIC_BASE_URL, or the local URL of this server; undefined if PORT is 0, because the port is not known yet.
+ * Returns PUBLIC_BASE_URL, or the local URL of this server. Returns undefined if PORT is 0, because the operating system
+ * has not selected a port yet.
  */
 export const ownAddress = (values: EnvironmentValues): string | undefined =>
   values.PUBLIC_BASE_URL ?? (values.PORT === 0 ? undefined : localAddress(values))
@@ -71,7 +72,7 @@ const boundsOf = (values: EnvironmentValues): Either.Either<TopUpBounds, Readonl
 
 const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean }): ReadonlyArray<string> => {
   const refusals: Array<string> = []
-  if (config.demo) refusals.push("DEMO: the demo and its simulated provider do not run in production; unset it")
+  if (config.demo) refusals.push("DEMO: the demo and its simulated provider do not run in production; unset DEMO")
   for (const name of ["JWT_SECRET", "KEY_PEPPER", "JWT_SECRET_PREVIOUS"] as const) {
     const secret = config[name]
     if (secret === undefined) {
@@ -82,6 +83,6 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
   return refusals
 }
 
-/** Returns whether a secret has few different characters or contains a typical word, so that it was not random. */
+/** Returns whether a secret is probably not random: it has few different characters or contains a typical word. */
 const isWeak = (secret: string): boolean =>
   new Set(secret).size < 12 || /secret|change|password|default|example|0123456789|abcdef/i.test(secret)

@@ -8,7 +8,7 @@ const tier = { tier_usd_cents: 500, granted_tokens: 2000000 }
 
 describe("tollgate catalog", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("applies a file and reports the changes", () =>
+    it.effect("applies a catalog file and reports the changes", () =>
       Effect.gen(function* () {
         const empty = yield* tollgate("catalog", "show")
         expect(empty.stdout).toContain("The catalog is empty.")
@@ -33,7 +33,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("prints the catalog with the members of a catalog file, including retired models", () =>
+    it.effect("shows the catalog in the format of a catalog file, including retired models", () =>
       Effect.gen(function* () {
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { tiers: [tier] }), aModel("gone")]))
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { tiers: [tier] })]))
@@ -62,7 +62,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("refuses a file with a mistake, reports its position, and changes nothing", () =>
+    it.effect("refuses an invalid file, reports the position of the error, and changes nothing", () =>
       Effect.gen(function* () {
         const before = yield* tollgate("catalog", "show", "--json")
         const broken = aFile('{\n  "providers": [],\n  "models": [1,]\n}')

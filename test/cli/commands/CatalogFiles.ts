@@ -1,11 +1,12 @@
 /**
- * Catalog files on disk for the tests of commands.
+ * Writes catalog files for the tests of CLI commands.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { leave } from "../../support/Leftovers.ts"
 
+/** Writes a file with this text, and returns the path. The file is deleted after the tests. */
 export const aFile = (text: string): string => {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
   leave(() => rmSync(directory, { recursive: true }))
@@ -30,6 +31,6 @@ export const aModel = (public_name: string, more: object = {}) => ({
   ...more
 })
 
-/** One provider, and by default one chat model. */
+/** Writes a catalog file with one provider and these models, by default one chat model. Returns the path. */
 export const aCatalogFile = (models: ReadonlyArray<object> = [aModel("gpt-5-mini")]): string =>
   aFile(JSON.stringify({ providers: [provider], models }))

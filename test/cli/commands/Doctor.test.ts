@@ -18,7 +18,7 @@ const healthy: DatabaseState = {
   synchronousCommit: "on"
 }
 
-/** The findings of the doctor for a database in this state. */
+/** Runs the database checks of `tollgate doctor` on a database in this state. */
 const diagnosed = (state: Partial<DatabaseState>, production = false) => {
   const settings: SettingsValues = {
     NODE_ENV: production ? "production" : "development",
@@ -33,17 +33,17 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
     Layer.succeed(Database, {
       reachable: Effect.succeed(true),
       state: Effect.succeed({ ...healthy, ...state }),
-      identity: Effect.dieMessage("the doctor needs no name for it"),
-      migrate: Effect.dieMessage("the doctor changes nothing")
+      identity: Effect.dieMessage("tollgate doctor does not read the identity of the database"),
+      migrate: Effect.dieMessage("tollgate doctor changes nothing")
     }),
     Layer.succeed(Catalogs, {
       load: Effect.dieMessage("relation catalog_state is broken"),
-      apply: () => Effect.dieMessage("the doctor changes nothing")
+      apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
-    Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.dieMessage("the doctor changes nothing") }),
+    Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.dieMessage("tollgate doctor changes nothing") }),
     Layer.succeed(ImageReviews, {
       list: () => Effect.succeed([]),
-      resolve: () => Effect.dieMessage("the doctor changes nothing")
+      resolve: () => Effect.dieMessage("tollgate doctor changes nothing")
     })
   )
   return Effect.map(Effect.provide(databaseFindings, world), (findings) => {
@@ -52,7 +52,7 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
   })
 }
 
-describe("the doctor", () => {
+describe("tollgate doctor", () => {
   it.effect("reports an old database, a wrong clock and pending migrations", () =>
     Effect.gen(function* () {
       const { of, report } = yield* diagnosed({
@@ -71,7 +71,7 @@ describe("the doctor", () => {
     })
   )
 
-  it.effect("warns if synchronous_commit is off in development, and fails in production", () =>
+  it.effect("reports that synchronous_commit is off as a warning in development, and as a failure in production", () =>
     Effect.gen(function* () {
       expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
       expect((yield* diagnosed({ synchronousCommit: "off" }, true)).of("durability")?.status).toBe("fail")
@@ -79,7 +79,7 @@ describe("the doctor", () => {
     })
   )
 
-  it.effect("completes when a check fails unexpectedly", () =>
+  it.effect("runs the remaining checks after a check fails unexpectedly", () =>
     Effect.gen(function* () {
       const { of } = yield* diagnosed({})
       expect(of("catalog")).toMatchObject({ status: "fail", detail: "relation catalog_state is broken" })
@@ -88,7 +88,7 @@ describe("the doctor", () => {
   )
 
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("accepts a database with a catalog, and warns of provider keys that are not set", () =>
+    it.effect("accepts a database with a catalog, and warns about each provider key that is not set", () =>
       Effect.gen(function* () {
         const empty = yield* tollgate("doctor")
         expect(empty.code).toBe(0)
@@ -111,8 +111,8 @@ describe("the doctor", () => {
     )
   })
 
-  describe("for payments", () => {
-    /** The findings about payments with these variables. */
+  describe("for payment providers", () => {
+    /** Runs `tollgate doctor` with these environment variables, and returns the findings about payments. */
     const found = (environment: Readonly<Record<string, string>>) =>
       Effect.gen(function* () {
         const kept = { ...process.env }
@@ -126,7 +126,7 @@ describe("the doctor", () => {
         return checks.filter(({ check }) => check.startsWith("payments"))
       })
 
-    it.scopedLive("probes the simulator, and warns when it does not run", () =>
+    it.scopedLive("probes the simulator, and warns if the simulator does not run", () =>
       Effect.gen(function* () {
         const { baseUrl } = yield* startedSimulator()
         const { port } = new URL(baseUrl)
@@ -139,24 +139,26 @@ describe("the doctor", () => {
       })
     )
 
-    it.scopedLive("probes every provider: an unreachable one is a warning, refused credentials are a failure", () =>
-      Effect.gen(function* () {
-        const { baseUrl } = yield* startedSimulator()
-        const accounts = {
-          MIDTRANS_BASE_URL: `${baseUrl}/midtrans`,
-          MIDTRANS_SERVER_KEY: "hunter2",
-          NOWPAYMENTS_BASE_URL: "http://127.0.0.1:1",
-          NOWPAYMENTS_API_KEY: "hunter2",
-          NOWPAYMENTS_IPN_SECRET: "hunter2"
-        }
-        expect(yield* found(accounts)).toMatchObject([
-          { check: "payments qris", status: "fail" },
-          { check: "payments crypto", status: "warn" }
-        ])
-      })
+    it.scopedLive(
+      "probes every provider, warns about an unreachable provider, and fails if a provider refuses its credentials",
+      () =>
+        Effect.gen(function* () {
+          const { baseUrl } = yield* startedSimulator()
+          const accounts = {
+            MIDTRANS_BASE_URL: `${baseUrl}/midtrans`,
+            MIDTRANS_SERVER_KEY: "hunter2",
+            NOWPAYMENTS_BASE_URL: "http://127.0.0.1:1",
+            NOWPAYMENTS_API_KEY: "hunter2",
+            NOWPAYMENTS_IPN_SECRET: "hunter2"
+          }
+          expect(yield* found(accounts)).toMatchObject([
+            { check: "payments qris", status: "fail" },
+            { check: "payments crypto", status: "warn" }
+          ])
+        })
     )
 
-    it.live("reports the settings that a server refuses", () =>
+    it.live("fails for payment settings with which a server does not start", () =>
       Effect.gen(function* () {
         expect(yield* found({ BSC_RPC_URLS: "https://node.example/hunter2" })).toMatchObject([
           {

@@ -11,7 +11,7 @@ const review = (...words: ReadonlyArray<string>) => tollgate("images", "review",
 
 let count = 0
 
-/** An image request that waits for a review. The balance of its user is 1,000 micro-USD minus 22,000 pico-USD. */
+/** Stores an image request that waits for a review. Its user has a balance of 1,000 micro-USD minus 22,000 pico-USD. */
 const aReview = (reason: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ const aReview = (reason: string) =>
 
 describe("tollgate images review", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("lists waiting requests, and waives or charges each once", () =>
+    it.effect("lists the waiting image requests, and waives or charges each request once", () =>
       Effect.gen(function* () {
         expect(yield* review("list")).toMatchObject({ code: 0, stdout: "No image request waits for a review.\n" })
         expect((yield* review("list", "--all")).stdout).toBe("No reviews.\n")
@@ -93,7 +93,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("refuses an amount above the balance, and an unknown request", () =>
+    it.effect("refuses to charge more than the balance, and to resolve an unknown request", () =>
       Effect.gen(function* () {
         const { id } = yield* aReview("abandoned")
         const poor = yield* review("charge", id, "--usd-micro", "1000", "--reason", "x", "--json")
@@ -106,7 +106,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("rejects wrong usage before the database is opened", () =>
+    it.effect("exits with 2 for wrong usage", () =>
       Effect.gen(function* () {
         const id = "01890000-0000-7000-8000-000000000001"
         const lines = [

@@ -8,8 +8,8 @@ const mistake = (text: string) =>
     onRight: (value) => value
   })
 
-describe("a JSON text", () => {
-  it("reads the same value as JSON.parse", () => {
+describe("readJson", () => {
+  it("returns the same value as JSON.parse", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.jsonValue(), FastCheck.constantFrom(0, 2, "\t"), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -18,7 +18,7 @@ describe("a JSON text", () => {
     )
   })
 
-  it("is rejected exactly when JSON.parse rejects it", () => {
+  it("rejects the texts that JSON.parse rejects, and a repeated member, but no other text", () => {
     const valid = '{"a": [1, -2.5e3, true, null, "x\\n\\u00e9"], "b": {"c": {}}, "d": []}'
     const damaged = FastCheck.tuple(
       FastCheck.nat(valid.length),
@@ -51,15 +51,15 @@ describe("a JSON text", () => {
     ['{\n  // why\n  "a": 1}', "2:3: JSON has no comments"],
     ['{"price": 1, "b": 2, "price": 3}', '1:22: the member "price" occurs twice in this object'],
     ['{"é🜚": x}', "1:8: a value is missing here"]
-  ])("reports the position and the mistake in %j: %s", (text, expected) => {
+  ])("reports the mistake in %j as %s", (text, expected) => {
     expect(mistake(text)).toBe(expected)
   })
 
-  it("may use a name again in another object", () => {
+  it("accepts the same member name in two objects", () => {
     expect(mistake('[{"a": 1}, {"a": {"a": 2}}]')).toEqual([{ a: 1 }, { a: { a: 2 } }])
   })
 
-  it("is read in one pass", () => {
+  it("reads a long list and a long string, and finds the mistake in a deeply nested text", () => {
     const many = `[${'{"name": "model", "price": 1},'.repeat(100_000)}0]`
     const long = JSON.stringify("\u0085é\n".repeat(600_000))
     const deep = "[".repeat(1_000_000)

@@ -55,7 +55,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("prints the secret once, with a request to try", () =>
+    it.effect("prints the secret once, with a curl command that uses it", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         const before = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "first")
@@ -80,7 +80,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("lists keys, newest first, and revokes a key permanently", () =>
+    it.effect("lists the newest key first, and revokes a key permanently", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "linus@example.com")
         const none = yield* tollgate("keys", "list", "--user", "linus@example.com", "--json")
@@ -114,7 +114,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("asks before a revocation, and refuses without a terminal", () =>
+    it.effect("requires --yes to revoke a key when stdin is not a terminal", () =>
       Effect.gen(function* () {
         const asked = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
         expect(asked).toMatchObject({ code: 2, stdout: "" })

@@ -4,7 +4,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 
 describe("tollgate migrate", () => {
-  it.scopedLive("migrates an empty database, which every other command requires", () =>
+  it.scopedLive("migrates an empty database, in which other commands refuse to run", () =>
     Effect.gen(function* () {
       useDatabase((yield* TestDatabase.make("empty")).url)
       const early = yield* tollgate("users", "create", "ada@example.com", "--json")
@@ -25,7 +25,7 @@ describe("tollgate migrate", () => {
     })
   )
 
-  it.live("reports an unreachable database", () =>
+  it.live("reports an unreachable database or an invalid DATABASE_URL, but does not print the password", () =>
     Effect.gen(function* () {
       useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
       const migrated = yield* tollgate("migrate", "--json")

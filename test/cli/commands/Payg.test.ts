@@ -53,7 +53,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("accepts only positive whole amounts", () =>
+    it.effect("accepts only positive whole numbers of micro-USD", () =>
       Effect.gen(function* () {
         for (const amount of ["0", "-1", "1.5", "1e6", "0x10", "", " 1", "１", "1000000000001", "9".repeat(40)]) {
           expect(yield* credit("ada@example.com", amount, "odd"), amount).toMatchObject({ code: 2, stdout: "" })

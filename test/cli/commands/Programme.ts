@@ -1,5 +1,5 @@
 /**
- * Resellers and orders in the database of the commands of this process, created by the use cases of the server.
+ * Creates resellers and top-up orders for the tests of CLI commands. Server code writes them to the same database.
  */
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
@@ -14,10 +14,10 @@ import { layer as commandLine } from "../CommandLine.ts"
 
 export const layer = Layer.provideMerge(Layer.mergeAll(PgResellers.layer, PgTopUpOrders.layer), commandLine)
 
-/** A reseller that waits for a review. */
+/** Creates a reseller that waits for a review. */
 export const signedUp = (email: string) => Programme.anApplicant(Email.make(email))
 
-/** Ten dollars in rupiah; not paid yet. */
+/** Creates an unpaid order of ten USD, which is paid in rupiah by QRIS. */
 export const orderedQris = (resellerId: ResellerId) =>
   Programme.anOrder(
     resellerId,
@@ -30,7 +30,10 @@ export const orderedQris = (resellerId: ResellerId) =>
     { instructions: { _tag: "Qris", qrContent: "00020101", qrImageUrl: undefined } }
   )
 
-/** An order of ten dollars on the chain with a received amount in micro-USD; credited if the amount is sufficient. */
+/**
+ * Creates an order of ten USD, which is paid on a blockchain, and records a received amount. Credits the order if the
+ * amount is sufficient.
+ */
 export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders

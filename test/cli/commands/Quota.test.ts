@@ -67,7 +67,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("accepts only whole micro-USD", () =>
+    it.effect("accepts only whole numbers of micro-USD other than 0", () =>
       Effect.gen(function* () {
         for (const amount of [
           "0",

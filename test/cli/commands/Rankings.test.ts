@@ -7,7 +7,7 @@ import { layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
 
 describe("tollgate rankings rebuild", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("rebuilds the usage sums, and reports how many were wrong", () =>
+    it.effect("rebuilds the sums of usage, and reports how many sums were wrong", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect(yield* tollgate("rankings", "rebuild")).toEqual({

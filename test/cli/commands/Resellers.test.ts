@@ -6,7 +6,7 @@ import * as Programme from "./Programme.ts"
 
 describe("tollgate resellers", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("lists resellers, newest first, and filters by status", () =>
+    it.effect("lists the newest reseller first, and filters by status", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("resellers", "list")).stdout).toBe("No resellers.\n")
         expect((yield* tollgate("resellers", "list", "--json")).stdout).toBe("[]\n")
@@ -33,32 +33,34 @@ describe("tollgate resellers", () => {
       })
     )
 
-    it.effect("changes the status by id or email, and records actor and reason in the audit log", () =>
-      Effect.gen(function* () {
-        const { id } = yield* Programme.signedUp("moved@example.com")
-        const before = (yield* audited).length
-        const statusAfter = (move: string, name: string, ...more: ReadonlyArray<string>) =>
-          Effect.map(tollgate("resellers", move, name, ...more, "--json"), (printed) => {
-            expect(printed, printed.stderr).toMatchObject({ code: 0 })
-            return (documentOf(printed) as { status: string }).status
-          })
-        expect(yield* statusAfter("reject", "moved@example.com")).toBe("rejected")
-        expect(yield* statusAfter("approve", id, "--reason", "ticket 7")).toBe("active")
-        expect(yield* statusAfter("suspend", " MOVED@example.com")).toBe("suspended")
-        expect(yield* statusAfter("reactivate", id.toUpperCase())).toBe("active")
-        expect(yield* statusAfter("reactivate", id)).toBe("active")
-        const actor = userInfo().username
-        expect((yield* audited).slice(before)).toMatchObject([
-          { actor, action: "reseller.reject", reason: "cli: resellers reject" },
-          { actor, action: "reseller.approve", reason: "ticket 7" },
-          { actor, action: "reseller.suspend", reason: "cli: resellers suspend" },
-          { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
-        ])
-        const told = yield* tollgate("resellers", "suspend", id)
-        expect(told.stdout).toBe(
-          "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate\n"
-        )
-      })
+    it.effect(
+      "changes the status of the reseller with an id or email, and records actor and reason in the audit log",
+      () =>
+        Effect.gen(function* () {
+          const { id } = yield* Programme.signedUp("moved@example.com")
+          const before = (yield* audited).length
+          const statusAfter = (move: string, name: string, ...more: ReadonlyArray<string>) =>
+            Effect.map(tollgate("resellers", move, name, ...more, "--json"), (printed) => {
+              expect(printed, printed.stderr).toMatchObject({ code: 0 })
+              return (documentOf(printed) as { status: string }).status
+            })
+          expect(yield* statusAfter("reject", "moved@example.com")).toBe("rejected")
+          expect(yield* statusAfter("approve", id, "--reason", "ticket 7")).toBe("active")
+          expect(yield* statusAfter("suspend", " MOVED@example.com")).toBe("suspended")
+          expect(yield* statusAfter("reactivate", id.toUpperCase())).toBe("active")
+          expect(yield* statusAfter("reactivate", id)).toBe("active")
+          const actor = userInfo().username
+          expect((yield* audited).slice(before)).toMatchObject([
+            { actor, action: "reseller.reject", reason: "cli: resellers reject" },
+            { actor, action: "reseller.approve", reason: "ticket 7" },
+            { actor, action: "reseller.suspend", reason: "cli: resellers suspend" },
+            { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
+          ])
+          const told = yield* tollgate("resellers", "suspend", id)
+          expect(told.stdout).toBe(
+            "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate\n"
+          )
+        })
     )
 
     it.effect("refuses a change that does not apply to the current status", () =>

@@ -13,12 +13,12 @@ import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
 import * as Programme from "./Programme.ts"
 
-/** The simulator at the port that commands of this process use. */
+/** Starts the simulator, and configures the commands of this process to use it. */
 const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
   Effect.sync(() => Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port }))
 )
 
-/** Creates an order of ten dollars as a server with this simulator does. */
+/** Creates an order of ten USD, as a server that uses this simulator does. */
 const ordered = (reseller: Reseller, simulatorUrl: string) => {
   const expiryMinutes = { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 }
   const providers = Layer.unwrapEffect(
@@ -43,7 +43,7 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
 
 describe("tollgate topups", () => {
   layer(Layer.provideMerge(PgDatabase.layer, Programme.layer), { excludeTestServices: true })((it) => {
-    it.effect("lists orders, newest first, and filters by reseller and status", () =>
+    it.effect("lists the newest order first, and filters by reseller and status", () =>
       Effect.gen(function* () {
         const none = yield* tollgate("topups", "list")
         expect(none, none.stderr).toMatchObject({ code: 0, stdout: "No orders found.\n" })
@@ -66,7 +66,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("shows an order by id or number, with the fields only operators see", () =>
+    it.effect("shows an order by id or number, with the fields that only operators see", () =>
       Effect.gen(function* () {
         const { id: resellerId } = yield* Programme.signedUp("shown@example.com")
         const order = yield* Programme.orderedBep20(resellerId, 4_000_000n)
@@ -115,7 +115,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("reconciles an order with its provider, and credits what is paid", () =>
+    it.scoped("refreshes an order from its provider, and credits the order once it is paid", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("payer@example.com")
@@ -132,7 +132,7 @@ describe("tollgate topups", () => {
 
         yield* post(`/pay/${orderNumberOf(second.id)}`)
         const all = yield* tollgate("topups", "reconcile", "--json")
-        // The orders of the tests above belong to providers that are not configured here.
+        // The 2 open orders of the tests above belong to providers that are not configured in this test.
         const counts = { looked: 1, answered: 1, unanswered: 0, unasked: 2, credited: 1 }
         expect(documentOf(all), all.stderr).toEqual(counts)
         expect(all.stderr).toContain("the provider of 2 open orders is not configured in this environment")
@@ -142,7 +142,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("refreshes a credited order: a later payment is shown and flagged, never credited", () =>
+    it.scoped("shows a later payment of a credited order as an excess, but does not credit it", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("twice@example.com")
@@ -155,7 +155,7 @@ describe("tollgate topups", () => {
           anomalies: []
         })
 
-        if (order.instructions._tag !== "Bep20") throw new Error("an order on the chain has its address")
+        if (order.instructions._tag !== "Bep20") throw new Error("the order has no deposit address")
         const { depositAddress, contractAddress } = order.instructions
         const sent = yield* post("/bsc/transfers", {
           deposit_address: depositAddress,
@@ -180,7 +180,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("reports how many orders got no response from a provider, and exits with 1", () =>
+    it.scoped("reports the number of orders whose provider did not respond, and exits with 1", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("silent@example.com")
@@ -195,7 +195,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("shows an order unchanged when its provider does not respond, and says so", () =>
+    it.effect("shows the stored order when its provider does not respond, and exits with 1", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
@@ -206,7 +206,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("refuses contradicting payment settings, which other commands ignore", () =>
+    it.effect("refuses incomplete payment settings to reconcile, but ignores them to list", () =>
       Effect.gen(function* () {
         process.env.TRIPAY_API_KEY = "hunter2"
         const asked = yield* tollgate("topups", "reconcile", "--json")

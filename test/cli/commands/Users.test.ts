@@ -41,7 +41,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("shows the balances of a user without the open holds", () =>
+    it.effect("shows the balances of a user, without subtracting open holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const created = documentOf(yield* tollgate("users", "create", "rich@example.com", "--json"))

@@ -9,17 +9,17 @@ describe("a JSON document", () => {
     expect(timestamp(new Date(Date.UTC(2026, 0, 2)))).toBe("2026-01-02T00:00:00.000Z")
   })
 
-  it("has token counts as exact numbers up to the largest the database keeps", () => {
+  it("has exact token counts up to 2^53 - 1, the largest count that the database stores", () => {
     expect(encode({ tokens: count(2n ** 53n - 1n) })).toContain("9007199254740991")
   })
 
-  it("has balances as digits, rounded down", () => {
+  it("has balances in USD and in micro-USD, both rounded down", () => {
     const almostThree = UsdPico(2_999_999_999_999n)
     expect(paygDocument(almostThree)).toEqual({ currency: "USD", balance: "2.999999", balance_usd_micro: "2999999" })
     expect(paygDocument(UsdPico(0n))).toEqual({ currency: "USD", balance: "0.000000", balance_usd_micro: "0" })
   })
 
-  it("has the same value in both units, also for the largest balance", () => {
+  it("has the same digits in USD and in micro-USD for the largest balance", () => {
     const most = UsdPico(9_223_372_036_854_775_807n)
     expect(floorToUsd(most).replace(".", "")).toBe(floorToUsdMicro(most))
   })

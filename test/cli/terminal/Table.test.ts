@@ -11,7 +11,7 @@ describe("a table", () => {
     }
   ]
 
-  it("makes each column as wide as its widest cell, and aligns counts to the right", () => {
+  it("has columns as wide as their widest cell, and aligns counts to the right", () => {
     const rows = [
       { model: "gpt-5-mini", tokens: 7n },
       { model: "o4", tokens: 2_000_000n }
@@ -32,7 +32,7 @@ describe("a table", () => {
     expect(text.split("\n")).toEqual(["MODEL                       TOKENS", "a\\u{a}b\\u{1b}[31m\\u{202e}c       1"])
   })
 
-  it("counts characters, not code units", () => {
+  it("measures width in characters, not in UTF-16 code units", () => {
     const rows = [
       { model: "🜚é", tokens: 1n },
       { model: "abcdef", tokens: 1n }

@@ -1,5 +1,5 @@
 /**
- * The text that `npm start` prints: the URLs, the demo credentials, and commands to paste.
+ * Formats the text that `npm start` prints: the URLs, the demo credentials, and commands to paste into a shell.
  */
 import * as Redacted from "effect/Redacted"
 import type { DemoCustomer } from "./DemoCustomer.ts"
@@ -8,7 +8,7 @@ import type { DemoReseller } from "./DemoReseller.ts"
 export interface Demo {
   readonly customer: DemoCustomer
   readonly reseller: DemoReseller
-  /** The URL of the payment simulator, if it runs. */
+  /** The URL of the payment simulator; undefined if real payment providers are configured. */
   readonly paymentSimulatorUrl: string | undefined
 }
 

@@ -1,11 +1,11 @@
 /**
- * The demo catalog: two text models, two image models and an embedding model. The simulated provider serves them over
- * every protocol.
+ * Defines the demo catalog: two text models, two image models and an embedding model. The simulated provider serves them
+ * all.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
 
-/** The environment variable that the catalog names for the API key of the simulated provider. */
+/** The environment variable that contains the API key of the simulated provider, as the demo catalog states. */
 export const DEMO_KEY_ENV = "SIMULATOR_API_KEY"
 
 export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>

@@ -1,5 +1,5 @@
 /**
- * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse it.
+ * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse the customer.
  *
  * The API key is stored in the data directory, in a file that only its owner can read, because the database holds only
  * the digest of the key.
@@ -31,7 +31,7 @@ export const demoCustomer = (dataDir: string) =>
     const found = users.find(email)
     yield* found.pipe(
       Effect.catchTag("UserNotFound", () => users.create(email, operator)),
-      // Another server creates the demo customer concurrently.
+      // Another server has created the demo customer concurrently.
       Effect.catchTag("UserExists", () => found)
     )
     yield* (yield* PaygAccounts).credit({

@@ -1,6 +1,6 @@
 /**
- * Creates the demo reseller: active, with a quota of 100 USD, and linked to the demo customer. The server prints the
- * password, because the money is not real. The demo does not run in production.
+ * Creates the demo reseller, which is active, has a quota of 100 USD, and is linked to the demo customer. The server may
+ * print the password, because the demo does not run in production and its money is not real.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -44,7 +44,7 @@ const signedUp = Effect.gen(function* () {
   const resellers = yield* Resellers
   const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
   return yield* resellers.create({ email, name: "Demo reseller", waNumber: "6281200000000", passwordHash }).pipe(
-    // Another server creates the demo reseller concurrently.
+    // Another server has created the demo reseller concurrently.
     Effect.catchTag("EmailExists", () => resellers.named(email))
   )
 })
