@@ -148,7 +148,9 @@ describe("a server that cannot start prints one line for each reason and exits w
       refusal({ ...shared, CATALOG_FILE: file("foreign.json", '{"models":[{"name":"x"}],"version":3}') })
     ])
     other.close()
-    expect(taken).toEqual([expect.stringMatching(new RegExp(`^tollgate: cannot listen on 127.0.0.1:${port} .*set HOST or PORT$`))])
+    expect(taken).toEqual([
+      expect.stringMatching(new RegExp(`^tollgate: cannot listen on 127.0.0.1:${port} .*set HOST or PORT$`))
+    ])
     expect(missing).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*nowhere\.json: ENOENT/)])
     expect(torn).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*torn\.json: .*JSON/)])
     expect(foreign).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*foreign\.json: .*version.*models\.0/)])

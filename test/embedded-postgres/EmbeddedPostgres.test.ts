@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe } from "vitest"
 
 const aTemporaryDirectory = () => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))
 
-// Creating the files of a cluster is the slowest step, so they are created once and copied.
+// Creating the data files of Postgres is the slowest step, so they are created once, and each test copies them.
 const made = aTemporaryDirectory()
 beforeAll(() => Effect.runPromise(Effect.scoped(start(made))))
 afterAll(() => rmSync(made, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
 
 const start = (directory: string) => EmbeddedPostgres.start({ directory })
 
-/** Starts Postgres in a scope that the test can close before it ends. */
+/** Starts or joins Postgres in a scope that the test can close early with `letGo`. */
 const startUntil = (directory: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -35,7 +35,7 @@ const startUntil = (directory: string) =>
 
 const root = resolve(import.meta.dirname, "../..")
 
-/** Another process that uses Postgres; its output is collected. */
+/** Starts another process that uses Postgres, and collects the lines that the process prints. */
 const aProgram = (directory: string, mode: "wait" | "write") =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -43,7 +43,7 @@ const aProgram = (directory: string, mode: "wait" | "write") =>
       const child = spawn(
         process.execPath,
         ["--conditions=source", "--import", "tsx", program, directory, mode],
-        // A separate process group, so that a test can signal it as Ctrl-C does.
+        // The process gets a separate process group, so that a test can send SIGINT to the group, as Ctrl-C does.
         { cwd: root, detached: true, stdio: ["ignore", "pipe", "inherit"] }
       )
       const said: Array<string> = []
@@ -74,7 +74,7 @@ const killPostmaster = (directory: string) =>
   process.kill(parseInt(readFileSync(pidFile(directory), "utf8"), 10), "SIGKILL")
 
 describe("embedded Postgres", () => {
-  it.scopedLive("starts, keeps its data, and stops with the process that uses it", () =>
+  it.scopedLive("keeps its data, and stops when its only user releases it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const first = yield* startUntil(directory)
@@ -87,7 +87,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("is shared by processes that start it at once, until the last one ends", () =>
+  it.scopedLive("is shared by concurrent starts in one directory, and stops when the last user releases it", () =>
     Effect.gen(function* () {
       const directory = yield* anEmptyDirectory
       const all = yield* Effect.all([startUntil(directory), startUntil(directory), startUntil(directory)], {
@@ -104,7 +104,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("ends when the process that started it is killed", () =>
+  it.scopedLive("stops when the process that started it is killed", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -129,7 +129,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("keeps running on Ctrl-C, so that the server can settle first", () =>
+  it.scopedLive("does not receive Ctrl-C, so that the server can settle its requests first", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -145,7 +145,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("keeps every acknowledged write when all its processes are killed", () =>
+  it.scopedLive("keeps every acknowledged write when the writing process is killed, with or without Postgres", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       for (const alsoPostgres of [false, true]) {
@@ -168,7 +168,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("reports an unexpected end to every process that uses it", () =>
+  it.scopedLive("reports its unexpected exit to everything that uses it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const launched = yield* startUntil(directory)
@@ -180,7 +180,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("denies other users its socket and its files", () =>
+  it.scopedLive("gives other users no access to its socket and its files", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const { socketDir } = yield* start(directory)
@@ -189,7 +189,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("reports why it cannot start", () =>
+  it.scopedLive("reports the reason when it cannot start", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const refused = EmbeddedPostgres.start({ directory, parameters: { max_connections: "many" } })
@@ -199,7 +199,7 @@ describe("embedded Postgres", () => {
 
   const asRoot = process.getuid?.() === 0
 
-  it.runIf(asRoot)("runs for root in a private directory that admits only the user of Postgres", () =>
+  it.runIf(asRoot)("runs for root in a private directory, to which only the user of Postgres gets access", () =>
     Effect.gen(function* () {
       const ours = yield* anEmptyDirectory
       const { socketDir } = yield* start(join(ours, "postgres"))
@@ -209,15 +209,17 @@ describe("embedded Postgres", () => {
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 
-  it.runIf(asRoot)("runs for root below an unreachable directory, which then names the path of the data", () =>
-    Effect.gen(function* () {
-      const ours = join(yield* anEmptyDirectory, "ours")
-      mkdirSync(ours, { mode: 0o700 })
-      const elsewhere = () => readFileSync(join(ours, "postgres", "moved-to"), "utf8").trim()
-      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
-      const { socketDir } = yield* start(join(ours, "postgres"))
-      yield* query(socketDir, "SELECT 1")
-      expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
-    }).pipe(Effect.scoped, Effect.runPromise)
+  it.runIf(asRoot)(
+    "runs for root with its data in another directory if its user cannot reach the requested directory",
+    () =>
+      Effect.gen(function* () {
+        const ours = join(yield* anEmptyDirectory, "ours")
+        mkdirSync(ours, { mode: 0o700 })
+        const elsewhere = () => readFileSync(join(ours, "postgres", "moved-to"), "utf8").trim()
+        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
+        const { socketDir } = yield* start(join(ours, "postgres"))
+        yield* query(socketDir, "SELECT 1")
+        expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
+      }).pipe(Effect.scoped, Effect.runPromise)
   )
 })

@@ -1,5 +1,6 @@
 /**
- * Creates the files of a cluster once. If two processes create them concurrently, both use the files of the first.
+ * Creates the data files of a Postgres cluster once. If two processes create the files concurrently, both use the files
+ * that are complete first.
  */
 import { spawn } from "node:child_process"
 import { chown, mkdir, rename, rm, stat } from "node:fs/promises"

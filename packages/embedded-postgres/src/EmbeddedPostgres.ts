@@ -1,9 +1,10 @@
 /**
- * Runs a real Postgres for development, started by the programs that use it.
+ * Runs a real Postgres for development. The programs that use this Postgres start it.
  *
- * Postgres listens on a unix socket only, writes durably, and stops when the last process that uses it has ended, even
- * if that process was killed. A second process that starts Postgres in the same directory joins the running Postgres.
- * If a Postgres is still shutting down there, the start waits for it, so a restart right after a crash works.
+ * Postgres listens only on a unix socket, writes durably by default, and stops when the last process that uses it has
+ * ended, even if that process was killed. A second process that starts Postgres in the same directory joins the running
+ * Postgres. If a Postgres is still shutting down in the directory, the start waits until that Postgres has exited, so a
+ * restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -23,11 +24,11 @@ import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * The data directory: created when missing, readable by Postgres only. If this process runs as root, the parent
-   * directory is opened to the user that Postgres runs as, where necessary.
+   * The data directory. It is created if it is missing, and only Postgres can read it. If this process runs as root, the
+   * user that Postgres runs as gets access to the parent directory, if necessary.
    */
   readonly directory: string
-  /** Default: true. False makes writes fast but not durable, for test data. */
+  /** Default: true. If false, writes are fast but not durable, as tests need. */
   readonly durable?: boolean
   /** Further Postgres settings, as in postgresql.conf. */
   readonly parameters?: Readonly<Record<string, string>>
@@ -37,11 +38,11 @@ export interface RunningPostgres {
   readonly socketDir: string
   /** True if another process started this Postgres. */
   readonly joined: boolean
-  /** Fails when Postgres exits while it is needed; never completes otherwise. */
+  /** Fails when Postgres exits although the scope has not ended; never completes otherwise. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>
 }
 
-/** Starts Postgres, or joins the running one, until the scope ends. */
+/** Starts Postgres, or joins a Postgres that already runs in the directory, and uses it until the scope ends. */
 export const start = (
   options: EmbeddedPostgresOptions
 ): Effect.Effect<RunningPostgres, EmbeddedPostgresFailed, Scope.Scope> =>
@@ -53,12 +54,16 @@ export const start = (
       Effect.catchTag("NotYet", Effect.die),
       Effect.timeoutFail({
         duration: "2 minutes",
-        onTimeout: () => new EmbeddedPostgresFailed({ message: `Postgres in ${home.directory} does not become ready` })
+        onTimeout: () =>
+          new EmbeddedPostgresFailed({ message: `Postgres in ${home.directory} did not become ready within 2 minutes` })
       })
     )
   })
 
-/** A failed attempt releases its resources immediately; a successful one releases them with the caller's scope. */
+/**
+ * Runs an attempt in a scope inside the caller's scope. A failed attempt releases its resources immediately; a successful
+ * attempt keeps them until the caller's scope ends.
+ */
 const inOwnScope = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
   Effect.flatMap(Effect.scope, (outer) =>
     Effect.flatMap(Scope.fork(outer, ExecutionStrategy.sequential), (scope) =>
@@ -91,10 +96,14 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
       Effect.sync(() => Lifeline.isWatched(home.lifeline)),
       { schedule: Schedule.spaced("1 second"), while: (watched) => watched }
     )
-    return { socketDir: home.socketDir, joined: true, lost: Effect.zipRight(ended, lost("it was stopped elsewhere")) }
+    return {
+      socketDir: home.socketDir,
+      joined: true,
+      lost: Effect.zipRight(ended, lost("another process has stopped it"))
+    }
   })
 
-/** Matches log lines of a start that failed because another Postgres is starting, running or stopping here. */
+/** Matches log lines of a start that failed because another Postgres still uses the directory or the socket. */
 const HELD_BY_ANOTHER = /lock file .* already exists|still in use|create lock file .* No such file/
 
 const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options: EmbeddedPostgresOptions) =>

@@ -1,5 +1,5 @@
 /**
- * The error of an embedded Postgres that cannot start, or that exited while it was needed.
+ * Defines the error of an embedded Postgres that cannot start, or that exited while a program needed it.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ export class EmbeddedPostgresFailed extends Schema.TaggedError<EmbeddedPostgresF
   message: Schema.String
 }) {}
 
-/** Runs a step that uses the file system or another program. The error of a failed step begins with `doing`. */
+/** Runs a step that uses the file system or another program. If the step fails, the error message begins with `doing`. */
 export const step = <A>(doing: string, run: () => Promise<A> | A): Effect.Effect<A, EmbeddedPostgresFailed> =>
   Effect.tryPromise({
     try: async () => run(),

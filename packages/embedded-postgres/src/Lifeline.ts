@@ -1,9 +1,9 @@
 /**
  * Keeps Postgres running exactly as long as any process uses it.
  *
- * The lifeline is a named pipe. Every process that uses the database holds the pipe open for writing. A watchdog next
- * to Postgres reads the pipe. The pipe ends when the last writer has exited, for whatever reason, and the watchdog then
- * stops Postgres. No data is written: only the open descriptor counts.
+ * The lifeline is a named pipe. Every process that uses Postgres keeps the pipe open for writing, but writes no data. A
+ * watchdog process reads the pipe. The read ends when the last writer has exited, even if that writer was killed, and the
+ * watchdog then stops Postgres.
  */
 import { execFile } from "node:child_process"
 import { closeSync, constants, openSync } from "node:fs"
@@ -15,7 +15,7 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 
 const run = promisify(execFile)
 
-/** Opens a pipe for writing; returns `undefined` if the pipe has no reader. */
+/** Opens a pipe for writing and returns the descriptor. Returns `undefined` if no process reads the pipe. */
 const openToReader = (path: string): number | undefined => {
   try {
     return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -32,7 +32,7 @@ export const isWatched = (path: string): boolean => {
   return true
 }
 
-/** Holds the lifeline open until the scope ends. Returns none if no watchdog reads it. */
+/** Keeps the lifeline open until the scope ends. Returns none if no watchdog reads the lifeline. */
 export const attach = (path: string): Effect.Effect<Option.Option<void>, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -43,7 +43,7 @@ export const attach = (path: string): Effect.Effect<Option.Option<void>, never, 
   )
 
 export interface Lifeline {
-  /** The descriptor that the watchdog inherits. This process closes it once the watchdog runs. */
+  /** The descriptor that the watchdog inherits. This process closes its copy when the watchdog runs. */
   readonly reader: number
   readonly writer: number
 }
@@ -52,7 +52,7 @@ export interface Lifeline {
 export const create = (path: string): Effect.Effect<Lifeline, EmbeddedPostgresFailed> =>
   step("cannot create the lifeline of Postgres", async () => {
     await run("mkfifo", ["-m", "600", path])
-    // Opening one end of a pipe blocks until the other end is open; this temporary descriptor opens both.
+    // Opening one end of a pipe blocks until the other end is open. This temporary descriptor opens both ends.
     const both = openSync(path, constants.O_RDWR)
     try {
       const reader = openSync(path, constants.O_RDONLY)

@@ -31,11 +31,11 @@ const importPackage = Effect.tryPromise({
     new EmbeddedPostgresFailed({
       message:
         `the installed packages contain no Postgres for ${platform}; ` +
-        "run one yourself (15 or newer) and set DATABASE_URL to it"
+        "run Postgres 15 or newer yourself, and set DATABASE_URL to its URL"
     })
 })
 
-/** Creates the library links that the install script of the package makes; some installations skip install scripts. */
+/** Creates the library links that the package's install script creates, because npm may be set to skip such scripts. */
 const linkLibraries = ({ postgres }: PostgresBinaries) =>
   step("cannot complete the Postgres package", async () => {
     const root = resolve(dirname(postgres), "../..")
@@ -53,10 +53,13 @@ const linkLibraries = ({ postgres }: PostgresBinaries) =>
     }
   })
 
-/** Copies the programs once if the Postgres user cannot reach them, for example in a clone inside the home of root. */
+/**
+ * Copies the programs once, because the user that Postgres runs as cannot reach them, for example in the home directory of
+ * root. Returns the paths of the copies.
+ */
 const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
   Effect.flatMap(reachableHome, (home) =>
-    step("cannot copy Postgres to where it can run", async () => {
+    step("cannot copy Postgres to a directory that its user can reach", async () => {
       const native = resolve(dirname(postgres), "..")
       const { mtimeMs, size } = await stat(postgres)
       const name = createHash("sha256").update(`${native} ${mtimeMs} ${size}`).digest("hex").slice(0, 12)

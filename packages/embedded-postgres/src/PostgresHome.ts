@@ -2,12 +2,13 @@
  * Determines the directories and files of one embedded Postgres.
  *
  *     <directory>/data       the cluster
- *     <directory>/lifeline   the pipe that every process using Postgres holds open for writing
+ *     <directory>/lifeline   the pipe that every process that uses Postgres keeps open for writing
  *     <directory>/log        the Postgres log since the last start
- *     <temp>/tollgate-<hash> the socket: a short path that is the same for every process with the same directory
+ *     <temp>/tollgate-<hash> the directory of the socket; the hash depends only on <directory>
  *
- * When an unprivileged user cannot reach the requested directory, that directory holds one file, `moved-to`, with the
- * path of the data. In both cases, a cluster is abandoned by removing the requested directory.
+ * If the user that Postgres runs as cannot reach the requested directory, <directory> is another directory. The requested
+ * directory then contains only the file `moved-to`, with the path of <directory>. In both cases, a developer discards the
+ * cluster by removing the requested directory.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"
@@ -47,8 +48,8 @@ export const openHome = (
   })
 
 /**
- * Returns the socket directory. A unix socket path has at most about 100 bytes, so the temporary path must be short
- * too.
+ * Returns the socket directory. A unix socket path has at most about 100 bytes, so a long temporary directory is replaced
+ * with /tmp.
  */
 const socketDirOf = (directory: string): string => {
   const hash = createHash("sha256").update(directory).digest("hex").slice(0, 12)
@@ -61,7 +62,7 @@ const movedTo = (wanted: string) =>
       const pointer = join(wanted, "moved-to")
       await mkdir(wanted, { recursive: true })
       const read = () => readFile(pointer, "utf8").then((text) => text.trim())
-      // If two processes start concurrently, one writes the file `moved-to` and both read it.
+      // If two processes start concurrently, one process writes the file `moved-to`, and both read it.
       await writeFile(pointer, `${join(home, `data-${randomUUID()}`)}\n`, { flag: "wx" }).catch((cause) => {
         if (cause.code !== "EEXIST") throw cause
       })

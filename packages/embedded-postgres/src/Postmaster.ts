@@ -1,6 +1,6 @@
 /**
- * Observes the Postgres process of a cluster from outside: checks whether it accepts connections, and stops a Postgres
- * that has lost its watchdog.
+ * Observes the Postgres process of a cluster that another process may have started: checks whether Postgres accepts
+ * connections, and stops a Postgres without a watchdog.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -14,14 +14,15 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Another process is starting or stopping this Postgres: the caller retries shortly. */
+/** Another process is starting or stopping Postgres in this directory, so the caller must retry shortly. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
-/** The Postgres setting that holds the launch id. */
+/** The Postgres setting that contains the launch id, a random id for each start of Postgres. */
 export const LAUNCH_SETTING = "tollgate.launch"
 
 /**
- * Returns the launch id of the Postgres that accepts connections here; none while Postgres starts, recovers or stops.
+ * Returns the launch id of the Postgres that accepts connections at this socket. Returns none while Postgres starts,
+ * recovers or stops.
  */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
@@ -46,8 +47,8 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds when no Postgres process uses the cluster. Stops a Postgres that has lost its watchdog, and fails with
- * NotYet until that Postgres has exited.
+ * Succeeds if no Postgres process uses the cluster. If a Postgres without a watchdog runs, stops it, and fails with NotYet
+ * until it has exited.
  */
 export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
@@ -55,8 +56,8 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
     const { pid, beingLaunched } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // Check the lifeline after reading the process id: a launch creates its lifeline, under one of two names, before
-      // Postgres.
+      // The lifeline is checked after the process id is read, because a launch creates its lifeline before Postgres. The
+      // lifeline has one of two names: `lifeline-<launch id>` until Postgres is ready, then `lifeline`.
       beingLaunched:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))
@@ -69,8 +70,7 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
       })
       return yield* new NotYet()
     }
-    // After a reboot, the process id may belong to another program, which Postgres would mistake for a running
-    // Postgres.
+    // After a reboot, the process id in a file may belong to another program. Postgres would then refuse to start.
     yield* step(`cannot clear ${home.directory}`, async () => {
       for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
     }).pipe(Effect.when(() => isAlive(pid)))

@@ -26,13 +26,14 @@ const lookUp = async (name: string): Promise<UnprivilegedUser> => {
 const FALLBACK_ID = process.platform === "darwin" ? 4_294_967_294 : 65_534
 const FALLBACK: UnprivilegedUser = { uid: FALLBACK_ID, gid: FALLBACK_ID }
 
-/** The unprivileged user; `undefined` if this process is not root, because Postgres then runs as the current user. */
+/** The user to run Postgres as, if this process is root. Otherwise `undefined`: Postgres runs as the current user. */
 export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () =>
   isRoot() ? lookUp("postgres").catch(() => FALLBACK) : undefined
 )
 
 /**
- * Returns whether this user can enter a directory or run a program, which needs access to every parent directory too.
+ * Returns whether this user can enter the directory, or run the program, at this path. Both need access to every parent
+ * directory.
  */
 export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
@@ -43,8 +44,8 @@ export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<bo
   )
 
 /**
- * Gives this user, and no other, access through a private directory of root, such as one made with `mktemp -d`. Never
- * changes the home directory. Returns whether the user can reach `path` afterwards.
+ * Gives this user, and no other user, access to a private directory of root, for example a directory that `mktemp -d`
+ * creates. Never changes root's home directory. Returns whether the user can then reach `path`.
  */
 export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.gen(function* () {
@@ -61,7 +62,8 @@ export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<
   })
 
 /**
- * Creates a directory that only this user (or the current user, if undefined) can use. Fails if another user owns it.
+ * Creates a directory that only this user can use, or only the current user if `user` is undefined. Fails if another user
+ * owns the directory.
  */
 export const ownDirectory = (
   path: string,
@@ -73,12 +75,13 @@ export const ownDirectory = (
     if (user !== undefined && (await lstat(path)).uid === 0) await chown(path, user.uid, user.gid)
     const found = await lstat(path)
     const owner = user?.uid ?? process.getuid?.() ?? found.uid
-    if (!found.isDirectory() || found.uid !== owner) throw new Error("it belongs to another user")
+    if (!found.isDirectory() || found.uid !== owner)
+      throw new Error("it is not a directory, or it belongs to another user")
   })
 
-/** Creates and returns a directory, owned by root, that an unprivileged user can reach. */
+/** Creates a directory that root owns and that an unprivileged user can reach. Returns its path. */
 export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step(
-  "no directory that an unprivileged user can reach",
+  "found no directory that an unprivileged user can reach",
   async () => {
     for (const path of ["/var/lib/tollgate", join(tmpdir(), "tollgate-of-root")]) {
       const usable = await mkdir(path, { recursive: true })
@@ -88,6 +91,6 @@ export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step
       // In a world-writable parent directory, another user may have created this directory first.
       if (usable?.isDirectory() && usable.uid === 0 && (usable.mode & 0o022) === 0) return path
     }
-    throw new Error("neither below /var/lib nor below the temporary directory")
+    throw new Error("tried /var/lib and the temporary directory")
   }
 )

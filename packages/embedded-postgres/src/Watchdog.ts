@@ -1,8 +1,9 @@
 /**
- * Runs Postgres as a child process, with a watchdog that stops Postgres when the lifeline ends.
+ * Runs Postgres with a watchdog: a shell script that stops Postgres when no process keeps the lifeline open. The lifeline
+ * is a pipe that every process that uses Postgres opens for writing.
  *
- * Postgres and the watchdog run in a separate session, so that Ctrl-C in a terminal reaches only the server. The server
- * can then settle its open requests before it releases the database.
+ * Postgres and the watchdog run in a separate session, so that Ctrl-C in a terminal reaches the server but not Postgres.
+ * The server can then settle its open requests before Postgres stops.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
@@ -14,7 +15,10 @@ import * as Lifeline from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 import type { UnprivilegedUser } from "./UnprivilegedUser.ts"
 
-/** Descriptor 3 is the read end of the lifeline; Postgres must not inherit it. SIGINT means a fast, clean shutdown. */
+/**
+ * The watchdog. Descriptor 3 is the read end of the lifeline, which Postgres must not inherit. Postgres shuts down cleanly
+ * and without waiting for its clients when it receives SIGINT.
+ */
 const SCRIPT = `
 "$@" 3<&- & postgres=$!
 (read -r nothing <&3; kill -INT $postgres) 2>/dev/null & reader=$!
@@ -28,16 +32,16 @@ exit $code
 
 export interface WatchedPostgres {
   readonly exited: Effect.Effect<void>
-  /** The last lines of the Postgres log, which contain the reason for an exit. */
+  /** The last lines of the Postgres log, which state why Postgres exited. */
   readonly logTail: Effect.Effect<string>
-  /** Publishes the lifeline so that other processes can join. Run when Postgres is ready. */
+  /** Renames the lifeline so that other processes can join. The caller runs this effect when Postgres is ready. */
   readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
 }
 
-/** The environment variables of child processes. They inherit none from this process. */
+/** All environment variables of a child process, which inherits none from this process. */
 export const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
-/** Starts Postgres. It runs until the scope has ended and no other process holds the lifeline. */
+/** Starts Postgres, which runs until the scope has ended and no other process keeps the lifeline open. */
 export const watched = (
   home: PostgresHome,
   launchId: string,
@@ -73,7 +77,7 @@ export const watched = (
       const unannounced = lifeline === home.lifeline ? [] : [lifeline, log]
       yield* Effect.promise(async () => {
         for (const file of unannounced) await rm(file, { force: true })
-        // Fails if the target is not empty, because another process already uses it.
+        // Fails if the socket directory is not empty, because another process already uses the directory.
         await rmdir(home.socketDir).catch(() => {})
       })
     })
@@ -107,7 +111,7 @@ const exitOf = (child: ChildProcess): Effect.Effect<void> =>
     return Effect.sync(() => child.off("exit", done).off("error", done))
   })
 
-/** Waits for Postgres to exit. If other processes hold the lifeline, Postgres keeps running without this process. */
+/** Waits until Postgres exits. Returns early if other processes keep the lifeline open, because Postgres then runs on. */
 const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let round = 0; round < 25 && !hasExited(child) && Lifeline.isWatched(lifeline); round++) {
