@@ -1,5 +1,5 @@
 /**
- * Authenticates API keys on the hot path, from a cache or from the database.
+ * Authenticates the API key of every inference request, from a cache or from the database.
  */
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -12,14 +12,14 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
   ApiKeyAuthenticator,
   {
     /**
-     * Returns the principal of a presented key. The result may come from a short-lived cache; the admission checks for
-     * revocation again. If the database is unreachable, a key that is not cached fails with {@link Overloaded}, never
-     * with {@link InvalidApiKey}.
+     * Returns the principal: the ids of the presented key and of its customer. The result may come from a short-lived
+     * cache, so the admission checks again whether the key is revoked. If the database is unreachable, a key that is not
+     * cached fails with {@link Overloaded}, never with {@link InvalidApiKey}.
      */
     readonly authenticate: (
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
-    /** Authenticates from the cache only; undefined if the cache does not have the key. */
+    /** Authenticates the key from the cache only. Returns undefined if the cache does not have the key. */
     readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }
 >() {}

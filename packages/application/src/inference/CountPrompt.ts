@@ -1,10 +1,10 @@
 /**
- * Counts the tokens of a prompt for a client: asks the model's providers, or else estimates the count locally.
+ * Counts the tokens of a prompt for a client. If no provider of the model returns a count, the count is made locally.
  *
- *     find the model ─▶ query its providers, with one timeout for all ─▶ estimate
+ *     find the model ─▶ query its providers, with one timeout for all ─▶ count locally
  *
- * Nothing is generated, so nothing is held, charged or recorded (docs/reference/inference.md#f14). For the same reason
- * the time and the work are bounded.
+ * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). Because the
+ * count is free, its time and its work are bounded.
  */
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
@@ -17,12 +17,12 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import { TokenCounter } from "./TokenCounter.ts"
 
-/** Asks one provider for the count; none if it has no count. An interruption aborts the exchange at once. */
+/** Queries one provider. Returns none if the provider has no count. An interruption aborts the HTTP exchange at once. */
 export type ProviderCount = (candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 
-/** The timeout for all providers together. */
+/** The timeout for the queries to all providers together. */
 const TIMEOUT = Duration.seconds(5)
-/** The maximum number of characters that are counted; the count of a longer text is extrapolated. */
+/** The maximum number of characters whose tokens are counted. The count of a longer text is extrapolated. */
 const COUNTED_CHARACTERS = 200_000
 
 export const countPrompt = (protocol: Protocol, request: InferenceRequest, providerCount: ProviderCount) =>

@@ -1,50 +1,53 @@
 /**
- * The content that was sent to one client, in order, and the part that the client's socket has taken.
+ * Stores the content of one response in the order of writing, and which part of it the client's socket has taken.
  *
- * Text is appended when a frame is written, and counts as delivered when the socket has taken the bytes of that frame.
- * Only content is appended, never keepalives, metadata or error frames; the domain decides which text is content. The
- * class is mutable because every frame of every stream appends to it.
+ * Content is appended when a frame is written. It counts as delivered once the socket has taken the bytes of the frame.
+ * Keepalives, metadata and error frames are never appended; the domain decides which text is content. The class is
+ * mutable for speed, because every frame of every stream appends content.
  */
 
-/** A position from which the content belongs to another choice of the response, up to the next turn. */
-export interface Turn {
+/** A change of the choice: content from the position `from` up to the next change belongs to `choice`. */
+export interface ChoiceSwitch {
+  /** The index of the choice in the response. */
   readonly choice: number
+  /** The index of the first character of the choice. */
   readonly from: number
 }
 
 const FIRST = 0
-const NO_TURNS: ReadonlyArray<Turn> = []
+const NO_SWITCHES: ReadonlyArray<ChoiceSwitch> = []
 
 export class DeliveredText {
   #sent = ""
-  /** The positions where the choice changes. Most responses have one choice and no turn. */
-  readonly #turns: Array<Turn> = []
+  /** The changes of the choice. A response with one choice has none. */
+  readonly #switches: Array<ChoiceSwitch> = []
   #choice = FIRST
   #sentDeltas = 0
   #characters = 0
   #deltas = 0
 
   /**
-   * Appends the content of one frame. Content before the first turn belongs to the first choice. Ignores an empty
-   * delta.
+   * Appends the content of one frame. The positions of `switches` count from the start of this content. Content before
+   * the first switch belongs to the first choice. Ignores empty content.
    */
-  append(content: string, turns: ReadonlyArray<Turn> = NO_TURNS): void {
+  append(content: string, switches: ReadonlyArray<ChoiceSwitch> = NO_SWITCHES): void {
     if (content === "") return
     const at = this.#sent.length
-    if (turns[0]?.from !== 0) this.#turn(FIRST, at)
-    for (const { choice, from } of turns) this.#turn(choice, at + from)
+    if (switches[0]?.from !== 0) this.#switchTo(FIRST, at)
+    for (const { choice, from } of switches) this.#switchTo(choice, at + from)
     this.#sent += content
     this.#sentDeltas += 1
   }
 
-  #turn(choice: number, from: number): void {
+  #switchTo(choice: number, from: number): void {
     if (choice === this.#choice) return
     this.#choice = choice
-    this.#turns.push({ choice, from })
+    this.#switches.push({ choice, from })
   }
 
   /**
-   * The number of sent deltas. Once the socket has taken them, pass it to {@link markDelivered} with `sentCharacters`.
+   * The number of deltas written so far. The caller remembers this number and `sentCharacters` after a write, and passes
+   * both to {@link markDelivered} once the socket has taken the written bytes.
    */
   get sentDeltas(): number {
     return this.#sentDeltas
@@ -67,15 +70,15 @@ export class DeliveredText {
     return this.#characters
   }
 
-  /** The delivered text per choice. Choices are counted separately, because a token never spans two choices. */
+  /** The delivered text of each choice. The tokens of each text are counted separately: no token spans two choices. */
   get texts(): ReadonlyArray<string> {
     const texts = new Map<number, string>()
     let [choice, begun] = [FIRST, 0]
-    for (const turn of [...this.#turns, { choice: FIRST, from: this.#characters }]) {
-      const end = Math.min(turn.from, this.#characters)
+    for (const next of [...this.#switches, { choice: FIRST, from: this.#characters }]) {
+      const end = Math.min(next.from, this.#characters)
       if (end > begun) texts.set(choice, (texts.get(choice) ?? "") + this.#sent.slice(begun, end))
-      choice = turn.choice
-      begun = turn.from
+      choice = next.choice
+      begun = next.from
     }
     return [...texts.values()]
   }

@@ -1,7 +1,7 @@
 /**
- * The delivery state of one request: the content that the client received, and the usage that the provider reported.
+ * Stores what the client of one request has received, and the usage that the provider has reported.
  *
- * The relay updates it while bytes pass; checkpoints and the settlement read it.
+ * The relay updates this state for every frame. Checkpoints and the settlement read the state.
  */
 
 import { chargeFor, type Ending, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
@@ -10,11 +10,12 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Measured } from "../ledger/InferenceLedger.ts"
-import { DeliveredText, type Turn } from "./DeliveredText.ts"
+import { type ChoiceSwitch, DeliveredText } from "./DeliveredText.ts"
 import type { Indexed } from "./IndexedSet.ts"
 
-/** A monotonic clock in milliseconds without a defined epoch, and its reading when the request was accepted. */
+/** A monotonic clock in milliseconds. Its zero point has no meaning: only differences between two readings have. */
 export interface RequestClock {
+  /** The reading of the clock when the request was accepted. */
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
 }
@@ -35,11 +36,11 @@ export class Delivery implements Indexed {
     this.#clock = clock
   }
 
-  /** Records content written to the client, with the positions where the choice changes. */
-  send(content: string, turns?: ReadonlyArray<Turn>): void {
+  /** Records content that was written to the client. The positions of `switches` count from the start of the content. */
+  send(content: string, switches?: ReadonlyArray<ChoiceSwitch>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
-    this.text.append(content, turns)
+    this.text.append(content, switches)
   }
 
   report(usage: ReportedUsage.ReportedUsage): void {
@@ -48,13 +49,13 @@ export class Delivery implements Indexed {
       this.#deltasAtLastOutputReport = this.text.sentDeltas
   }
 
-  /** Discards the reported usage, because another provider is tried next. */
+  /** Discards the reported usage before the request is sent to another provider. */
   forgetReported(): void {
     this.reported = ReportedUsage.unreported
     this.#deltasAtLastOutputReport = 0
   }
 
-  /** Returns the outcome if the request ends with this ending now. */
+  /** Returns the data that decide the charge if the request ends in this state. */
   outcome(ending: Ending): Outcome {
     return {
       ending,
@@ -64,7 +65,7 @@ export class Delivery implements Indexed {
     }
   }
 
-  /** Returns the ending, the charge and the times of an outcome. */
+  /** Returns the ending, the charge and the times of the request. */
   measured(outcome: Outcome, counts: LocalCounts): Measured {
     const { ttftMillis, durationMillis } = this
     return { ending: outcome.ending, charge: chargeFor(outcome, counts), ttftMillis, durationMillis }
@@ -78,7 +79,7 @@ export class Delivery implements Indexed {
     })
   }
 
-  /** The time from acceptance to the first delta in whole milliseconds; undefined without a delta. */
+  /** The time from the acceptance of the request to its first delta, in milliseconds; undefined if there is no delta. */
   get ttftMillis(): number | undefined {
     return this.#firstDeltaAtMillis === undefined
       ? undefined

@@ -1,8 +1,9 @@
 /**
- * A set whose members store their index, for members that are added and deleted with every request.
+ * An array-backed set whose members store their index. It is made for members that are added and deleted with every
+ * request: the last member replaces a deleted member.
  *
- * A `Set` would work, but after each rehash its old table survives with all its members and keeps finished requests
- * alive until the next full garbage collection. Here the last member takes the place of a deleted member.
+ * A built-in `Set` keeps its old hash table after each rehash. That table references finished requests, which stay in
+ * memory until the next full garbage collection.
  */
 export interface Indexed {
   /** The index in the set; -1 if the member is in no set. Only the set writes it. */
@@ -32,7 +33,7 @@ export class IndexedSet<M extends Indexed> {
     this.#members[index] = last
   }
 
-  /** Visits all members from last to first, so that a member may delete itself during its visit. */
+  /** Visits all members from last to first, so that a visit may delete the visited member. */
   each(visit: (member: M) => void): void {
     for (let i = this.#members.length - 1; i >= 0; i--) {
       const member = this.#members[i]

@@ -1,5 +1,5 @@
 /**
- * The requests that this node is serving now, and their checkpoint.
+ * Keeps the set of requests that this node is serving, and saves checkpoints of these requests.
  */
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -17,7 +17,7 @@ export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequest
 
 export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new IndexedSet<Delivery>())
 
-/** Saves the delivered part of every running request. Skips requests that have delivered nothing. */
+/** Saves a checkpoint of every open request that has delivered at least one delta. */
 export const checkpointOpenRequests: Effect.Effect<void, never, OpenRequests | InferenceLedger> = Effect.gen(
   function* () {
     const open = yield* OpenRequests

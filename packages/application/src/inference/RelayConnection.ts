@@ -1,8 +1,8 @@
 /**
- * The HTTP connection of one relayed request, as the use case sees it.
+ * The interface between the use case `RelayRequest` and the HTTP adapter, for one request.
  *
- * The use case decides the order of steps and the charge. The HTTP adapter has read the request; it exchanges bytes
- * with one upstream at a time and writes to the client's socket.
+ * The use case decides the order of the steps and the charge. The HTTP adapter implements this interface. It has read
+ * the request from the client, sends the request to one upstream at a time, and writes to the client's socket.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
@@ -18,18 +18,18 @@ export interface InferenceRequest {
   readonly model: string
   readonly streamed: boolean
   readonly size: RequestSize
-  /** Returns the text that a tokenizer would see. The text is extracted from the body only on this call. */
+  /** Extracts the text of the prompt from the body, for a local token count. */
   readonly promptText: () => PromptText
 }
 
 export interface RelayConnection<Request extends InferenceRequest> extends RequestClock {
   readonly requestId: RequestId
   readonly protocol: Protocol
-  /** Returns true once a byte of the response was written, even a keepalive: no other route can be tried then. */
+  /** Returns true once a byte of the response was written, even of a keepalive. No other route can be tried after that. */
   readonly committed: () => boolean
   /** Returns true if the client's connection is closed. */
   readonly gone: () => boolean
-  /** Is called when the client disconnects. The attempt is aborted then and does not call back. */
+  /** Set by the use case, called when the client disconnects. The current attempt is then aborted, without a callback. */
   onDisconnect: () => void
   /** Sends the request to one upstream and calls back once. */
   readonly attempt: (

@@ -1,15 +1,16 @@
 /**
- * Handles one inference request, from admission to settlement. Its key was authenticated and its body was read before.
+ * Handles one inference request, from admission to settlement. The caller has authenticated the API key and read the
+ * body.
  *
  *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
  * No upstream receives a request before its hold is durable. From then on the request is settled in every case:
  * success, failure, an internal error or a client that disconnects. A stream is settled after its end. A whole response
- * is written after its settlement, so that a client that has the response also sees the charge. If another node has
- * settled the request in the meantime, the response is not written.
+ * is written after its settlement, so that the charge is visible as soon as the client has the response. If another
+ * node has settled the request before, the whole response is not written.
  *
- * Each step calls the next directly (ADR 0007). On this hot path, a fiber that waits three times costs more than all
- * the steps together.
+ * Each step calls the next step directly (ADR 0007). Every request takes these steps, and a fiber that waits three
+ * times would cost more CPU time than all the steps together.
  */
 import { type Callable, type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
@@ -47,8 +48,8 @@ export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApi
 export type WriteResponse = () => void
 
 /**
- * Handles a request and calls back once: after the settlement, or once a background settlement is queued. The result is
- * the function that writes a whole response; a stream has no result.
+ * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function that
+ * writes the response. For a stream or a failed attempt it calls back as soon as the settlement is queued.
  */
 export type RelayRequest = <Request extends InferenceRequest>(
   connection: RelayConnection<Request>,
@@ -57,7 +58,7 @@ export type RelayRequest = <Request extends InferenceRequest>(
   callback: Callback<WriteResponse | undefined, RelayRequestError>
 ) => void
 
-/** Runs an effect and calls back with its exit. Only steps that few requests need use it. */
+/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
 export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 
 interface Ports {
@@ -67,7 +68,7 @@ interface Ports {
   readonly run: Run
 }
 
-/** Looks up the ports once, instead of for every request. */
+/** Returns the function that handles requests. The ports are looked up here, and not again for every request. */
 export const makeRelayRequest = (
   run: Run
 ): Effect.Effect<RelayRequest, never, CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter> =>
@@ -104,6 +105,8 @@ const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
 
 /**
+ * One request that passes these phases:
+ *
  *     admitting ─▶ trying ─▶ settling ─▶ over
  */
 class AdmittedRequest<Request extends InferenceRequest> {
@@ -114,12 +117,12 @@ class AdmittedRequest<Request extends InferenceRequest> {
   readonly #ports: Ports
   readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
   #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
-  /** The routes in the order of the attempts, once that order is drawn. */
+  /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
   #routes: Callable["candidates"]
   #tried = 0
   #clientLeft = false
   #error: AttemptError | undefined
-  /** The ledger has the settlement of this request. */
+  /** True once the settlement was passed to the ledger. */
   #settlementSent = false
 
   constructor(
@@ -141,7 +144,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // During the admission the request cannot end yet: its hold can be settled only once the hold is known to exist.
+      // A request cannot end during its admission, because its hold can be settled only once it is known to exist.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -211,17 +214,17 @@ class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Another node considered this node dead and settled the request at its checkpoint, as not delivered. The response is
-   * withheld, so that a client that repeats the request is charged once.
+   * Fails the request, because another node considered this node dead and settled the request as not delivered. The
+   * client gets no response: if it repeats the request, it gets one response and is charged once.
    */
   #withhold(): void {
     const { requestId } = this.#admission
-    const warning = Effect.logWarning("response withheld: another server has settled its request as not delivered")
+    const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
     this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
-  /** Ends the delivery. The delivered part is settled in the background. */
+  /** Ends the delivery, and settles the delivered part in the background. */
   #end(exit: Exit.Exit<undefined, AttemptError>): void {
     this.#phase = "settling"
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
@@ -233,7 +236,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     })
   }
 
-  /** Counts tokens locally only if the outcome needs it: most providers report the usage. */
+  /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
   #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
@@ -245,8 +248,9 @@ class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * The settlement could not be measured. The request is settled like that of a dead node: at its checkpoint, which never
-   * claims more than the client received. A whole response has no checkpoint, is not written and costs nothing.
+   * Settles a request whose charge could not be computed because of an internal error. Such a request is settled at its
+   * checkpoint, like a request of a dead node: a checkpoint never claims more than the client received. A whole response
+   * has no checkpoint; it is neither written nor charged.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
     this.#settlementSent = true
@@ -258,7 +262,7 @@ class AdmittedRequest<Request extends InferenceRequest> {
     this.#finish(Exit.failCause(cause))
   }
 
-  /** Runs a step. An exception ends the request, and settles it unless the ledger has its settlement. */
+  /** Runs a step. An exception ends the request, and settles the request if the ledger has no settlement of it yet. */
   #step(step: () => void): void {
     try {
       step()

@@ -1,5 +1,5 @@
 /**
- * Attempts to send a request along its routes: their order, their results, and the error for the client if all fail.
+ * Defines the attempts of a request on its routes: their order, their results, and the error if all attempts fail.
  */
 import { type Candidate, orderCandidates } from "@tollgate/domain/catalog/Catalog"
 import type {
@@ -23,7 +23,7 @@ export type AttemptError =
 
 export interface FailedAttempt {
   readonly error: AttemptError
-  /** True if another route may succeed: the provider caused the failure and cannot have billed us for a response. */
+  /** True if another route may succeed, because the provider caused the failure and cannot have billed a response. */
   readonly retryElsewhere: boolean
   /** True if nothing was sent, so that no provider has received the request. */
   readonly unsent?: true
@@ -40,7 +40,7 @@ export type Attempt =
       readonly write: () => void
     }
 
-/** Orders the routes by priority; draws the order of equal priorities randomly by weight, for every request. */
+/** Orders the routes by priority. The order of routes with equal priority is random, by weight, for every request. */
 export const routesInOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effect<ReadonlyArray<Candidate>> =>
   Effect.map(
     Effect.forEach(candidates, () => Random.next),
@@ -48,8 +48,8 @@ export const routesInOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effe
   )
 
 /**
- * Prefers a provider's failure to the gateway's refusal to call a provider (`Overloaded`, `CircuitOpen`). Of two
- * equally informative errors, returns the later one.
+ * Returns the more informative of two errors. A failure of a provider is more informative than `Overloaded`, and
+ * `Overloaded` is more informative than `CircuitOpen`. Of two equally informative errors, returns the later error.
  */
 export const mostInformativeError = (earlier: AttemptError | undefined, later: AttemptError): AttemptError =>
   earlier === undefined || weight(later) >= weight(earlier) ? later : earlier

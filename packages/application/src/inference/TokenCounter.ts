@@ -1,5 +1,5 @@
 /**
- * Counts tokens locally when no provider has reported a count.
+ * Counts tokens locally if no provider has reported a count.
  */
 import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -10,14 +10,14 @@ import type { InferenceRequest } from "./RelayConnection.ts"
 export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounter")<
   TokenCounter,
   {
-    /** Counts the tokens of a text in linear time. During a long text, it yields to the event loop. */
+    /** Counts the tokens of a text in linear time. For a long text, the counter yields to the event loop from time to time. */
     readonly count: (text: string) => Effect.Effect<Tokens.Tokens>
   }
 >() {}
 
 /**
- * Counts the prompt, and the delivered content of each choice, for an outcome that `needsLocalCount`. The outcome is
- * determined before the count begins, so that events during the count do not change it.
+ * Counts the delivered content of each choice, and the prompt if its usage is not reported. The caller has checked
+ * `needsLocalCount`. `outcome` and `contents` are read before the count begins, so that later events do not change them.
  */
 export const localCounts = (
   outcome: Outcome,
@@ -32,7 +32,7 @@ export const localCounts = (
   })
 
 const none = () => Tokens.zero
-/** The counts for an outcome that needs no local count. */
+/** The counts for a request that needs no local count. */
 export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
 const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {

@@ -27,14 +27,17 @@ export interface UpstreamHead {
 /** The events of an exchange, in order: `onHead`, any number of `onData`, then `onEnd`; or `onBroken` at any point. */
 export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
-  /** Returns false to pause until `resume`. Declared as a method, so that a Node adapter may pass its `Buffer`. */
+  /**
+   * Returns false to pause the response body until `resume` is called. It is declared as a method, because TypeScript then
+   * accepts a function whose parameter is Node's `Buffer`.
+   */
   onData(chunk: Uint8Array): boolean
   readonly onEnd: () => void
-  /** The exchange was refused, reset, cut short or unreadable. No event follows. `reason` is for the log. */
+  /** Called if the exchange was refused, reset, cut short or unreadable. No event follows. `reason` is for the log. */
   readonly onBroken: (reason: string) => void
 }
 
-/** What an attempt showed about its provider; the circuit breaker uses it. */
+/** The result of an attempt for the circuit breaker of the provider. */
 export type Verdict =
   /** The provider works. It may have refused the request. */
   | "served"
@@ -42,12 +45,12 @@ export type Verdict =
   | "failed"
   /** The provider refuses our API key or account. The route is disabled at once. */
   | "misconfigured"
-  /** The attempt showed nothing, because the client disconnected. */
+  /** The attempt has no result, because the client disconnected. */
   | "undecided"
 
 export interface UpstreamExchange {
   readonly resume: () => void
-  /** Ends the exchange if it is still open, and releases the slot. No event follows. Later calls have no effect. */
+  /** Ends the exchange if it is still open, and releases the provider's slot. No event follows. Later calls have no effect. */
   readonly close: (verdict: Verdict) => void
 }
 
@@ -55,8 +58,8 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
   Upstreams,
   {
     /**
-     * Takes a slot of the provider and sends the request. Fails at once if no slot is free, the breaker is open or the
-     * route is disabled.
+     * Takes one of the provider's slots for concurrent exchanges, and sends the request. Fails at once if no slot is free,
+     * the circuit breaker is open or the route is disabled.
      */
     readonly send: (
       request: UpstreamRequest,

@@ -1,8 +1,8 @@
 /**
- * The inference ledger: a durable hold before a request is sent upstream, and one settlement afterwards.
+ * The inference ledger stores a durable hold before a request is sent upstream, and one settlement afterwards.
  *
- * Each call is decided inside a database transaction that many requests share. The rules are in the domain (`Hold`,
- * `Settlement`).
+ * Many requests share one database transaction, in which each hold and each settlement is decided. The rules of these
+ * decisions are in the domain (`Hold`, `Settlement`).
  */
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
@@ -32,7 +32,7 @@ export interface Admission {
 export interface Measured {
   readonly ending: Ending
   readonly charge: Charge
-  /** The time from acceptance to the first delta in milliseconds; undefined without a delta. */
+  /** The time from the acceptance of the request to its first delta, in milliseconds; undefined if there was no delta. */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }
@@ -40,9 +40,9 @@ export interface Measured {
 export interface SettlementRequest {
   readonly admission: Admission
   /**
-   * Called when the transaction that writes the settlement is built, not when the settlement is queued. A client that
-   * disconnects while its settlement is queued is therefore not charged. Called again before each retry of the
-   * transaction.
+   * Returns the charge. It is called when the transaction that writes the settlement is built, and again before each
+   * retry of the transaction. It is not called when the settlement is queued. Therefore a whole response is not charged
+   * if its client disconnects while the settlement is queued.
    */
   readonly measure: () => Measured
 }
@@ -55,40 +55,41 @@ export interface Settled {
 
 /** The load of the ledger, for metrics. */
 export interface LedgerLoad {
-  /** Requests whose hold is not durable yet. */
+  /** The number of requests whose hold is not durable yet. */
   readonly waitingAdmissions: number
-  /** Settlements that are not durable yet. */
+  /** The number of settlements that are not durable yet. */
   readonly unsettled: number
-  /** Transactions since the process start; `transactionMillis` is their total duration. */
+  /** The number of transactions since the start of the process. */
   readonly transactions: number
+  /** The total duration of these transactions in milliseconds. */
   readonly transactionMillis: number
 }
 
-/** Receives the result. It is called once. */
+/** Receives the result of a call. It is called once. */
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
 /**
- * The methods take callbacks instead of returning effects: every request calls them, and a waiting fiber would cost
- * more than the call.
+ * The methods take callbacks instead of returning effects. Every request calls these methods, and a waiting fiber would
+ * cost more CPU time than the call.
  */
 export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
   InferenceLedger,
   {
     /**
-     * Makes the hold durable. Checks the key again, so that a revoked key is refused even if a cache still has it. A
-     * full queue or an unreachable database fails with {@link Overloaded}. The callback always runs; a caller that no
-     * longer needs the hold must settle it in the callback.
+     * Decides the hold and makes it durable. Checks the API key again, so that a revoked key is refused even if a cache
+     * still has it. Fails with {@link Overloaded} if the queue is full or the database is unreachable. The callback
+     * always runs. A caller that does not need the hold any more must settle it in the callback.
      */
     readonly admit: (
       admission: Admission,
       callback: Callback<void, InsufficientBalance | InvalidApiKey | Overloaded>
     ) => void
     /**
-     * Settles a request and calls back when the settlement is durable. If another node has already settled it, the
-     * result is `undefined` and nothing changes. Retries while the database is unreachable.
+     * Settles a request and calls back when the settlement is durable. If another node has already settled the request,
+     * the result is `undefined` and no balance changes. Retries while the database is unreachable.
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
-    /** Settles a request in the background. The shutdown waits for the settlement; it is never dropped. */
+    /** Settles a request in the background. The server does not shut down before the settlement is durable. */
     readonly settleLater: (settling: SettlementRequest) => void
     /** Stores the checkpoints of running requests in one statement. */
     readonly checkpoint: (

@@ -1,5 +1,5 @@
 /**
- * Holds that are not settled yet, including those of dead nodes.
+ * Lists the holds that are not settled yet, and settles the holds of dead nodes.
  */
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -14,7 +14,7 @@ export interface OpenHold {
   readonly hold: Hold
   readonly checkpoint: Checkpoint
   readonly heldAt: Date
-  /** True if the hold's node is dead: it deregistered, or it has sent no heartbeat for too long. */
+  /** True if the node of the request is dead: the node deregistered, or has sent no heartbeat for too long. */
   readonly orphaned: boolean
 }
 
@@ -24,8 +24,8 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
     /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
     /**
-     * Settles the holds of dead nodes at their last checkpoints and returns their number. Several nodes may run it
-     * concurrently.
+     * Settles the holds of dead nodes at their last checkpoints, and returns the number of settled holds. Several nodes
+     * may run the sweep concurrently.
      */
     readonly sweep: Effect.Effect<number>
   }

@@ -1,12 +1,12 @@
 /**
- * A circuit breaker: stops requests to a failing provider for `openMillis`.
+ * A circuit breaker stops requests to a failing provider for `openMillis`.
  *
  *     closed ──too many failures in the window──▶ open ──openMillis pass──▶ half open ──probe served──▶ closed
  *                                                  ▲                           └──probe failed──┐
  *                                                  └─────────────────────────────────────────────┘
  *
- * In the state half open, one request is admitted: the probe. All functions are pure: the caller stores the state and passes
- * the time.
+ * In the state half open, only one request is admitted: the probe. All functions are pure: the caller stores the state and
+ * passes the time.
  */
 export interface BreakerSettings {
   readonly failures: number
@@ -21,7 +21,7 @@ export type Breaker =
 
 export const closed: Breaker = { state: "closed", failedAtMillis: [] }
 
-/** The decision about one request: admitted with the state to store, or refused with the time until a retry. */
+/** The decision about one request: `admitted` with the breaker to store, or refused with the time until a retry. */
 export type Passage =
   | { readonly admitted: true; readonly breaker: Breaker }
   | { readonly admitted: false; readonly retryAfterMillis: number }
@@ -49,6 +49,6 @@ export const failed = (breaker: Breaker, settings: BreakerSettings, nowMillis: n
   return recent.length >= settings.failures ? open : { state: "closed", failedAtMillis: recent }
 }
 
-/** Returns the state after the probe's client disconnected, so the probe has no result: the next request is the probe. */
+/** Returns the state after the client of a request disconnected. A probe then has no result: the next request is the probe. */
 export const undecided = (breaker: Breaker, nowMillis: number): Breaker =>
   breaker.state === "half_open" ? { state: "open", untilMillis: nowMillis } : breaker

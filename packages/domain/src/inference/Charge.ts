@@ -4,11 +4,12 @@
  *
  *   complete, usage reported      the reported usage; a reported 0 is charged as 0
  *   complete, usage unreported    local count of the prompt and the output
- *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered output,
- *                                 at most the output that the provider generated
- *   nothing delivered             nothing, unless complete with reported output: that output was hidden reasoning
+ *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
+ *                                 output, but no more output than the provider generated
+ *   no delta delivered            nothing; if the response is complete and has reported output, the reported usage,
+ *                                 because that output was hidden reasoning
  *
- * The usage that the provider consumed is recorded beside the charge: the operator bears the difference.
+ * The tokens that the provider used are recorded beside the charge. The operator bears the difference.
  */
 import type { Charge, UsageSource } from "../ledger/Settlement.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -21,9 +22,9 @@ export type Ending =
   | "complete"
   /** The client disconnected before the end. */
   | "client_gone"
-  /** The provider disconnected, stalled or sent an error after the response had begun. */
+  /** The provider disconnected, stalled or sent an error after the first delta. */
   | "upstream_cut"
-  /** No response began: refused by the gateway or by the provider. */
+  /** The request failed before the first delta. */
   | "failed"
   /** The node died. Another node settles the request at its last checkpoint. */
   | "orphaned"
@@ -32,13 +33,13 @@ export type Ending =
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
-  /** The number of content deltas delivered to the client; a response that is not streamed counts as one. */
+  /** The number of content deltas delivered to the client. A response that is not streamed counts as one delta. */
   readonly deltas: number
-  /** The number of content deltas sent when the provider last reported output usage. */
+  /** The number of content deltas that were sent until the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
 }
 
-/** The local token counts. Each is evaluated only when no reported figure can be used. */
+/** The local token counts. Each function is called only if no reported figure can be used. */
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
   readonly deliveredOutput: () => Tokens.Tokens
@@ -46,23 +47,23 @@ export interface LocalCounts {
 
 export const nothing: Charge = { charged: TokenUsage.none, consumed: TokenUsage.none, source: "none" }
 
-/** Returns whether {@link chargeFor} evaluates a local count, so that the caller loads the tokenizer only when needed. */
+/** Returns whether {@link chargeFor} uses a local count. If it does not, the caller need not load the tokenizer. */
 export const needsLocalCount = (outcome: Outcome): boolean =>
   isChargeable(outcome) &&
   (outcome.ending !== "complete" || outcome.reported.output === undefined || reportedPrompt(outcome) === undefined)
 
-/** A complete response without deltas is charged when output was reported: that output was hidden reasoning. */
+/** Returns whether the request is charged. Output reported for a complete response without deltas was hidden reasoning. */
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 
-/** Returns the reported prompt usage. In a cut stream, all zeros are a placeholder for figures that never arrived. */
+/** Returns the reported prompt usage. If the response is incomplete, zeros stand for figures that were never reported. */
 export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
- * Returns the output tokens that the provider generated for a cut stream; undefined when unknown. A figure reported before
- * the last deltas does not include these deltas, so it is used only if it is at least the number of deltas, because each
- * delta has at least one token. 0 is a placeholder for a figure that never arrived.
+ * Returns the output tokens that the provider generated for a cut stream; undefined if they are unknown. The provider may
+ * have reported its figure before the last deltas. Such a figure is used only if it is at least the number of deltas,
+ * because each delta has at least one token. A figure of 0 stands for a figure that was never reported.
  */
 const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported

@@ -1,8 +1,8 @@
 /**
- * Reads the delivered content and the reported usage from a chat completion: from each chunk, or from a whole completion.
+ * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
- * Content is: text, refusals, reasoning, and the names and arguments of tool calls
- * (docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.
+ * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10). Roles,
+ * ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -48,7 +48,7 @@ export const deltaContent = (delta: JsonObject): string => {
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
 }
 
-/** Returns reasoning sent as a list of parts, which counts only without plain reasoning text because it repeats that text. */
+/** Returns the reasoning in a list of parts. The caller uses it only if there is no plain text, which the parts repeat. */
 const detailsOf = (details: unknown): string => {
   let text = ""
   for (const item of asArray(details)) {
@@ -58,7 +58,7 @@ const detailsOf = (details: unknown): string => {
   return text
 }
 
-/** Returns the text of `content`. Some providers send content as a list of parts, and reasoning as parts inside one part. */
+/** Returns the text of `content`. Some providers send a list of parts, and put a list of reasoning parts into one part. */
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""
@@ -75,8 +75,8 @@ const callContent = (call: JsonObject | undefined): string =>
   call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
- * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, the provider counts
- * reasoning separately, and the excess is added to the output.
+ * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, the provider
+ * counts reasoning separately, and the excess is added to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

@@ -4,7 +4,7 @@
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
+/** Returns the prompt text of a parsed body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const parts: Array<string> = []

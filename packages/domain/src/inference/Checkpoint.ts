@@ -1,10 +1,10 @@
 /**
- * A checkpoint of a running request: the number of delivered tokens, stored with the hold so that another node can settle the
- * request when this node dies.
+ * A checkpoint estimates the tokens that a running request has delivered. It is stored with the hold, so that another node
+ * can settle the request if this node dies.
  *
- * A checkpoint must not claim more than the client received. It is taken for thousands of streams at once, so it does not
- * tokenize. A delta has at least one token, and most tokens have at least four characters. The output is therefore the smaller
- * of the number of deltas and a quarter of the number of characters.
+ * A checkpoint must not claim more than the client received. Checkpoints are taken of thousands of streams at once, so the
+ * text is not tokenized. The output is the smaller of two estimates: one token for each delta, and one token for every four
+ * characters.
  */
 
 import type { Charge } from "../ledger/Settlement.ts"

@@ -1,13 +1,13 @@
 /**
- * Extracts the prompt of an embeddings request, and reads the usage reported in the response. Embeddings have no output tokens: only the
- * prompt is charged.
+ * Extracts the prompt of an embeddings request, and reads the usage reported in the response. Embeddings have no output
+ * tokens: only the prompt is charged.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject } from "./Json.ts"
 import type { PromptText } from "./PromptText.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** Returns the prompt of a parsed request body. Each text is a separate input; token arrays add their number of token ids. */
+/** Returns the prompt of a parsed body. Each text is a separate input. Token ids are counted without their text. */
 export const promptText = (body: unknown): PromptText => {
   const input = asObject(body)?.input
   const inputs = typeof input === "string" ? [input] : asArray(input)
@@ -17,7 +17,7 @@ export const promptText = (body: unknown): PromptText => {
 
 const tokensOf = (item: unknown): number => (typeof item === "number" ? 1 : asArray(item).length)
 
-/** Reads the `usage` member of a response. Some providers report only the total, which equals the prompt. */
+/** Reads the `usage` member of a response. Some providers report only the total, which equals the prompt tokens. */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   const prompt = ReportedUsage.figureOf(usage?.prompt_tokens) ?? ReportedUsage.figureOf(usage?.total_tokens)

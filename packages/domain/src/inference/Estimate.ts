@@ -1,16 +1,16 @@
 /**
  * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
- * The input floor decides whether the request is refused, so it errs low: long runs of one character have eight bytes per
- * token. The input ceiling and the output decide the hold, so they err high. The output is capped, because coding agents send
- * very large limits, which must not reserve a customer's whole balance.
+ * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token, as
+ * in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. The output
+ * is capped, because coding agents send very large limits that would set aside a customer's whole balance.
  */
 import type { Estimate } from "../ledger/Hold.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
 export interface RequestSize {
-  /** The UTF-8 bytes of text in the body, without embedded images and sounds. */
+  /** The number of UTF-8 bytes of text in the body. Embedded images and sounds are not counted. */
   readonly textBytes: number
   /** The number of prompt tokens that the body contains as token ids; this count is exact. */
   readonly countedTokens?: number
@@ -20,7 +20,7 @@ export interface RequestSize {
   readonly maxOutputTokens: number | undefined
   /** The number of requested choices (`n`). */
   readonly choices: number
-  /** True when the response contains no generated tokens: only the prompt is reserved. */
+  /** True if the model generates no tokens, so that the hold covers only the prompt. */
   readonly promptOnly?: true
 }
 
@@ -30,7 +30,7 @@ const MIN_BYTES_PER_TOKEN = 3
 const DEFAULT_OUTPUT = 1_024
 const MAX_HELD_OUTPUT = 8_192
 
-/** Estimates the tokens of a prompt from its UTF-8 bytes of text and its tokens that are not text. */
+/** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
 export const estimatePrompt = (
   textBytes: number,
   otherTokens: number
@@ -44,7 +44,7 @@ export const estimate = (size: RequestSize): Estimate => {
   const prompt = estimatePrompt(size.textBytes, size.attachments * TOKENS_PER_ATTACHMENT.reserved)
   const inputFloor = Tokens.add(prompt.inputFloor, counted)
   const inputCeiling = Tokens.add(prompt.inputCeiling, counted)
-  // A floor of 0 would admit a request without any balance.
+  // With a floor of 0, a request would be admitted even if the customer has no balance.
   if (size.promptOnly) {
     const atLeastOne = (tokens: Tokens.Tokens) => (tokens < ONE ? ONE : tokens)
     return { inputFloor: atLeastOne(inputFloor), inputCeiling: atLeastOne(inputCeiling), output: Tokens.zero }

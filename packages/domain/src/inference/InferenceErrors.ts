@@ -1,6 +1,6 @@
 /**
- * The failures of an inference request. The HTTP adapter has one table per protocol that maps each failure to its HTTP status
- * and error code.
+ * The failures of an inference request. For each protocol, the HTTP adapter has a table that maps every failure to an HTTP
+ * status and an error code.
  */
 import * as Schema from "effect/Schema"
 
@@ -15,30 +15,30 @@ export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidA
   reason: Schema.Literal("missing", "conflicting", "unknown")
 }) {}
 
-/** No model with this name can be called with this protocol: it is unknown, hidden, retired, or has no route. */
+/** The model with this name cannot be called with this protocol: the model is unknown, hidden, retired or has no route. */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", {
   model: Schema.String
 }) {}
 
-/** The body exceeds the size limit of the API or the provider. `limitBytes` is null when the provider's limit is unknown. */
+/** The body exceeds the size limit of the API or of the provider. `limitBytes` is null if the exceeded limit is unknown. */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
   limitBytes: Schema.NullOr(Schema.Number)
 }) {}
 
-/** The provider declined the request. `message` is the provider's text without the names of provider and upstream model. */
+/** The provider refused the request. `message` is the provider's text; names of the provider and its model are removed. */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** The provider rate-limits the gateway. This is not a rate limit of the gateway. */
+/** The provider limits the request rate of the gateway. This error never means that the gateway limits its clients. */
 export class TechnicalLimit extends Schema.TaggedError<TechnicalLimit>()("TechnicalLimit", {
   retryAfterSeconds: Schema.Number
 }) {}
 
 /** The provider failed: connection refused, timeout, disconnect, or an invalid response. */
 export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("UpstreamFailed", {
-  /** The cause for the log; not sent to the client. */
+  /** The cause for the log. The cause is not sent to the client. */
   cause: Schema.String
 }) {}
 

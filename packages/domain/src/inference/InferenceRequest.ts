@@ -4,8 +4,8 @@
 import * as Brand from "effect/Brand"
 
 /**
- * The id that the gateway gives a request, used in the response headers, the hold, the usage row and the log line. It is a
- * UUID of version 7, so that rows are inserted in time order. Each protocol derives the ids of its objects from this id.
+ * The id that the gateway assigns to a request. It is used in the response headers, the hold, the usage row and the log
+ * line. It is a UUID of version 7, so that rows are inserted in time order. Each protocol derives its response ids from it.
  */
 export type RequestId = string & Brand.Brand<"RequestId">
 export const RequestId = Brand.nominal<RequestId>()
@@ -14,7 +14,7 @@ export const RequestId = Brand.nominal<RequestId>()
 export const withoutHyphens = (id: RequestId): string => id.replaceAll("-", "")
 
 interface ModelKindRules {
-  /** The wire protocols that call models of this kind. No protocol calls models of two kinds. */
+  /** The wire protocols that call models of this kind. Each protocol belongs to exactly one kind. */
   readonly protocols: ReadonlyArray<string>
   /** Whether a model of this kind must have capabilities; a model of another kind must have none. */
   readonly hasCapabilities: boolean
@@ -22,7 +22,7 @@ interface ModelKindRules {
   readonly isRanked: boolean
 }
 
-/** All model kinds and wire protocols. CHECK constraints in the database repeat the names: a new name needs a migration. */
+/** All model kinds and wire protocols. CHECK constraints in the database repeat these names: a new name needs a migration. */
 const modelKinds = {
   text: { protocols: ["chat", "messages", "responses"], hasCapabilities: false, isRanked: true },
   image: { protocols: ["images"], hasCapabilities: true, isRanked: false },

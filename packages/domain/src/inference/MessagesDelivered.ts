@@ -1,9 +1,10 @@
 /**
- * Reads the delivered content and the reported usage from a message: from each stream event, or from a whole message.
+ * Reads the delivered content and the reported usage from the stream events of a message or from a whole message.
  *
- * Content is: text, thinking, summaries, and the names and inputs of tool calls (docs/reference/billing.md#c10).
- * Signatures, citations, encrypted thinking and the results of hosted tools are not content. `message_start` reports the
- * prompt usage and a placeholder for the output; `message_delta` reports the running totals of both.
+ * Content is text, thinking, summaries, and the names and inputs of tool calls (docs/reference/billing.md#c10).
+ * Signatures, citations, encrypted thinking and the results of hosted tools are not content. The event `message_start`
+ * reports the prompt usage, and a placeholder for the output. The event `message_delta` reports the running totals of
+ * prompt and output.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -17,7 +18,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return asText(delta.text) + asText(delta.thinking) + asText(delta.partial_json) + summaryIn(delta, "compaction_delta")
 }
 
-/** Returns the content of a whole message, equal to the content of the message's stream. */
+/** Returns the content of a whole message. A stream of the same message has the same content. */
 export const contentOfMessage = (message: JsonObject): string =>
   asArray(message.content)
     .map((block) => contentOfBlock(asObject(block) ?? {}))
@@ -26,7 +27,7 @@ export const contentOfMessage = (message: JsonObject): string =>
 const contentOfBlock = (block: JsonObject): string =>
   asText(block.text) + asText(block.thinking) + asText(block.name) + inputOf(block) + summaryIn(block, "compaction")
 
-/** Returns the input of a tool call as JSON. An empty input is a placeholder: the deltas that follow contain the input. */
+/** Returns the input of a tool call as JSON. An empty input is a placeholder: the next deltas contain the input. */
 const inputOf = ({ input }: JsonObject): string =>
   input === undefined || input === null || Object.keys(input).length === 0 ? "" : JSON.stringify(input)
 
@@ -39,7 +40,7 @@ const FIGURES = ["input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 export const noFigures: Figures = {}
 
-/** Returns the figures after this event; the same object when the event reported nothing new. */
+/** Returns the figures after this event. Returns the same object if the event reports nothing new. */
 export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   if (event.type === "message_delta") return withFigures(known, event.usage)
   if (event.type !== "message_start") return known
@@ -47,7 +48,7 @@ export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   return withFigures(known, prompt)
 }
 
-/** Merges a usage report. Each figure is a running total: the last report is used, except 0 after a figure above 0. */
+/** Merges a usage report. Each figure is a running total: a later figure is used, except a 0 after a figure above 0. */
 export const withFigures = (known: Figures, member: unknown): Figures => {
   const usage = asObject(member)
   if (usage === undefined) return known
@@ -60,15 +61,15 @@ export const withFigures = (known: Figures, member: unknown): Figures => {
   return figures
 }
 
-/** Returns the tokens of compactions, separate generations that the totals exclude (Anthropic's documentation). */
+/** Returns the tokens of compactions. According to Anthropic's documentation, the totals do not include these tokens. */
 const compactionIn = ({ iterations }: JsonObject, name: string): number =>
   asArray(iterations)
     .map((item) => asObject(item))
     .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.figureOf(item[name]) ?? 0) : 0), 0)
 
 /**
- * Returns the usage in these figures. `input_tokens` excludes cached tokens. No prompt is empty, so prompt figures that are
- * all zero are a placeholder for later figures, until the output is reported too.
+ * Returns the usage in these figures. `input_tokens` excludes cached tokens. While the output is unreported, prompt figures
+ * that are all zero count as unreported: no prompt is empty, so the zeros are a placeholder for later figures.
  */
 export const reportedBy = (figures: Figures): ReportedUsage.ReportedUsage => {
   const { input_tokens: input, cache_creation_input_tokens: written = 0, cache_read_input_tokens: read = 0 } = figures

@@ -4,7 +4,7 @@
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
 
-/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
+/** Returns the prompt text of a parsed body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = asArray(request?.messages)
@@ -23,7 +23,7 @@ export const promptText = (body: unknown): PromptText => {
   }
 }
 
-/** Returns the texts in content, which is a text or blocks. Tool results, documents and search results contain blocks too. */
+/** Returns the texts in a string or a list of blocks. Tool results, documents and search results contain more blocks. */
 const textsIn = (content: unknown): ReadonlyArray<string> =>
   typeof content === "string"
     ? [content]

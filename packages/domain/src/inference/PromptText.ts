@@ -1,6 +1,6 @@
 /**
- * The text of a prompt for a local token count, and the number of tokens that are not text. Used when the provider did not
- * report the prompt's usage.
+ * The text of a prompt for a local token count, and the number of tokens that are not text. The local count is used when
+ * the provider did not report the prompt tokens.
  */
 export interface PromptText {
   readonly text: string
@@ -14,17 +14,18 @@ const TOKENS_PER_MESSAGE = 3
 const TOKENS_BEFORE_OUTPUT = 3
 
 /**
- * The number of tokens per image, sound or file. The numbers are estimates: providers scale attachments in different ways.
+ * The number of tokens per image, sound or file. The numbers are estimates, because each provider counts attachments in a
+ * different way.
  *
- * `counted` is charged when the provider did not report the prompt: the count of a 1024 x 1024 image in high detail at
- * OpenAI. `reserved` is held before the request: the largest common count, of a 1.15 megapixel image at Anthropic. The hold
- * errs high because settlement releases the unused part; the charge must not, because it is final.
+ * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image in
+ * high detail. `reserved` is the part of the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel image.
+ * A hold may be too high, because the settlement releases the unused part. A charge must not be too high: it is final.
  */
 export const TOKENS_PER_ATTACHMENT = { counted: 765, reserved: 1_600 } as const
 
 export const extraTokensOf = (messages: number, attachments: number): number =>
   TOKENS_BEFORE_OUTPUT + messages * TOKENS_PER_MESSAGE + attachments * TOKENS_PER_ATTACHMENT.counted
 
-/** Returns tool definitions and response formats as JSON texts, without absent members. */
+/** Returns tool definitions and response formats as JSON texts. Skips absent members. */
 export const definitionTexts = (members: ReadonlyArray<unknown>): ReadonlyArray<string> =>
   members.filter((member) => member !== undefined && member !== null).map((member) => JSON.stringify(member))

@@ -1,8 +1,8 @@
 /**
- * The usage that a provider reports, merged over all events of a stream.
+ * Merges the usage that a provider reports in the events of a stream.
  *
- * An unreported member is undefined, which differs from 0. Providers repeat usage, report it in parts, or send zeros
- * until the last frame: a later figure replaces an earlier one, except 0 after a figure above 0.
+ * An unreported figure is undefined; a reported 0 is 0. Providers repeat figures, report them in parts, or send zeros until
+ * the last frame. Therefore a later figure replaces an earlier figure, except that 0 never replaces a figure above 0.
  */
 
 import type { TokenUsage } from "../ledger/TokenUsage.ts"
@@ -25,10 +25,10 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 
 export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
-/** The largest accepted figure in tokens, above the limits of all models. A larger figure is an error and is ignored. */
+/** The largest accepted figure in tokens. It is above the limits of all models: a larger figure is wrong and is ignored. */
 const MAX_FIGURE = 10_000_000
 
-/** Returns a usage figure from the wire; undefined when the member is not a count or is too large. */
+/** Returns the token count in a member of a usage report; undefined if the member is not a count or is too large. */
 export const figureOf = (member: unknown): number | undefined => {
   const count = asCount(member)
   return count !== undefined && count <= MAX_FIGURE ? count : undefined
@@ -48,8 +48,8 @@ export const outputWithin = (
     : Tokens.fromCount(Math.max(completion, prompt === undefined ? 0 : (total ?? 0) - prompt))
 
 /**
- * Splits a prompt count into tokens read from a cache, tokens written to a cache, and the rest. For providers whose prompt
- * count includes the cached tokens, like OpenAI. Cached counts are limited to the prompt count.
+ * Splits a prompt count into tokens read from a cache, tokens written to a cache, and other tokens. This function is for
+ * providers such as OpenAI, whose prompt count includes the cached tokens. The result never exceeds the prompt count.
  */
 export const promptIncludingCached = (
   prompt: Tokens.Tokens,

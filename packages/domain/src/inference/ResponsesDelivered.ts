@@ -1,18 +1,18 @@
 /**
- * Reads the delivered content and the reported usage from a response: from each stream event, or from a whole response.
+ * Reads the delivered content and the reported usage from the stream events of a response or from a whole response.
  *
- * Content is: text, refusals, reasoning, and the names and arguments of calls (docs/reference/billing.md#c10). A stream
- * sends content in deltas and repeats it in the `*.done` events, which therefore do not count. Encrypted reasoning and the
- * input of hosted tools do not count either.
+ * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10). A
+ * stream sends content in deltas. The `*.done` events are not counted, because they repeat the content of the deltas.
+ * Encrypted reasoning and the queries of hosted search tools are not counted either.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** The event type of base64 sound. The transcript of the sound arrives in separate events. */
+/** The type of the event that contains base64 sound. Separate events contain the transcript of the sound. */
 const SOUND = "response.audio.delta"
 
-/** The types of events that end a stream. Earlier events have a `usage` too, but providers fill it with zeros. */
+/** The types of the events that end a stream. Earlier events may have a `usage` too, but it contains only zeros. */
 const ENDINGS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"])
 
 /** Returns the content of one stream event. */
@@ -22,7 +22,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return type === "response.output_item.added" ? asText(asObject(event.item)?.name) : ""
 }
 
-/** Returns the content of a whole response, equal to the content of the response's stream. */
+/** Returns the content of a whole response. A stream of the same response has the same content. */
 export const contentOfResponse = (response: JsonObject): string =>
   asArray(response.output)
     .map((item) => contentOfItem(asObject(item) ?? {}))
@@ -41,13 +41,14 @@ const textOf = (content: unknown): string => {
   return text
 }
 
-/** Returns the usage that an event reports; unreported for events that do not end the stream. */
+/** Returns the usage that an event reports. Ignores the usage in an event that does not end the stream. */
 export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
   ENDINGS.has(asText(event.type)) ? usageOf(asObject(event.response)?.usage) : ReportedUsage.unreported
 
 /**
- * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache. If the
- * total is larger than input plus output, the provider counts reasoning separately, and the excess is added to the output.
+ * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache. If
+ * the total is larger than input plus output, the provider counts reasoning separately, and the excess is added to the
+ * output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

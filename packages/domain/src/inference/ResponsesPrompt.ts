@@ -1,8 +1,8 @@
 /**
  * Extracts the prompt of a responses request: instructions, input, tool definitions and the requested format.
  *
- * Input items have many shapes, and providers add new ones. Therefore every text in an item is counted, except in members
- * that models do not read.
+ * Input items have many shapes, and providers add new shapes. Therefore every text in an item is counted, except the texts
+ * of members that models do not read.
  */
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
@@ -27,7 +27,7 @@ const ATTACHMENTS: ReadonlySet<string> = new Set([
   "input_image"
 ])
 
-/** Returns the prompt text of a parsed request body. Base64 data is not text: each attachment adds a fixed number of tokens. */
+/** Returns the prompt text of a parsed body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
   const request = asObject(body)
   const messages = [...messagesOf("system", request?.instructions), ...messagesOf("user", request?.input)]

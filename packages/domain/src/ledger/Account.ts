@@ -1,10 +1,11 @@
 /**
- * A ledger account: the sums of its credits, its debits, and the amounts that open holds reserve.
+ * A ledger account has three columns: the sum of its credits, the sum of its debits, and the sum that open holds set aside.
  *
  *     available = credits posted - debits posted - debits pending >= 0
  *
- * Credits and debits posted never decrease. A plan is in tokens (credits are `purchased_tokens`, debits are `used_tokens`), a
- * pay-as-you-go account is in pico-USD, and a reseller's quota is in micro-USD.
+ * Credits posted and debits posted never decrease. The unit is the token in a token plan, pico-USD in a pay-as-you-go
+ * account and micro-USD in a reseller's quota. The API names the credits of a plan `purchased_tokens` and the debits
+ * `used_tokens`.
  */
 import * as Brand from "effect/Brand"
 import type { Tokens } from "../money/Tokens.ts"
@@ -25,17 +26,17 @@ export type PlanAccount = Account<Tokens>
 export type PaygAccount = Account<UsdPico>
 export type QuotaAccount = Account<UsdMicro>
 
-/** Returns the amount that a new hold may reserve. */
+/** Returns the amount that a new hold can set aside. */
 export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, debitsPending }: Account<Unit>): Unit =>
   minus(minus(creditsPosted, debitsPosted), debitsPending)
 
-/** Returns the balance that a customer sees, from which open holds are not subtracted. */
+/** Returns the balance that a customer sees. It includes the amounts that open holds set aside. */
 export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
   minus(creditsPosted, debitsPosted)
 
 // `reserve` and `post` run for every request: they list all members because object spread is slower.
 
-/** Adds an amount to the open holds. */
+/** Sets aside an amount for a new hold. */
 export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   id: account.id,
   creditsPosted: account.creditsPosted,
@@ -56,12 +57,12 @@ export const credit = <Unit extends bigint>(account: Account<Unit>, amount: Unit
   creditsPosted: plus(account.creditsPosted, amount)
 })
 
-/** Debits an amount. The caller checks before that the amount is available. */
+/** Debits an amount. The caller has checked that the amount is available. */
 export const debit = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   ...account,
   debitsPosted: plus(account.debitsPosted, amount)
 })
 
-// The casts are safe: sums and differences of one unit have the same unit, which the compiler cannot infer for `Unit`.
+// The casts are safe: two amounts in one unit have a sum and a difference in that unit. The compiler cannot infer this.
 const plus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a + b) as Unit
 const minus = <Unit extends bigint>(a: bigint, b: bigint): Unit => (a - b) as Unit

@@ -1,8 +1,8 @@
 /**
- * A hold: the plan tokens and the money reserved for one request before it is sent to a provider.
+ * A hold sets aside plan tokens and pay-as-you-go money for one request, before the request is sent to a provider.
  *
- * A hold never exceeds the available balances. It reserves plan tokens first, then pay-as-you-go money. A request is refused
- * if the balances do not cover its smallest possible usage.
+ * A hold never exceeds the available balances. It takes plan tokens first, then pay-as-you-go money. A request is refused
+ * if the balances do not cover the smallest possible usage of the request.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -15,13 +15,13 @@ import * as TokenUsage from "./TokenUsage.ts"
 /** The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
-/** The expected usage of a request in tokens, estimated from the request body only. */
+/** The usage of a request in tokens, estimated only from the request body. */
 export interface Estimate {
   /** The minimum number of prompt tokens. */
   readonly inputFloor: Tokens.Tokens
-  /** The maximum number of prompt tokens, except for unusual text. */
+  /** The maximum number of prompt tokens. Unusual text can have more tokens. */
   readonly inputCeiling: Tokens.Tokens
-  /** The number of output tokens to reserve: the caller's limit or the default, capped. */
+  /** The number of output tokens to set aside: for each choice, the caller's limit or a default, up to a cap. */
   readonly output: Tokens.Tokens
 }
 
@@ -36,7 +36,7 @@ export interface Held {
   readonly payg: Account.PaygAccount | undefined
 }
 
-/** A customer's balances for one model: the plan and the pay-as-you-go balance. Either can be missing. */
+/** A customer's balances for one model. A balance that the customer does not have is undefined. */
 export interface Balances {
   readonly plan: Account.PlanAccount | undefined
   readonly payg: Account.PaygAccount | undefined
@@ -45,8 +45,8 @@ export interface Balances {
 const ONE = Tokens.Tokens(1n)
 
 /**
- * Reserves the whole estimate if it is available, otherwise the available part. Refuses if the balances do not cover the
- * smallest usage: the input floor, and one output token unless the request generates no output.
+ * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances do
+ * not cover the smallest usage: the input floor, plus one output token if the request generates output.
  */
 export const decideHold = (
   estimate: Estimate,

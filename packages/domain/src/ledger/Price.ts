@@ -1,8 +1,8 @@
 /**
- * The price of a model per token class.
+ * The price of a model consists of one rate for each token class.
  *
- * The unit is pico-USD per token, which is the same integer as micro-USD per million tokens. A stored
- * price never changes: a new price is a new row, and a hold references the price at its admission.
+ * The unit is pico-USD per token. The same number is the price in micro-USD per million tokens. A stored price never
+ * changes: a new price is a new row. A hold references the price that was valid when the request was admitted.
  */
 import * as Brand from "effect/Brand"
 import type { Tokens } from "../money/Tokens.ts"
@@ -10,7 +10,7 @@ import { UsdPico } from "../money/UsdPico.ts"
 import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PicoPerToken = bigint & Brand.Brand<"PicoPerToken">
-/** The maximum price, 1,000 USD per million tokens, so that the cost of any request fits a 64-bit integer. */
+/** The maximum rate: 1,000 USD per million tokens. The limit ensures that the cost of a request fits a 64-bit integer. */
 export const MAX_PICO_PER_TOKEN = 1_000_000_000n
 export const PicoPerToken = Brand.refined<PicoPerToken>(
   (n) => n >= 0n && n <= MAX_PICO_PER_TOKEN,
@@ -34,8 +34,9 @@ export const cost = (price: Price, usage: TokenUsage): UsdPico =>
   )
 
 /**
- * Returns the cost in pico-USD of the first `count` tokens of a usage, in the order in which a plan covers them: input, cache
- * write, cache read, output. The result never decreases with `count`; if `count` is at least the total, it is the whole cost.
+ * Returns the cost of the first `count` tokens of a usage, in pico-USD. The tokens are in the order in which a plan covers
+ * them: input, cache write, cache read, output. A higher `count` never gives a lower cost. A `count` of at least the total
+ * number of tokens gives the cost of the whole usage.
  */
 export const prefixCost = (price: Price, usage: TokenUsage, count: Tokens): UsdPico => {
   let left: bigint = count

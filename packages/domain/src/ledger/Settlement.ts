@@ -1,11 +1,12 @@
 /**
- * The settlement of a request: its cost, split between plan, pay-as-you-go and write-off.
+ * A settlement splits the cost of a request between the token plan, the pay-as-you-go balance and a write-off.
  *
  *     plan value + pay-as-you-go + write-off = cost
  *
- * The split is decided over both balances at the time of settlement. The plan covers the first tokens, in the order input,
- * cache write, cache read, output. Pay-as-you-go pays the remaining tokens at the price of their class. Any unpaid amount is
- * written off and reported: a settlement never fails for lack of money, and no balance becomes negative.
+ * The split depends on both balances at the time of the settlement. The plan covers the first tokens, in the order input,
+ * cache write, cache read, output; the cost of these tokens is the plan value. The pay-as-you-go balance pays for the
+ * remaining tokens. The amount that no balance can pay is written off. A settlement therefore never fails for lack of
+ * money, and no balance becomes negative.
  */
 
 import * as Tokens from "../money/Tokens.ts"
@@ -15,10 +16,10 @@ import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** The origin of the charged token counts. */
+/** The origin of the charged token counts; `mixed` means partly reported upstream and partly counted locally. */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
-/** The usage that a request is charged for, and the usage that the provider consumed. */
+/** The tokens that the customer is charged for, and the tokens that the provider is known to have used. */
 export interface Charge {
   readonly charged: TokenUsage.TokenUsage
   readonly consumed: TokenUsage.TokenUsage
@@ -37,7 +38,7 @@ export interface Settled extends Balances {
   readonly settlement: Settlement
 }
 
-/** Releases the hold, and debits the charge from the available balances including the released amounts. */
+/** Releases the hold, then debits the cost of the charge. The released amounts can pay this cost. */
 export const decideSettlement = (hold: Hold, charge: Charge, price: Price.Price, balances: Balances): Settled => {
   const { plan, payg } = balances
   const planLeft = plan === undefined ? 0n : Account.available(plan) + hold.planTokens

@@ -1,5 +1,5 @@
 /**
- * The number of tokens that a request used, per token class. Each class has a separate price.
+ * A token usage is the number of tokens that a request used in each token class. Each class has a separate price.
  *
  * The classes are disjoint: `input` excludes tokens read from or written to a prompt cache, and `output` includes reasoning.
  * Each protocol's usage report is converted to this form when it is read.
@@ -22,7 +22,7 @@ export const none: TokenUsage = {
 
 export const plain = (input: Tokens.Tokens, output: Tokens.Tokens): TokenUsage => ({ ...none, input, output })
 
-/** Returns the sum of all four classes, which is debited from a plan and shown as `total_tokens`. */
+/** Returns the sum of all four classes. This sum is debited from a plan and shown as `total_tokens`. */
 export const total = (usage: TokenUsage): Tokens.Tokens =>
   Tokens.Tokens(usage.input + usage.cacheWrite + usage.cacheRead + usage.output)
 

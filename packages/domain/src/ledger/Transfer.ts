@@ -1,8 +1,9 @@
 /**
- * A transfer: a top-up, a mint, an operator's credit or another rare booking of one amount from one account to another.
+ * A transfer is one booking of an amount from one account to another. It records a rare event, such as a top-up, a mint or
+ * a credit by an operator.
  *
- * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. A business event has at
- * most one transfer per code. The charge of a request is not a transfer: it is recorded as a settlement.
+ * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. A business event has
+ * at most one transfer per code. The charge of an inference request is not a transfer: it is recorded as a settlement.
  */
 import * as Brand from "effect/Brand"
 import type { AccountId } from "./Account.ts"
@@ -28,8 +29,9 @@ export interface Transfer {
 export type Booking = Omit<Transfer, "id">
 
 /**
- * The accounts outside the ledger that are the other side of transfers. Their balance is not stored, because it is the sum of
- * their transfers; a stored balance would be one row that every transfer must lock.
+ * The accounts that have no row in the ledger. Each account is one side of the transfers that bring value into the ledger
+ * or take value out of it. The balance of such an account is the sum of its transfers. A row with this balance would have
+ * to be locked by every transfer.
  */
 export const systemAccounts = {
   externalPayments: "00000000-0000-0000-0000-000000000001" as AccountId,

@@ -56,7 +56,7 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>, includeUsage?: b
   const take = (translation: Translation) => {
     text += translation.frames
     content += translation.content
-    delivered.append(translation.content, translation.turns)
+    delivered.append(translation.content, translation.switches)
     if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
     if (translation.end !== undefined) end ??= translation.end === "complete" ? "complete" : translation.end._tag
   }

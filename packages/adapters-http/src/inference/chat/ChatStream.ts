@@ -6,7 +6,7 @@
  * Every frame is built from known members of the provider's chunk. An unknown member of a chunk or choice therefore
  * never reaches the client. The content that is charged is read from the deltas that are written.
  */
-import type { Turn } from "@tollgate/application/inference/DeliveredText"
+import type { ChoiceSwitch } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
@@ -45,7 +45,7 @@ export class ChatStream implements StreamTranslator {
   // The next three fields collect the output of the current chunk.
   #frames = ""
   #content = ""
-  #turns: Array<Turn> = []
+  #switches: Array<ChoiceSwitch> = []
 
   constructor(includeUsage: boolean, { requestId, createdAtSeconds, publicName }: ResponseContext) {
     const head = {
@@ -123,8 +123,8 @@ export class ChatStream implements StreamTranslator {
     const content = deltaContent(delta)
     if (content !== "") {
       choice.hasContent = true
-      if (choice.index > 0 || this.#turns.length > 0) {
-        this.#turns.push({ choice: choice.index, from: this.#content.length })
+      if (choice.index > 0 || this.#switches.length > 0) {
+        this.#switches.push({ choice: choice.index, from: this.#content.length })
       }
       this.#content += content
     }
@@ -169,11 +169,11 @@ export class ChatStream implements StreamTranslator {
   }
 
   #takeOutput(usage: ReportedUsage | undefined, end: "complete" | undefined): Translation {
-    const turns = this.#turns.length === 0 ? undefined : this.#turns
-    const translation = { frames: this.#frames, content: this.#content, turns, usage, end }
+    const switches = this.#switches.length === 0 ? undefined : this.#switches
+    const translation = { frames: this.#frames, content: this.#content, switches, usage, end }
     this.#frames = ""
     this.#content = ""
-    if (turns !== undefined) this.#turns = []
+    if (switches !== undefined) this.#switches = []
     return translation
   }
 }

@@ -2,7 +2,7 @@
  * `RelayProtocol` describes an inference protocol to the relay: the path, and the functions that read a request,
  * translate a response and encode an error. The relay itself contains no protocol-specific code.
  */
-import type { Turn } from "@tollgate/application/inference/DeliveredText"
+import type { ChoiceSwitch } from "@tollgate/application/inference/DeliveredText"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -25,8 +25,8 @@ export interface Translation {
   readonly frames: string
   /** The content in `frames`: text, reasoning, refusals and tool calls. */
   readonly content: string
-  /** The positions in `content` at which the choice changes. Omitted if all content belongs to the first choice. */
-  readonly turns?: ReadonlyArray<Turn> | undefined
+  /** The changes of the choice in `content`; undefined if all content belongs to the first choice. */
+  readonly switches?: ReadonlyArray<ChoiceSwitch> | undefined
   readonly usage: ReportedUsage | undefined
   /** `complete` or the failure if this event ends the stream; undefined if the stream continues. */
   readonly end: "complete" | ResponseFailure | undefined

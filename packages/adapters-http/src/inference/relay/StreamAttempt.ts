@@ -137,9 +137,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     return true
   }
 
-  #take({ content, frames, turns, usage }: Translation): void {
+  #take({ content, frames, switches, usage }: Translation): void {
     if (frames !== "" || usage !== undefined) this.#touched = true
-    this.#delivery.send(content, turns)
+    this.#delivery.send(content, switches)
     if (usage !== undefined) this.#delivery.report(usage)
   }
 }
