@@ -5,14 +5,14 @@ import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Cheap parameters, which keep the tests fast. */
+/** Parameters of cheap hashes, which keep the tests fast. */
 const cheap = { memoryKib: 64, passes: 1 }
 const password = Redacted.make("correct horse battery")
 
 const run = Effect.runPromise
 
 describe("the password hasher", () => {
-  it("stores an argon2id hash with its parameters and a new salt per hash", async () => {
+  it("returns argon2id hashes, each with its parameters and a new salt", async () => {
     const hasher = await run(ArgonPasswordHasher.make())
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -22,13 +22,13 @@ describe("the password hasher", () => {
     expect(await run(hasher.verify(Redacted.make("correct horse batterz"), one))).toBe(false)
   })
 
-  it("verifies a hash with other parameters by reading the parameters from the hash", async () => {
+  it("verifies a hash with the parameters that the hash contains", async () => {
     const before = await run(ArgonPasswordHasher.make(cheap))
     const after = await run(ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 }))
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
-  it("refuses a password for an unknown account, at the cost of a real verification", async () => {
+  it("refuses every password if no hash is known", async () => {
     const hasher = await run(ArgonPasswordHasher.make(cheap))
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
@@ -42,7 +42,7 @@ describe("the password hasher", () => {
 })
 
 describe("the queue of the password hasher", () => {
-  it("refuses requests beyond its running and waiting slots, and accepts them again later", async () => {
+  it("refuses requests while all running and waiting slots are taken, and accepts requests again later", async () => {
     const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 2 }))
     const outcomes = await run(
       Effect.all(
@@ -72,7 +72,7 @@ describe("the queue of the password hasher", () => {
     )
   })
 
-  it("frees the queue place of a request that is interrupted while it waits", async () => {
+  it("releases the waiting slot of a request that is interrupted while it waits", async () => {
     const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 1 }))
     await run(
       Effect.gen(function* () {

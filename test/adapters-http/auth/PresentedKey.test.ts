@@ -2,7 +2,7 @@ import { presentedKey } from "@tollgate/adapters-http/auth/PresentedKey"
 import { Either, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Returns the key, or the reason of the error. */
+/** Returns the API key, or the reason for the error, for example `<missing>`. */
 const read = (...headers: ReadonlyArray<readonly [name: string, value: string]>): string =>
   Either.match(presentedKey(headers.flat()), {
     onLeft: ({ reason }) => `<${reason}>`,
@@ -67,7 +67,7 @@ describe("the presented key", () => {
     ["a scheme other than Bearer", [["authorization", "Basic dXNlcjpwYXNz"]]],
     ["a token without a scheme", [["authorization", "k"]]],
     ["a scheme and a token without a space between them", [["authorization", "Bearerk"]]]
-  ] as const)("is missing with %s", (_, headers) => {
+  ] as const)("is missing in a request with %s", (_, headers) => {
     expect(read(...headers)).toBe("<missing>")
   })
 
@@ -108,7 +108,7 @@ describe("the presented key", () => {
         ["x-api-key", "k"]
       ]
     ]
-  ] as const)("is in conflict with %s", (_, headers) => {
+  ] as const)("is conflicting in a request with %s", (_, headers) => {
     expect(read(...headers)).toBe("<conflicting>")
   })
 

@@ -12,7 +12,7 @@ describe("the bearer token", () => {
     ["Authorization", "Bearer a.b-c_d.e"],
     ["authorization", "bearer a.b-c_d.e"],
     ["AUTHORIZATION", "BEARER   a.b-c_d.e  "]
-  ])("is the text after the scheme, in upper or lower case: %s: %s", (name, value) => {
+  ])("is the text after the scheme in the header '%s: %s'", (name, value) => {
     expect(tokenIn("host", "x", name, value)).toBe("a.b-c_d.e")
   })
 

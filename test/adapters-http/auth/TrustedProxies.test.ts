@@ -12,11 +12,11 @@ const from = (peer: string | undefined, forwarded?: string, trusted = proxies) =
   )
 
 describe("the client address", () => {
-  it("is the peer of its socket", () => {
+  it("is the peer address of the socket", () => {
     expect(from("203.0.113.7")).toBe("203.0.113.7")
   })
 
-  it("ignores the header of an untrusted peer", () => {
+  it("is not read from the header of an untrusted peer", () => {
     expect(from("203.0.113.7", "198.51.100.1")).toBe("203.0.113.7")
     expect(from("127.0.0.1", "198.51.100.1", TrustedProxies.none)).toBe("127.0.0.1")
   })
@@ -60,13 +60,13 @@ describe("the client address", () => {
 })
 
 describe("the list of trusted proxies", () => {
-  it("may be empty and then trusts no address", () => {
+  it("trusts no address if it is empty", () => {
     const { trusts } = Either.getOrThrow(TrustedProxies.parse(" , "))
     expect(trusts("127.0.0.1")).toBe(false)
   })
 
   it.each(["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "fd00::/129", "proxy.internal", "10.0.0", "10.0.0.0/-1", "/8"])(
-    "rejects %s and names this entry",
+    "is rejected because of the entry %s, which the error names",
     (word) => {
       expect(TrustedProxies.parse(`127.0.0.1, ${word}`)).toEqual(Either.left(word))
     }

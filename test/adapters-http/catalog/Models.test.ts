@@ -20,7 +20,7 @@ const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
   }
 }
 
-it("lists callable models by rank, then by name, without price or provider", async () => {
+it("lists callable models by discovery rank and then by name, without prices and providers", async () => {
   const ask = await listing(
     { publicName: "zeta", discoveryRank: 5 },
     { publicName: "beta" },

@@ -12,7 +12,7 @@ const LIMIT = 1_000_000
 const upload = (headers: ReadonlyArray<string>) =>
   ["POST /v1/chat/completions HTTP/1.1", "host: x", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
 
-/** Starts a gateway with an upstream that responds to every request. */
+/** Starts a gateway. `respond` waits for the next upstream request and sends the response to it. */
 const start = async (options: object = {}) => {
   const upstreams = new FakeUpstreams()
   const gateway = await startGateway({
@@ -98,7 +98,7 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("is refused while all bodies together exceed their limit, and accepted after a release", async () => {
+  it("is refused while all bodies together exceed the memory limit, and accepted after memory is released", async () => {
     const { gateway, respond } = await start({ allBodiesBytes: 300_000 })
     const large = hello({ pad: "x".repeat(200_000) })
     const first = post(gateway.url, large)
@@ -121,7 +121,7 @@ describe("a body", () => {
     ["application/x-www-form-urlencoded", 400],
     ["multipart/form-data; boundary=x", 400],
     ["application/jsonx", 400]
-  ])("with content type %s gets status %i", async (type, status) => {
+  ])("with content type %s results in status %i", async (type, status) => {
     const { gateway, respond } = await start()
     const response = post(gateway.url, hello(), { "content-type": type })
     if (status === 200) await respond()

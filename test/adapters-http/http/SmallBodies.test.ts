@@ -14,7 +14,10 @@ afterEach(() => {
   for (const client of open.splice(0)) client.leave()
 })
 
-/** A client that announces this many bytes (undefined: sends chunks), and the request on the server. */
+/**
+ * Returns a client and its request on the server. The client announces this number of bytes, or sends chunks if
+ * `announced` is undefined.
+ */
 const requestOf = async (announced: number | undefined): Promise<{ client: RawClient; request: IncomingMessage }> => {
   if (!server.listening) {
     server.listen(0, "127.0.0.1").unref()
@@ -60,7 +63,7 @@ describe("a body", () => {
     await once(request, "end")
   })
 
-  it("is refused as overloaded while all bodies together exceed their limit, and accepted after a release", async () => {
+  it("is refused as overloaded while all bodies together exceed the memory limit, and accepted after memory is released", async () => {
     const bodies = SmallBodies.make(10 * KIB)
     const slow = await requestOf(undefined)
     const reading = Effect.runFork(bodies.read(slow.request))

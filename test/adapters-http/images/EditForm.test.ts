@@ -12,7 +12,7 @@ const CONTENT_TYPE = `multipart/form-data; boundary="${BOUNDARY}"`
 
 const anyModel: ModelCheck = () => Either.void
 
-/** Reads a form in chunks of these sizes; the last size applies to all further chunks. */
+/** Reads a form in chunks of these sizes in bytes. The last size applies to all further chunks. */
 const read = (
   form: Buffer,
   sizes: ReadonlyArray<number> = [64 * 1024],
@@ -96,20 +96,20 @@ describe("a form", () => {
     }
   })
 
-  it("may name its file image or image[], but only once", () => {
+  it("may name its file `image` or `image[]`, and must contain only one file", () => {
     expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
     expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
     expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
   })
 
-  it("must not contain a URL, or the image as text", () => {
+  it("must not contain the image as a URL or as text", () => {
     for (const value of ["https://example.com/a.png", "data:image/png;base64,AAAA", "file:///etc/passwd", ""]) {
       expect(verdict(model, prompt, { name: "image", value })).toBe("InvalidRequest image")
       expect(verdict(model, prompt, { name: "image[]", value })).toBe("InvalidRequest image")
     }
   })
 
-  it("must contain each field once, as text", () => {
+  it("must not contain a field twice, a field sent as a file, or a field that is not UTF-8 text", () => {
     expect(verdict(model, model, image())).toBe("InvalidRequest model")
     expect(verdict({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
     expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused at the beginning of an unsupported part, whether file or text", () => {
+  it("is refused when an unsupported part begins, which can be a file or a text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
@@ -126,7 +126,7 @@ describe("a form", () => {
     expect(read(large).taken).toBe(64 * 1024)
   })
 
-  it("checks the model before it reads a file that comes after it", () => {
+  it("checks the model before it reads a file that comes after the model", () => {
     const checked: Array<string> = []
     const checkModel: ModelCheck = (name) => {
       checked.push(name)
@@ -144,7 +144,7 @@ describe("a form", () => {
     expect(read(preamble).error?._tag).toBe("ImageTooLarge")
   })
 
-  it("is limited in the number of parts, the size of their headers and the size of text fields", () => {
+  it("is refused if it has too many parts, too long headers or too long text fields", () => {
     const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
     expect(verdict(...many)).toBe("InvalidRequest n")
     const head = Array.from({ length: 3 }, (_, i) => `X-${i}: ${"x".repeat(10_000)}`)
@@ -156,7 +156,7 @@ describe("a form", () => {
     ["an empty form", Buffer.alloc(0)],
     ["a form without a boundary", Buffer.from("model=painter")],
     [
-      "a form with another boundary than declared",
+      "a form whose boundary is not the declared boundary",
       Buffer.from(aForm(model).toString("latin1").replaceAll(BOUNDARY, "other"))
     ],
     [
@@ -170,16 +170,16 @@ describe("a form", () => {
       Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="n"\r\n--${BOUNDARY}--`)
     ],
     [
-      "an invalid escape in a file name",
+      "a file name with an invalid escape",
       aForm({ ...image(), headers: [] })
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("is an invalid request if it is malformed: %s", (_, form) => {
+  ])("is refused as an invalid request if it is malformed: %s", (_, form) => {
     expect(read(Buffer.from(form)).error?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
   })
 
-  it("is an invalid request if it is truncated at any byte", () => {
+  it("is refused as an invalid request if it is truncated at any byte", () => {
     const form = aForm(model, prompt, image())
     const closed = form.length - "\r\n".length
     for (let at = 0; at < closed; at++) {

@@ -1,5 +1,5 @@
 /**
- * A store of image requests that records the begun requests and their outcomes.
+ * Implements the store of image requests in memory. The store records the requests that began and how they ended.
  */
 import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
@@ -11,9 +11,9 @@ import { Effect, Layer } from "effect"
 export class FakeImageRequests {
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
-  /** The error that refuses the next requests; undefined: the requests begin. */
+  /** The error with which the next requests are refused, or undefined to accept the requests. */
   refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
-  /** True if the lease has expired when a request is finished. */
+  /** True to simulate that the lease of a request has expired when the request is finished. */
   leaseLost = false
   /** Runs before a request is finished. */
   beforeFinishing: Effect.Effect<void> = Effect.void

@@ -28,7 +28,7 @@ const usageOf = async (usage: unknown) => {
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
 describe("the response body for a customer", () => {
-  it("contains the image and the creation time, and no other member of the provider's response", async () => {
+  it("contains the image, the creation time and the descriptive members, and no other member of the provider's response", async () => {
     const response = {
       id: "img_123",
       model: "secret-model",
@@ -44,12 +44,12 @@ describe("the response body for a customer", () => {
     expect(await bodyFor(response)).toEqual({ ...bare, background, output_format, quality, size })
   })
 
-  it("repeats descriptive members only with values that a customer can request", async () => {
+  it("contains descriptive members only with values that a customer can request", async () => {
     const odd = { background: "<b>", output_format: "heic", quality: "ultra", size: { w: 1 } }
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], ...odd })).toEqual(bare)
   })
 
-  it("reports usage if the provider does, by class and with their sum as the total", async () => {
+  it("reports the usage by token class, with the sum as the total, if the provider reports usage", async () => {
     const usage = {
       input_tokens: 50,
       output_tokens: 272,
@@ -79,7 +79,7 @@ describe("the response body for a customer", () => {
     }
   })
 
-  it("keeps escaped slashes", async () => {
+  it("contains the same image if its slashes are escaped", async () => {
     const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
     expect(image).toContain("/")
     const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
@@ -123,9 +123,9 @@ describe("an image response is unusable if it", () => {
     ["has its image in another member", { b64_json: IMAGE, data: [{}] }],
     ["has an empty image", { data: [{ b64_json: "" }] }],
     ["has an image that is not base64", { data: [{ b64_json: "AAA?AAAA" }] }],
-    ["has an image with an incomplete group", { data: [{ b64_json: "AAAAA" }] }],
-    ["has an image padded inside", { data: [{ b64_json: "AA==AAAA" }] }],
-    ["has an image padded too much", { data: [{ b64_json: "A===" }] }],
+    ["has an image whose length is not a multiple of four characters", { data: [{ b64_json: "AAAAA" }] }],
+    ["has an image with padding in the middle", { data: [{ b64_json: "AA==AAAA" }] }],
+    ["has an image with too much padding", { data: [{ b64_json: "A===" }] }],
     ["has an image with a line break", { data: [{ b64_json: "AAAA\nAAA" }] }],
     ["has an image with a quote", { data: [{ b64_json: 'AAAA"AAA' }] }],
     ["has the parser's placeholder as its image", { data: [{ b64_json: "\u0000picture" }] }]
@@ -149,7 +149,7 @@ describe("an image", () => {
 
 describe("the billed usage", () => {
   const details = { cached_tokens: 10 }
-  it("is the reported usage: a zero counts as reported, an absent count does not", async () => {
+  it("is the reported usage: zero is a reported count, and a missing count is unreported", async () => {
     expect(await usageOf({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })).toEqual({
       prompt: { input: 0n, cacheRead: 0n, cacheWrite: 0n },
       output: 0n
@@ -166,7 +166,7 @@ describe("the billed usage", () => {
 })
 
 describe("the response buffer", () => {
-  it("holds at most 29 MiB, for any chunk sizes", () => {
+  it("holds at most 29 MiB", () => {
     const buffer = new ResponseBuffer()
     const mebibyte = Buffer.alloc(1024 * 1024)
     for (let i = 0; i < MAX_RESPONSE_BYTES / mebibyte.length; i++) expect(buffer.append(mebibyte.fill(i))).toBe(true)

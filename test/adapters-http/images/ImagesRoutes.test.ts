@@ -26,7 +26,10 @@ const IMAGE = Buffer.from("not a real image").toString("base64")
 const result = { created: 5, data: [{ b64_json: IMAGE }], usage: { input_tokens: 9, output_tokens: 272 } }
 const aRequest = { model: "painter", prompt: "a cat" }
 
-/** The models: `painter` generates and edits, `printer` only generates, `m` is a text model. */
+/**
+ * Returns a catalog. The image model `painter` can generate and edit images, `printer` and `hidden` can only generate
+ * images, and `m` is a text model.
+ */
 const imageCatalog = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const textCatalog = catalogOf(...providers.map((parts) => ({ protocols: ["chat", "images"] as const, ...parts })))
   const routes = textCatalog.models.get("m")?.routes ?? []
@@ -72,7 +75,7 @@ const edit = (parts: ReadonlyArray<Part> = [model, prompt, image()], headers: He
     body: new Uint8Array(aForm(...parts))
   })
 
-/** Returns status, code and invalid field of an error body, for example `400 invalid_request size`. */
+/** Returns the status, the code and the invalid field of an error response, for example `400 invalid_request size`. */
 const refusal = async (sent: Promise<Response>): Promise<string> => {
   const response = await sent
   const { type, error, request_id } = (await response.json()) as {
@@ -151,7 +154,7 @@ describe("a generation", () => {
     expect(await response.json()).not.toHaveProperty("usage")
   })
 
-  it("is refused with the name of the invalid field", async () => {
+  it("is refused if a field is invalid, and the error names the field", async () => {
     expect(await refusal(generate({ ...aRequest, size: "5000x1" }))).toBe("400 invalid_request size")
     expect(await refusal(generate({ ...aRequest, response_format: "url" }))).toBe(
       "400 unsupported_parameter response_format"
@@ -171,7 +174,7 @@ describe("a generation", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("requires an API key before any other check", async () => {
+  it("is refused without a valid API key before any other check", async () => {
     expect(await refusal(generate("{", { authorization: "Bearer wrong" }))).toBe("401 invalid_api_key")
     expect(await refusal(generate("{", { "x-api-key": "other" }))).toBe("401 invalid_api_key")
     expect((await generate({ ...aRequest, n: 2 }, { authorization: "", "x-api-key": KEY })).status).toBe(400)
@@ -209,7 +212,7 @@ describe("a generation", () => {
 })
 
 describe("an Idempotency-Key", () => {
-  it("is passed to the store unchanged; an absent key stays absent", async () => {
+  it("is passed to the store unchanged, and no key is passed if the header is missing", async () => {
     for (const [headers, key] of [
       [{ "idempotency-key": "order-17" }, "order-17"],
       [{}, undefined]
@@ -301,7 +304,7 @@ describe("an edit", () => {
     expect(await refusal(edit([model, prompt, image(Buffer.alloc(10 * MIB + 1))]))).toBe("413 image_too_large image")
   })
 
-  it("is refused with 413 if the provider finds it too large", async () => {
+  it("is refused with 413 if the provider refuses it as too large", async () => {
     const pending = edit()
     await respond(413, "too large")
     expect(await refusal(pending)).toBe("413 image_too_large image")
@@ -313,11 +316,11 @@ describe("an edit", () => {
 
 describe("a refused admission", () => {
   it.each([
-    [new IdempotencyKeyReused(), "409 idempotency_key_reused", { "x-should-retry": "false" }],
-    [new ImageConcurrencyLimit({ retryAfterSeconds: 7 }), "429 image_concurrency_limit", { "retry-after": "7" }],
-    [new InsufficientBalance(), "402 insufficient_balance", { "x-should-retry": "false" }],
-    [new Overloaded({ retryAfterSeconds: 2 }), "503 overloaded", { "retry-after": "2" }]
-  ])("is reported before anything is sent: %s", async (error, expected, headers) => {
+    ["409 idempotency_key_reused", new IdempotencyKeyReused(), { "x-should-retry": "false" }],
+    ["429 image_concurrency_limit", new ImageConcurrencyLimit({ retryAfterSeconds: 7 }), { "retry-after": "7" }],
+    ["402 insufficient_balance", new InsufficientBalance(), { "x-should-retry": "false" }],
+    ["503 overloaded", new Overloaded({ retryAfterSeconds: 2 }), { "retry-after": "2" }]
+  ])("is reported as %s, and nothing is sent to a provider", async (expected, error, headers) => {
     images.refusal = error
     const response = await generate()
     expect(Object.fromEntries(response.headers)).toMatchObject(headers)
@@ -340,7 +343,7 @@ describe("a provider that returns no image", () => {
     ],
     [200, policy]
   ])(
-    "is reported as 400 content_policy_violation with its message, uncharged, if it declines by policy with status %i",
+    "is reported as 400 content_policy_violation with its message, and nothing is charged, if it declines by policy with status %i",
     async (status, body) => {
       const pending = generate()
       const { verdict } = await respond(status, body)
@@ -374,7 +377,7 @@ describe("a provider that returns no image", () => {
     [200, { data: [{ url: "https://provider.example/a.png" }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: IMAGE }, { b64_json: IMAGE }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: "????" }] }, "502 upstream_error", "failed"]
-  ])("is reported correctly after status %i and body %j: %s", async (status, body, expected, seen) => {
+  ])("with status %i and body %j is reported as %s", async (status, body, expected, seen) => {
     const pending = generate()
     const { verdict } = await respond(status, body)
     expect(await refusal(pending)).toBe(expected)
@@ -382,7 +385,7 @@ describe("a provider that returns no image", () => {
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
   })
 
-  it("is reported as 502 if the response is not JSON", async () => {
+  it("is reported as 502 if the content type of the response is not JSON", async () => {
     for (const type of ["text/html", "text/event-stream", "image/png"]) {
       const pending = generate()
       await respond(200, result, type)
@@ -390,7 +393,7 @@ describe("a provider that returns no image", () => {
     }
   })
 
-  it("is reported as 502, without another route, if the response is cut: the response may be billed", async () => {
+  it("is reported as 502 without another attempt if the response is cut, because the provider may bill the response", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -401,7 +404,7 @@ describe("a provider that returns no image", () => {
     expect(gateway.logged.join()).toContain("reset")
   })
 
-  it("is reported as 502 image_too_large_output if the image exceeds 20 MiB; the response is not read completely", async () => {
+  it("is reported as 502 image_too_large_output if the image exceeds 20 MiB, and the response is not read to its end", async () => {
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data('{"data":[{"b64_json":"')
@@ -444,7 +447,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried if the first provider is disabled or full; nothing is sent if all are", async () => {
+  it("is tried if the first provider is disabled or at capacity, and nothing is sent if all providers are", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()
@@ -459,7 +462,7 @@ describe("another provider", () => {
   })
 })
 
-describe("a client that disconnects", () => {
+describe("a client", () => {
   const connectedClient = async () => {
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(aRequest)
@@ -467,16 +470,16 @@ describe("a client that disconnects", () => {
     return { client, exchange: await upstreams.next() }
   }
 
-  it("aborts the provider exchange at once, and is charged nothing", async () => {
+  it("that disconnects ends the exchange with the provider immediately, and is charged nothing", async () => {
     const { client, exchange } = await connectedClient()
     client.leave()
     await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
     await eventually(() => images.finished.length === 1, "the end of the request")
     expect(images.finished).toMatchObject([{ state: "abandoned", charge: { charged: { output: 0n } } }])
-    await eventually(() => gateway.inFlight.count === 0, "the end of the program")
+    await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
   })
 
-  it("is not charged during the settlement", async () => {
+  it("that disconnects during the settlement is charged nothing", async () => {
     let finish = () => {}
     images.beforeFinishing = Effect.promise(() => new Promise<void>((resolve) => (finish = resolve)))
     const { client, exchange } = await connectedClient()
@@ -490,7 +493,7 @@ describe("a client that disconnects", () => {
     expect(images.finished).toMatchObject([{ state: "abandoned" }])
   })
 
-  /** An image larger than a socket's buffers. */
+  /** A response whose image is larger than the buffers of a socket. */
   const large = { ...result, data: [{ b64_json: "A".repeat(20 * MIB) }] }
   const stalledClient = async () => {
     const { client, exchange } = await connectedClient()
@@ -501,28 +504,28 @@ describe("a client that disconnects", () => {
     return client
   }
 
-  it("is charged during the transfer of a settled image, and all memory is released", async () => {
+  it("that disconnects during the transfer of a settled image is charged, and all memory is released", async () => {
     const client = await stalledClient()
     expect(gateway.counters.imageBytes).toBeGreaterThan(20 * MIB)
     client.leave()
-    await eventually(() => gateway.inFlight.count === 0, "the end of the program")
+    await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
     expect([gateway.counters.imageBytes, images.finished]).toMatchObject([0, [{ state: "settled" }]])
     expect(gateway.counters.finishedRequests).toMatchObject([{ status: 200, ending: "left" }])
   })
 
-  it("is disconnected after the write timeout if it does not close the connection", async () => {
+  it("that reads nothing is disconnected after the write timeout", async () => {
     await start({ writeStallSeconds: 0.1 })
     const client = await stalledClient()
-    await eventually(() => gateway.inFlight.count === 0, "the end of the program")
+    await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
     expect(gateway.counters.imageBytes).toBe(0)
     client.leave()
   })
 
-  it("leaves no reserved memory during its upload", async () => {
+  it("that disconnects during its upload leaves no memory reserved", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, "content-length: 5000000"]
     client.send(raw("/v1/images/edits", head)).send(aForm(model, prompt, image()).subarray(0, 300))
-    await eventually(() => gateway.counters.imageBytes === 300, "some of the form")
+    await eventually(() => gateway.counters.imageBytes === 300, "300 bytes of the form")
     client.leave()
     await eventually(() => gateway.inFlight.count === 0 && gateway.counters.imageBytes === 0, "the end of the request")
     expect(images.begun).toEqual([])
@@ -530,7 +533,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("memory for images", () => {
-  it("is limited over all requests: above the limit a request is refused with 503 overloaded, and nothing is sent", async () => {
+  it("is limited for all requests together: above the limit a request is refused with 503 overloaded, and nothing is sent", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const first = generate()
     const exchange = await upstreams.next()
@@ -546,7 +549,7 @@ describe("memory for images", () => {
     expect((await next).status).toBe(200)
   })
 
-  it("causes a 502 if it does not suffice for a response", async () => {
+  it("results in status 502 if it does not suffice for a response", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -556,8 +559,8 @@ describe("memory for images", () => {
   })
 })
 
-describe("an internal error", () => {
-  it("is reported as 500 with the request id, and ends the request", async () => {
+describe("a failure of the gateway", () => {
+  it("is reported as 500 internal_error with the request id if it is an unexpected exception", async () => {
     images.beforeFinishing = Effect.dieMessage("broken")
     const pending = generate()
     await respond(200, result)
@@ -565,7 +568,7 @@ describe("an internal error", () => {
     expect(gateway.logged.join()).toContain("a request failed with a defect")
   })
 
-  it("is reported as 502 if the lease has expired", async () => {
+  it("is reported as 502 upstream_error if the lease of the request has expired", async () => {
     images.leaseLost = true
     const pending = generate()
     await respond(200, result)
@@ -574,7 +577,7 @@ describe("an internal error", () => {
 })
 
 describe("a server that stops", () => {
-  it("returns 503 overloaded for requests that exceed the drain time", async () => {
+  it("returns 503 overloaded to requests that are still open after the drain timeout", async () => {
     await start({ drainSeconds: 0 })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -590,7 +593,7 @@ describe("the request counters", () => {
     await respond(200, result)
     await (await pending).text()
     await refusal(generate({}))
-    await eventually(() => gateway.counters.openRequests === 0, "the end of both")
+    await eventually(() => gateway.counters.openRequests === 0, "the end of both requests")
     expect(gateway.counters.finishedRequests).toEqual([
       { protocol: "images", status: 200, ending: "complete", count: 1 },
       { protocol: "images", status: 400, ending: "refused", count: 1 }

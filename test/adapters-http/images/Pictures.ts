@@ -1,11 +1,11 @@
 /**
- * Files with valid image headers, and forms that contain them.
+ * Builds files with valid image headers, and multipart forms that contain such files.
  */
 import { chunk } from "@tollgate/simulators/images/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
 
-/** Returns a PNG with these chunks between its header and its data. */
+/** Returns a PNG file with the chunks `between` its header and its image data. */
 export const aPng = (width = 2, height = 3, ...between: ReadonlyArray<readonly [string, Buffer]>): Buffer => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

@@ -4,14 +4,14 @@ import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 import { aJpeg, aPng, aWebp, canvas, lossless, lossy, riff } from "./Pictures.ts"
 
-/** Returns format and size, for example `png 2x3`, or the tag of the error. */
+/** Returns the format and the dimensions, for example `png 2x3`, or the tag of the error. */
 const inspect = (bytes: Buffer): string => {
   const source = readSource(bytes)
   if (Either.isRight(source)) return `${source.right.format} ${source.right.widthPx}x${source.right.heightPx}`
   return source.left._tag
 }
 
-/** A WebP as Chromium encodes it, with a colour profile before the image data. */
+/** A WebP file as Chromium encodes it, with a colour profile before the image data. */
 const FROM_A_BROWSER = riff(["VP8X", canvas(48, 32, 0x20)], ["ICCP", Buffer.alloc(457)], ["VP8 ", lossy(48, 32)])
 
 describe("a source image", () => {
@@ -37,7 +37,7 @@ describe("a source image", () => {
     ["a PNG with an acTL chunk", aPng(2, 3, ["acTL", Buffer.alloc(8)])],
     ["a WebP with the animation flag", riff(["VP8X", canvas(2, 3, 0x02)], ["VP8 ", lossy(2, 3)])],
     [
-      "a WebP with frames but without the flag",
+      "a WebP with frames but without the animation flag",
       riff(["VP8X", canvas(2, 3)], ["ANIM", Buffer.alloc(6)], ["ANMF", Buffer.alloc(16)])
     ]
   ])("is refused if it is animated: %s", (_, bytes) => {
@@ -58,11 +58,11 @@ describe("a source image", () => {
     ["a WebP with a wrong start code", riff(["VP8 ", Buffer.alloc(24)])],
     ["a WebP with an image larger than its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
     ["a RIFF file that is not a WebP", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
-  ])("is an invalid request if it is malformed or unsupported: %s", (_, bytes) => {
+  ])("is refused as an invalid request if it is malformed or unsupported: %s", (_, bytes) => {
     expect(readSource(bytes)).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
   })
 
-  it("is too large above 4096 pixels in one dimension", () => {
+  it("is too large if its width or height exceeds 4096 pixels", () => {
     for (const [width, height] of [
       [4_097, 1],
       [1, 4_097],

@@ -40,7 +40,7 @@ const resolved = (schema: JsonSchema): JsonSchema => ({
 })
 
 describe("the OpenAPI document of the rankings", () => {
-  it("has both parameters with their values and defaults, and requires no key", () => {
+  it("has both parameters with their values and defaults, and requires no API key", () => {
     expect(operation.security).toEqual([])
     expect(
       operation.parameters.map(({ name, required, schema }) => [name, required, schema.enum, schema.default])
@@ -66,7 +66,7 @@ describe("the OpenAPI document of the rankings", () => {
     }
   })
 
-  it("describes every member and has an example of it", () => {
+  it("has a description and an example of every member", () => {
     const found: Array<string> = []
     const lacking: Array<string> = []
     const visit = (where: string, given: JsonSchema) => {

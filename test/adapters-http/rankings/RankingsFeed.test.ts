@@ -69,7 +69,7 @@ describe("the rankings", () => {
     }
   })
 
-  it("are empty without an error before the first usage", async () => {
+  it("are empty before the first usage", async () => {
     rankings.used = false
     const response = await ask()
     expect(response.status).toBe(200)
@@ -85,7 +85,7 @@ describe("the rankings", () => {
     })
   })
 
-  it("are readable without a key and by any web page", async () => {
+  it("are readable without an API key and by any web page", async () => {
     const response = await ask("", { origin: "https://elsewhere.example" })
     expect(response.headers.get("access-control-allow-origin")).toBe("*")
   })
@@ -118,7 +118,7 @@ describe("a rankings document", () => {
     const raw = async (encoding: string) => {
       const head = `GET /api/rankings HTTP/1.1\r\nhost: x\r\n${encoding}connection: close\r\n\r\n`
       const client = await RawClient.connect(gateway.port)
-      await client.send(head).until(({ closed }) => closed, "the whole answer")
+      await client.send(head).until(({ closed }) => closed, "the whole response")
       return client.text
     }
     const plain = await raw("")

@@ -23,7 +23,7 @@ describe("the files of the rankings page", () => {
     expect([...paths].sort()).toEqual([...served, "/rankings/uplot.css", "/rankings/uplot.js"].sort())
   })
 
-  it.each(paths)("%s has its content type and returns 304 if it is unchanged", async (path) => {
+  it.each(paths)("include %s, which has its content type and returns 304 if it is unchanged", async (path) => {
     const response = await get(path)
     expect(response.status).toBe(200)
     const type = path === "/rankings" ? "text/html" : path.endsWith(".css") ? "text/css" : undefined
@@ -36,14 +36,14 @@ describe("the files of the rankings page", () => {
     expect(again.status).toBe(304)
   })
 
-  it("name no other host", () => {
+  it("refer to no other host", () => {
     for (const name of files) {
       const text = readFileSync(resolve(folder, name), "utf8").replaceAll('"http://www.w3.org/2000/svg"', "")
       expect(text, name).not.toMatch(/\b(https?:)?\/\/[a-z0-9-]+\.[a-z]/i)
     }
   })
 
-  it("are served also with a trailing slash and only for GET and HEAD, and no other file is served", async () => {
+  it("are served with or without a trailing slash and only for GET and HEAD, and no other file is served", async () => {
     expect((await get("/rankings/")).status).toBe(200)
     const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
     expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])

@@ -59,7 +59,7 @@ const operation = (route: string): Operation => {
 const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
 
-/** Success status of every reseller route, and its error codes by status. */
+/** The success status and the error codes (by status) of every reseller route. */
 const routes: Readonly<
   Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
 > = {
@@ -139,8 +139,8 @@ describe("the OpenAPI document of the reseller routes", () => {
       expect(summary).toBeTruthy()
       const open = /auth|^GET \/qr|webhooks/.test(route)
       expect(security).toEqual(open ? [] : [{ resellerToken: [] }])
-      const told = Object.keys(responses).map(Number)
-      expect(told).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
+      const statuses = Object.keys(responses).map(Number)
+      expect(statuses).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
       for (const [status, expected] of Object.entries(codes)) {
         const response = responses[status]
         for (const code of expected) expect(response?.description).toContain(`\`${code}\``)
@@ -207,7 +207,7 @@ describe("the OpenAPI document of the reseller routes", () => {
     expect(specification.components.securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")
   })
 
-  it("contains no schemas that belong to the library or the domain", () => {
+  it("contains no schemas of the Effect library and of the domain", () => {
     expect(
       Object.keys(schemas).filter((name) => /Trim|Lowercase|NonNeg|FromString|BigInt|Redacted/.test(name))
     ).toEqual([])

@@ -16,7 +16,7 @@ const start = async (options: object = {}) => {
   return { upstreams, gateway }
 }
 
-/** Starts a stream; returns the client, which has received `a`, and the provider's side of the stream. */
+/** Starts a stream. Returns the client, which has received the delta `a`, and the provider's side of the stream. */
 const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
   const client = (await RawClient.connect(gateway.port)).ask(helloStream)
   const provider = (await upstreams.next()).stream()
@@ -76,7 +76,7 @@ describe("a server during shutdown", () => {
     await idle.untilClosed()
   })
 
-  it("interrupts requests after the grace period, logs the interruption, and charges the delivered content", async () => {
+  it("interrupts open requests after the grace period, and charges the delivered content", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
     const { client, provider } = await streaming(running)
@@ -105,7 +105,7 @@ describe("a server during shutdown", () => {
     client.leave()
   })
 
-  it("waits for settlements, including those for disconnected clients", async () => {
+  it("waits until the request of a disconnected client is settled", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway } = running
     const settling = signal()
@@ -123,7 +123,7 @@ describe("a server during shutdown", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("still writes the response to a request that is being settled", async () => {
+  it("writes the response to a request whose settlement is not finished", async () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

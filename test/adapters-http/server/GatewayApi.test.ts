@@ -59,34 +59,46 @@ describe("the OpenAPI document", () => {
   it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
     "documents the JSON response, the event stream and every error of %s",
     async (path) => {
-      const answers = (await specification()).paths[path]?.post?.responses ?? {}
-      expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
-      expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
-      expect(answers["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
+      const responses = (await specification()).paths[path]?.post?.responses ?? {}
+      expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
+      expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+      expect(responses["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
     }
   )
 
-  it("documents the responses of /v1/embeddings: JSON alone, and every error", async () => {
-    const answers = (await specification()).paths["/v1/embeddings"]?.post?.responses ?? {}
-    expect(Object.keys(answers["200"]?.content ?? {})).toEqual(["application/json"])
-    expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+  it("documents the JSON response and every error of /v1/embeddings, and no event stream", async () => {
+    const responses = (await specification()).paths["/v1/embeddings"]?.post?.responses ?? {}
+    expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json"])
+    expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
   })
 
   it.each([
     ["/v1/images/generations", "application/json"],
     ["/v1/images/edits", "multipart/form-data"]
-  ])("documents the body and every error of %s", async (path, type) => {
+  ])("documents the request body and every error of %s", async (path, type) => {
     const operation = (await specification()).paths[path]?.post
-    const answers = operation?.responses ?? {}
+    const responses = operation?.responses ?? {}
     expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])
-    expect(Object.keys(answers)).toEqual(["200", "400", "401", "402", "404", "408", "409", "413", "429", "502", "503"])
-    expect(answers["400"]?.description).toMatch(
+    expect(Object.keys(responses)).toEqual([
+      "200",
+      "400",
+      "401",
+      "402",
+      "404",
+      "408",
+      "409",
+      "413",
+      "429",
+      "502",
+      "503"
+    ])
+    expect(responses["400"]?.description).toMatch(
       /`invalid_request`.*`unsupported_parameter`.*`unsupported_endpoint`.*`content_policy_violation`/s
     )
-    expect(answers["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
+    expect(responses["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
   })
 
-  it("requires an API key, in one of two headers, only on routes that need one", async () => {
+  it("declares that an API key, in one of two headers, is required only on routes that check it", async () => {
     const { paths, components } = await specification()
     expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken"])
     expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])

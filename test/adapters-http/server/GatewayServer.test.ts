@@ -92,7 +92,7 @@ describe("every response", () => {
 })
 
 describe("routing", () => {
-  it("relays a POST to a protocol's path, with or without a trailing slash or a query", async () => {
+  it("relays a POST request to the path of a protocol, even if the path has a trailing slash or a query", async () => {
     for (const path of ["/v1/chat/completions", "/v1/chat/completions/", "/v1/chat/completions?beta=true"]) {
       const body = JSON.stringify(hello())
       const client = await RawClient.connect(gateway.port)
@@ -113,7 +113,7 @@ describe("routing", () => {
     ["//v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"],
     ["/v1/healthz", "/healthz"]
-  ])("returns 404 for %s with a hint at %s, in the body format of the inference routes", async (path, meant) => {
+  ])("returns 404 for %s and suggests %s", async (path, meant) => {
     const { status, body } = await get(path, "POST", "content-length: 0")
     const { type, error } = JSON.parse(body)
     expect([status, type, error.code]).toEqual([404, meant.startsWith("/v1") ? "error" : type, "not_found"])
@@ -136,12 +136,12 @@ describe("routing", () => {
     ["POST", "/v1/models", "GET, HEAD"],
     ["PUT", "/v1/models/m", "GET, HEAD"],
     ["POST", "/docs", "GET, HEAD"]
-  ])("returns 405 for %s at %s", async (method, path, allow) => {
+  ])("returns 405 for the method %s on the path %s", async (method, path, allow) => {
     const { status, headers, body } = await get(path, method, "content-length: 0")
     expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
   })
 
-  it("answers preflight requests on every path without a key and allows the requested headers", async () => {
+  it("responds to preflight requests on every path without an API key, and allows the requested headers", async () => {
     for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
       const { status, headers } = await send(
         `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
@@ -169,8 +169,8 @@ describe("readiness", () => {
   })
 })
 
-describe("a broken request", () => {
-  it("ends only the stream of this request", async () => {
+describe("an invalid request", () => {
+  it("closes only the connection on which it arrives", async () => {
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     const provider = (await upstreams.next()).stream()
     provider.event(chunk({ content: "a" }))
@@ -181,7 +181,7 @@ describe("a broken request", () => {
     expect((await get("/healthz")).status).toBe(200)
   })
 
-  it("cannot contain a smuggled second request", async () => {
+  it("is refused if it has both content-length and transfer-encoding, because a second request could be hidden in it", async () => {
     const { status } = await send(
       "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
     )

@@ -34,7 +34,7 @@ describe("a top-up order as JSON", () => {
     )
   })
 
-  it("has the URL of the provider's picture, or else of the picture that the gateway draws", () => {
+  it("has the URL of the provider's QR image, or else of the QR image that the gateway draws", () => {
     expect(toBody(qris("https://provider.example/qr"), address).qr_image_url).toBe("https://provider.example/qr")
     expect(toBody(qris(undefined), address).qr_image_url).toBe(
       "https://gateway.example/01930000-0000-7000-8000-0000000000aa"
@@ -75,13 +75,13 @@ describe("a top-up order as JSON", () => {
     ])
   })
 
-  it("fails to encode if a JSON number would round an amount", () => {
-    const tell = (quotaUsdMicro: bigint) => () => toBody(anOrder({ quotaUsdMicro: UsdMicro(quotaUsdMicro) }), address)
-    expect(tell(2n ** 53n - 1n)).not.toThrow()
-    expect(tell(2n ** 53n)).toThrow(RangeError)
+  it("cannot be encoded if a JSON number would round an amount", () => {
+    const encode = (quotaUsdMicro: bigint) => () => toBody(anOrder({ quotaUsdMicro: UsdMicro(quotaUsdMicro) }), address)
+    expect(encode(2n ** 53n - 1n)).not.toThrow()
+    expect(encode(2n ** 53n)).toThrow(RangeError)
     FastCheck.assert(
       FastCheck.property(usdMicro(2n ** 53n - 1n), (amount) => {
-        expect(BigInt(tell(amount)().quota_usd_micro)).toBe(amount)
+        expect(BigInt(encode(amount)().quota_usd_micro)).toBe(amount)
       })
     )
   })

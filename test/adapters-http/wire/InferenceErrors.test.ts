@@ -64,7 +64,7 @@ const rows: ReadonlyArray<Row> = [
 ]
 
 describe("an inference error", () => {
-  it.each(rows.map((row) => [row[0]._tag, row] as const))("%s has its status, code, types and headers", (_, row) => {
+  it.each(rows.map((row) => [row[0]._tag, row] as const))("has its status, code, types and headers: %s", (_, row) => {
     const [error, status, code, openai, anthropic, headers] = row
     for (const [dialect, type] of [
       ["openai", openai],

@@ -188,11 +188,11 @@ describe("a scan of a body", () => {
     ["513 levels of nesting", deep(513), "more than 512 levels"],
     ["a million nested arrays", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
     ["a million nested objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
-  ])("refuses %s and names the fault in the message", (_, body, message) => {
+  ])("refuses %s and states the reason in the message", (_, body, message) => {
     expect(refusal(body)?.message).toContain(message)
   })
 
-  it.each(["a", "options", "items"])("counts the nesting levels inside '%s'", (name) => {
+  it.each(["a", "options", "items"])("counts the nesting levels in the value of '%s'", (name) => {
     const within = (levels: number) => {
       const value = "[".repeat(levels) + "]".repeat(levels)
       if (name === "items") return `{"items":[{"role":"a","x":${value}}]}`
@@ -252,21 +252,16 @@ describe("the size of a body", () => {
 
   const base64 = "QUJD".repeat(500)
   it.each([
-    [
-      "an embedded picture",
-      { type: "image_url", image_url: { url: `data:image/png;base64,${base64}` } },
-      "image_url",
-      1
-    ],
+    ["an embedded image", { type: "image_url", image_url: { url: `data:image/png;base64,${base64}` } }, "image_url", 1],
     ["bare base64", { data: base64 }, "", 0],
     ["base64 that is too short to count as media", { data: "QUJD" }, "QUJD", 0],
     [
-      "a linked picture",
+      "an image URL",
       { type: "image_url", image_url: { url: "https://a.example/b" } },
       "image_urlhttps://a.example/b",
       1
     ]
-  ])("of %s does not count media as text", (_, part, text, attachments) => {
+  ])("includes the text of %s, but not the media", (_, part, text, attachments) => {
     expect(sizeOf([part])).toEqual({ textBytes: text.length, attachments })
   })
 

@@ -36,19 +36,22 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new Overloaded({ retryAfterSeconds: 1 }), "503 overloaded"]
 ]
 
-/** Errors that only CLI commands can cause, not reseller routes. */
+/** Errors that only CLI commands can cause. */
 const OPERATOR_REFUSALS = new Set(["AdjustmentConflict", "PatternNotListed", "ResellerNotFound", "ReviewRefused"])
 
 describe("an error of the reseller routes", () => {
-  it.each(all)("has its documented status, code and body: %s", (failure, expected) => {
-    const { status, body } = resellerErrorBody(failure, "the id")
-    const { code, message, request_id, details } = body.error
-    expect(`${status} ${code}`).toBe(expected)
-    expect({ request_id, ends: /[a-z0-9`][.]$/.test(message) }).toEqual({ request_id: "the id", ends: true })
-    expect(details !== undefined).toBe(status === 422 && code !== "tier_not_available")
-  })
+  it.each(all.map(([failure, expected]) => [expected, failure] as const))(
+    "has its documented status, code and body: %s",
+    (expected, failure) => {
+      const { status, body } = resellerErrorBody(failure, "the id")
+      const { code, message, request_id, details } = body.error
+      expect(`${status} ${code}`).toBe(expected)
+      expect({ request_id, ends: /[a-z0-9`][.]$/.test(message) }).toEqual({ request_id: "the id", ends: true })
+      expect(details !== undefined).toBe(status === 422 && code !== "tier_not_available")
+    }
+  )
 
-  it("has a row for each error that the domain's reseller features declare", () => {
+  it("has a row in this test for each error that the domain's reseller features declare", () => {
     const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
     const declared = ["reseller", "mint", "topup", "validation"]
       .flatMap((folder) => readdirSync(join(domain, folder)).map((file) => join(domain, folder, file)))
@@ -77,7 +80,7 @@ describe("an error of the reseller routes", () => {
     expect(resellerErrorBody(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
   })
 
-  it("names no bounds if the limit is the payment provider's own", () => {
+  it("names no limits of an amount if only the payment provider defines the limits", () => {
     const response = resellerErrorBody(new AmountOutOfRange({ path: "amount_usd_micro", bounds: null }), "")
     expect(response.body.error.message).not.toMatch(/null|undefined|\d/)
   })

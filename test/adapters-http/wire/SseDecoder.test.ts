@@ -40,7 +40,7 @@ describe("an event stream", () => {
     ["dropped if its JSON is incomplete", 'data: {"a":{"b":1}', []],
     ["dropped if the end mark is incomplete", "data: [DON", []],
     ["dropped if the field name is incomplete", "data: a\n\nda", data("a")]
-  ])("that ends within an event: the event is %s", (_, text, events) => {
+  ])("that ends within an event: this event is %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 
@@ -72,13 +72,13 @@ describe("an event stream", () => {
     ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
     ["a line that is too long", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
     ["an event of too many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
-  ])("with %s is a failure of the provider (N34)", (_, pieces) => {
+  ])("with %s is a failure of the provider", (_, pieces) => {
     const decoder = new SseDecoder()
     const failed = pieces.map((piece) => decoder.push(Buffer.from(piece))).find(Either.isLeft)
     expect(failed).toMatchObject({ left: { _tag: "UpstreamFailed" } })
   })
 
-  it("decodes a large event from small chunks", () => {
+  it("is decoded if a large event arrives in small chunks", () => {
     const decoder = new SseDecoder()
     const events: Array<SseEvent> = []
     const whole = Buffer.from(`data: ${"é".repeat(1_000_000)}\n\n`)

@@ -6,7 +6,7 @@ const refusal = (status: number, body: unknown = {}, retryAfter?: string) =>
   refusalOfStatus(status, retryAfter, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), names)
 
 describe("a provider's refusal", () => {
-  it.each([400, 422])("with status %i keeps its message, redacted", (status) => {
+  it.each([400, 422])("with status %i keeps its message in redacted form", (status) => {
     const error = { message: "upstream-model takes no images", param: "messages[0]", code: "x" }
     expect(refusal(status, { error })).toMatchObject({
       _tag: "UpstreamRejected",
@@ -28,7 +28,7 @@ describe("a provider's refusal", () => {
     ],
     ["a body that is not JSON", "<html>", "The model does not accept this request."],
     ["an empty body", "", "The model does not accept this request."]
-  ])("with status 400 gets its message from %s", (_, body, message) => {
+  ])("with status 400 and %s has a message for the client", (_, body, message) => {
     expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
   })
 
@@ -41,7 +41,7 @@ describe("a provider's refusal", () => {
     )
   })
 
-  it("that only quotes a request about keys is still a refusal of the request", () => {
+  it("that only quotes a message about API keys is still a refusal of the request", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 
@@ -87,17 +87,17 @@ describe("an error in a 2xx response", () => {
     ["429", "UpstreamFailed"],
     [null, "UpstreamFailed"],
     [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
-  ])("%j becomes %s", (error, tag) => {
+  ])("is mapped by its code or status: %j becomes %s", (error, tag) => {
     expect(refusalOfError(error)._tag).toBe(tag)
   })
 
-  it("does not pass its message on", () => {
+  it("is passed on without its message", () => {
     expect(refusalOfError({ code: 400, message: "primary says no" })).toMatchObject({
       message: expect.stringContaining("does not accept this request")
     })
   })
 
-  it("does not log its message, because the message may contain a key", () => {
+  it("is logged without its message, because the message can contain an API key", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
     expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })
